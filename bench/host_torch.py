@@ -16,7 +16,8 @@ import typing
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "bench"), *(str(ROOT / "tests" / name) for name in
+                                       ("witness", "numbers", "run"))]
 
 LR, INTERVAL, SEED = 0.02, 10, 70
 GPT2 = 12 * [(2304, 768), (768, 768), (3072, 768), (768, 3072)]

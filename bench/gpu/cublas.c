@@ -83,7 +83,7 @@ static void *pointer_to(const czr_cuda_product_matrix *m)
     return pointer;
 }
 
-/* It counts columns first, so it is told of c' = y x'. */
+/* It counts columns first, so it is reported of c' = y x'. */
 bool gpu_cublas_multiply(const gpu_cublas *cublas,
                          const czr_cuda_product *product)
 {

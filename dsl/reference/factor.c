@@ -137,8 +137,8 @@ static void run_root(cz_arena *arena, const double *in, int64_t n, bool lifts,
         for (int64_t k = 0; k < n; k++)
             scaled[i * n + k] =
                 q[i * n + k] * pow(w[k] - low + parameters[1], parameters[0]);
-    cz_interp_transpose(q, turned, n, n);
-    cz_interp_matmul(scaled, turned, out, n, n, n);
+    cz_reference_transpose(q, turned, n, n);
+    cz_reference_matmul(scaled, turned, out, n, n, n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = i + 1; k < n; k++)
             out[i * n + k] = out[k * n + i];
@@ -251,9 +251,9 @@ static void run_solve(const double *a, const double *b,
 
 /* ---- all ---- */
 
-void cz_interp_factor(cz_factor factor, const cz_factor_size *size,
-                      const double *parameters, const double *const *in,
-                      double *const *out)
+void cz_reference_factor(cz_factor factor, const cz_factor_size *size,
+                         const double *parameters, const double *const *in,
+                         double *const *out)
 {
     cz_arena arena;
 

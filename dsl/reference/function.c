@@ -20,7 +20,7 @@ typedef struct settled {
 typedef struct frame {
     cz_arena arena;
     bool round;
-    cz_interp_noise noise;
+    cz_reference_noise noise;
     int64_t count; /* elements of tensors of an element-wise function; or 0 */
     int n_settled;
     struct settled *settled;
@@ -68,7 +68,7 @@ static bool is_exact(const frame *f, cz_ir_op truncate)
 {
     const cz_dtype dtype = cz_ir_value_type(cz_ir_op_result(truncate, 0)).dtype;
     const double x = *data_of(f, cz_ir_op_operand(truncate, 0));
-    return cz_interp_round(dtype, x) == x;
+    return cz_reference_round(dtype, x) == x;
 }
 
 static const struct known *operand(const frame *f, cz_ir_op op, int i)
@@ -125,8 +125,8 @@ static void run_element(frame *f, cz_ir_op op, double *out, int64_t n)
 {
     const int n_in = cz_ir_op_n_operands(op);
     const double *in[3] = {0};
-    cz_interp_op what = {.op = cz_ir_op_opcode(op),
-                         .round = f->round && !takes_back(op)};
+    cz_reference_op what = {.op = cz_ir_op_opcode(op),
+                            .round = f->round && !takes_back(op)};
 
     if (what.op == CZ_OP_CONSTANT) {
         run_constant(op, out, n);
@@ -139,11 +139,11 @@ static void run_element(frame *f, cz_ir_op op, double *out, int64_t n)
         what.predicate = cz_ir_op_predicate(op);
     const bool folds = is_constant(f, op);
     for (int64_t i = 0; i < n; i++) {
-        out[i] = cz_interp_apply(&what, in[0][i], in[1][i], in[2][i]);
+        out[i] = cz_reference_apply(&what, in[0][i], in[1][i], in[2][i]);
         if (folds)
-            out[i] = cz_interp_round(what.dtype, out[i]);
+            out[i] = cz_reference_round(what.dtype, out[i]);
         else if (what.dtype == CZ_F32)
-            out[i] = cz_interp_scatter(&f->noise, out[i]);
+            out[i] = cz_reference_scatter(&f->noise, out[i]);
     }
 }
 
@@ -155,17 +155,18 @@ static void run_matmul(frame *f, cz_ir_op op, double *out)
     const double *right = data_of(f, cz_ir_op_operand(op, 1));
 
     if (f->noise.state)
-        cz_interp_matmul_noisy(&f->noise, left, right, out, a.shape[0],
-                               a.shape[1], b.shape[1]);
+        cz_reference_matmul_noisy(&f->noise, left, right, out, a.shape[0],
+                                  a.shape[1], b.shape[1]);
     else
-        cz_interp_matmul(left, right, out, a.shape[0], a.shape[1], b.shape[1]);
+        cz_reference_matmul(left, right, out, a.shape[0], a.shape[1],
+                            b.shape[1]);
 }
 
 static void run_transpose(const frame *f, cz_ir_op op, double *out)
 {
     const cz_ir_type type = cz_ir_value_type(cz_ir_op_operand(op, 0));
-    cz_interp_transpose(data_of(f, cz_ir_op_operand(op, 0)), out, type.shape[0],
-                        type.shape[1]);
+    cz_reference_transpose(data_of(f, cz_ir_op_operand(op, 0)), out,
+                           type.shape[0], type.shape[1]);
 }
 
 /* ---- sums and broadcasts ---- */
@@ -216,8 +217,8 @@ static void run_reduce(frame *f, cz_ir_op op, double *out)
         out[small_index(big, strides, i)] = -INFINITY;
     for (int64_t i = 0; i < n; i++) {
         double *to = &out[small_index(big, strides, i)];
-        *to = largest ? cz_interp_larger(*to, in[i])
-                      : cz_interp_scatter(&f->noise, *to + in[i]);
+        *to = largest ? cz_reference_larger(*to, in[i])
+                      : cz_reference_scatter(&f->noise, *to + in[i]);
     }
 }
 
@@ -261,13 +262,13 @@ static void run_factor(frame *f, cz_ir_op op, double *out)
         const int64_t n = size.m * size.n;
         double *moved = CZ_NEW(&f->arena, double, n);
         memcpy(moved, in[0], (size_t)n * sizeof *moved);
-        cz_interp_factor_noise(&f->noise, factor, &size, moved);
+        cz_reference_factor_noise(&f->noise, factor, &size, moved);
         in[0] = moved;
     }
-    cz_interp_factor(factor, &size, parameters.v, in, all);
+    cz_reference_factor(factor, &size, parameters.v, in, all);
     const int64_t n = cz_factor_result_elements(factor, (int)result, &size);
     for (int64_t i = 0; i < n; i++)
-        out[i] = cz_interp_scatter(&f->noise, out[i]);
+        out[i] = cz_reference_scatter(&f->noise, out[i]);
 }
 
 /* ---- results that are settled ---- */
@@ -293,7 +294,7 @@ static void copy_turned(cz_ir_type type, bool turns, int64_t n,
                         const double *from, double *to)
 {
     if (turns)
-        cz_interp_transpose(from, to, type.shape[0], type.shape[1]);
+        cz_reference_transpose(from, to, type.shape[0], type.shape[1]);
     else
         memcpy(to, from, (size_t)n * sizeof *to);
 }
@@ -386,13 +387,13 @@ static const double *scattered(frame *f, cz_ir_type type, const double *data)
         return data;
     double *copy = CZ_NEW(&f->arena, double, n);
     for (int64_t i = 0; i < n; i++)
-        copy[i] = cz_interp_scatter(&f->noise, data[i]);
+        copy[i] = cz_reference_scatter(&f->noise, data[i]);
     return copy;
 }
 
-void cz_interp_function_that_way(cz_ir_op function, const cz_interp_way *way,
-                                 int64_t count, const double *const *in,
-                                 double *const *out)
+void cz_reference_function_that_way(cz_ir_op function,
+                                    const cz_reference_way *way, int64_t count,
+                                    const double *const *in, double *const *out)
 {
     frame f = {.round = way->round, .noise = {way->noise}, .count = count};
 
@@ -414,10 +415,10 @@ void cz_interp_function_that_way(cz_ir_op function, const cz_interp_way *way,
     cz_arena_fini(&f.arena);
 }
 
-void cz_interp_function(cz_ir_op function, bool round, int64_t count,
-                        const double *const *in, double *const *out)
+void cz_reference_function(cz_ir_op function, bool round, int64_t count,
+                           const double *const *in, double *const *out)
 {
-    const cz_interp_way way = {.round = round};
+    const cz_reference_way way = {.round = round};
 
-    cz_interp_function_that_way(function, &way, count, in, out);
+    cz_reference_function_that_way(function, &way, count, in, out);
 }

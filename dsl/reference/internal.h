@@ -7,76 +7,80 @@
 
 /* One element-wise operation other than CONSTANT; `dtype` counts for TRUNCATE,
  * `predicate` for COMPARE, whose result is 0 or 1. */
-typedef struct cz_interp_op {
+typedef struct cz_reference_op {
     cz_opcode op;
     cz_dtype dtype;
     const char *predicate;
     bool round;
-} cz_interp_op;
+} cz_reference_op;
 
-double cz_interp_apply(const cz_interp_op *op, double a, double b, double c);
+double cz_reference_apply(const cz_reference_op *op, double a, double b,
+                          double c);
 
 /* The larger one, NaN where either is; -0 is below +0. */
-double cz_interp_larger(double a, double b);
+double cz_reference_larger(double a, double b);
 
 /* out [m, n] = a [m, k] @ b [k, n], row-major. */
-void cz_interp_matmul(const double *a, const double *b, double *out, int64_t m,
-                      int64_t k, int64_t n);
+void cz_reference_matmul(const double *a, const double *b, double *out,
+                         int64_t m, int64_t k, int64_t n);
 /* out [n, m] = in' for in [m, n]. */
-void cz_interp_transpose(const double *in, double *out, int64_t m, int64_t n);
+void cz_reference_transpose(const double *in, double *out, int64_t m,
+                            int64_t n);
 
 /* Numbers that rounding at random draws; state 0: nothing is rounded. */
-typedef struct cz_interp_noise {
+typedef struct cz_reference_noise {
     uint64_t state;
-} cz_interp_noise;
+} cz_reference_noise;
 
 /* x, or one of its two neighbours in f32, the nearer one more often: exact
  * results stay (Connolly, Higham and Mary 2021, Stochastic rounding). */
-double cz_interp_scatter(cz_interp_noise *noise, double x);
+double cz_reference_scatter(cz_reference_noise *noise, double x);
 
-/* cz_interp_matmul() in f32, each partial sum rounded at random. */
-void cz_interp_matmul_noisy(cz_interp_noise *noise, const double *a,
-                            const double *b, double *out, int64_t m, int64_t k,
-                            int64_t n);
+/* cz_reference_matmul() in f32, each partial sum rounded at random. */
+void cz_reference_matmul_noisy(cz_reference_noise *noise, const double *a,
+                               const double *b, double *out, int64_t m,
+                               int64_t k, int64_t n);
 
 /* Moves operand 0 as far as an algorithm that is backward stable in f32 may. */
-void cz_interp_factor_noise(cz_interp_noise *noise, cz_factor factor,
-                            const cz_factor_size *size, double *operand);
+void cz_reference_factor_noise(cz_reference_noise *noise, cz_factor factor,
+                               const cz_factor_size *size, double *operand);
 
 /* How a function of math form is carried out; settled[i] stands for result i
- * where that is read, as in cz_interp_call. */
-typedef struct cz_interp_way {
+ * where that is read, as in cz_reference_call. */
+typedef struct cz_reference_way {
     bool round;
     uint64_t noise;
     const double *const *settled; /* [n_out] */
-} cz_interp_way;
+} cz_reference_way;
 
-/* cz_interp_function() that way. */
-void cz_interp_function_that_way(cz_ir_op function, const cz_interp_way *way,
-                                 int64_t count, const double *const *in,
-                                 double *const *out);
+/* cz_reference_function() that way. */
+void cz_reference_function_that_way(cz_ir_op function,
+                                    const cz_reference_way *way, int64_t count,
+                                    const double *const *in,
+                                    double *const *out);
 
 /* A factorisation: operands and results row-major, in float64. */
-void cz_interp_factor(cz_factor factor, const cz_factor_size *size,
-                      const double *parameters, const double *const *in,
-                      double *const *out);
+void cz_reference_factor(cz_factor factor, const cz_factor_size *size,
+                         const double *parameters, const double *const *in,
+                         double *const *out);
 
-/* cz_interp_body() with `values` [n_in + n_exprs] from the caller, who put the
- * inputs there. */
-void cz_interp_body_on(const cz_view_body *body, bool round, double *values,
-                       double *out);
+/* cz_reference_body() with `values` [n_in + n_exprs] from the caller, who put
+ * the inputs there. */
+void cz_reference_body_on(const cz_view_body *body, bool round, double *values,
+                          double *out);
 
 /* The phase of a rule at update t for a turn, NULL where all its updates are
  * alike; the body that a stage has in that phase. */
-const cz_fact_phase *cz_interp_phase(const cz_ir *ir, cz_arena *arena,
-                                     const char *rule, int64_t turn, int64_t t);
-const char *cz_interp_body_in(const cz_ir *ir, cz_arena *arena,
-                              const cz_fact_stage *stage,
-                              const cz_fact_phase *phase);
+const cz_fact_phase *cz_reference_phase(const cz_ir *ir, cz_arena *arena,
+                                        const char *rule, int64_t turn,
+                                        int64_t t);
+const char *cz_reference_body_in(const cz_ir *ir, cz_arena *arena,
+                                 const cz_fact_stage *stage,
+                                 const cz_fact_phase *phase);
 
-/* cz_interp_stage() of a stage, or of one of its variants. */
-void cz_interp_variant(const cz_plan_view *view, const cz_view_stage *stage,
-                       bool round, int64_t count, const double *const *in,
-                       const double *scalars, double *const *out);
+/* cz_reference_stage() of a stage, or of one of its variants. */
+void cz_reference_variant(const cz_plan_view *view, const cz_view_stage *stage,
+                          bool round, int64_t count, const double *const *in,
+                          const double *scalars, double *const *out);
 
 #endif

@@ -10,7 +10,7 @@
 #define HALF_ULP 0x1p-24
 
 /* splitmix64 (Steele, Lea and Flood 2014). */
-static uint64_t draw(cz_interp_noise *noise)
+static uint64_t draw(cz_reference_noise *noise)
 {
     uint64_t x = noise->state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -20,12 +20,12 @@ static uint64_t draw(cz_interp_noise *noise)
 }
 
 /* From -1 to 1. */
-static double draw_unit(cz_interp_noise *noise)
+static double draw_unit(cz_reference_noise *noise)
 {
     return (double)(int64_t)draw(noise) * 0x1p-63;
 }
 
-double cz_interp_scatter(cz_interp_noise *noise, double x)
+double cz_reference_scatter(cz_reference_noise *noise, double x)
 {
     uint64_t bits;
 
@@ -37,17 +37,17 @@ double cz_interp_scatter(cz_interp_noise *noise, double x)
     return x;
 }
 
-void cz_interp_matmul_noisy(cz_interp_noise *noise, const double *a,
-                            const double *b, double *out, int64_t m, int64_t k,
-                            int64_t n)
+void cz_reference_matmul_noisy(cz_reference_noise *noise, const double *a,
+                               const double *b, double *out, int64_t m,
+                               int64_t k, int64_t n)
 {
     memset(out, 0, (size_t)(m * n) * sizeof *out);
     for (int64_t i = 0; i < m; i++)
         for (int64_t l = 0; l < k; l++)
             for (int64_t j = 0; j < n; j++) {
                 double *sum = &out[i * n + j];
-                *sum = cz_interp_scatter(noise,
-                                         *sum + a[i * k + l] * b[l * n + j]);
+                *sum = cz_reference_scatter(noise,
+                                            *sum + a[i * k + l] * b[l * n + j]);
             }
 }
 
@@ -65,7 +65,7 @@ static double norm_of(const double *x, int64_t n, int64_t step)
 
 /* Each element of a symmetric matrix by a part of the matrix's norm, as what
  * becomes of eigenvalues is (Golub and Van Loan, 8.3.1). */
-static void move_symmetric(cz_interp_noise *noise, int64_t n, double *a)
+static void move_symmetric(cz_reference_noise *noise, int64_t n, double *a)
 {
     const double size = HALF_ULP * norm_of(a, n * n, 1);
 
@@ -79,7 +79,7 @@ static void move_symmetric(cz_interp_noise *noise, int64_t n, double *a)
 }
 
 /* By parts of sqrt(a_ii a_jj) (Higham 2002, Accuracy and Stability, 10.1). */
-static void move_definite(cz_interp_noise *noise, int64_t n, double *a)
+static void move_definite(cz_reference_noise *noise, int64_t n, double *a)
 {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < i; j++) {
@@ -93,7 +93,7 @@ static void move_definite(cz_interp_noise *noise, int64_t n, double *a)
 }
 
 /* By parts of each column's norm (Higham 2002, 19.3). */
-static void move_columns(cz_interp_noise *noise, int64_t m, int64_t n,
+static void move_columns(cz_reference_noise *noise, int64_t m, int64_t n,
                          double *a)
 {
     for (int64_t j = 0; j < n; j++) {
@@ -104,14 +104,14 @@ static void move_columns(cz_interp_noise *noise, int64_t m, int64_t n,
 }
 
 /* By parts of each element: of triangles (Higham 2002, 8.1). */
-static void move_elements(cz_interp_noise *noise, int64_t n, double *a)
+static void move_elements(cz_reference_noise *noise, int64_t n, double *a)
 {
     for (int64_t i = 0; i < n; i++)
         a[i] *= 1 + HALF_ULP * draw_unit(noise);
 }
 
-void cz_interp_factor_noise(cz_interp_noise *noise, cz_factor factor,
-                            const cz_factor_size *size, double *operand)
+void cz_reference_factor_noise(cz_reference_noise *noise, cz_factor factor,
+                               const cz_factor_size *size, double *operand)
 {
     switch (factor) {
     case CZ_FACTOR_EIGH:

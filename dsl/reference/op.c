@@ -23,7 +23,7 @@ static double round_to(double x, int precision, int least, int most)
                                                  : rounded;
 }
 
-double cz_interp_round(cz_dtype dtype, double x)
+double cz_reference_round(cz_dtype dtype, double x)
 {
     switch (dtype) {
     case CZ_F32:
@@ -40,7 +40,7 @@ double cz_interp_round(cz_dtype dtype, double x)
 /* ---- one operation ---- */
 
 /* arith.maximumf and minimumf: NaN wins, and -0 is below +0. */
-double cz_interp_larger(double a, double b)
+double cz_reference_larger(double a, double b)
 {
     if (isnan(a) || isnan(b))
         return NAN;
@@ -51,7 +51,7 @@ double cz_interp_larger(double a, double b)
 
 static double minimum(double a, double b)
 {
-    return -cz_interp_larger(-a, -b);
+    return -cz_reference_larger(-a, -b);
 }
 
 /* "oeq" "ogt" "oge" "olt" "ole" "une": C's operators order alike. */
@@ -79,7 +79,8 @@ static double hash(double a, double b)
     return (double)((x ^ x >> 31) >> 11);
 }
 
-double cz_interp_apply(const cz_interp_op *op, double a, double b, double c)
+double cz_reference_apply(const cz_reference_op *op, double a, double b,
+                          double c)
 {
     switch (op->op) {
     case CZ_OP_ADD:
@@ -93,13 +94,13 @@ double cz_interp_apply(const cz_interp_op *op, double a, double b, double c)
     case CZ_OP_NEG:
         return -a;
     case CZ_OP_MAX:
-        return cz_interp_larger(a, b);
+        return cz_reference_larger(a, b);
     case CZ_OP_MIN:
         return minimum(a, b);
     case CZ_OP_EXTEND:
         return a;
     case CZ_OP_TRUNCATE:
-        return op->round ? cz_interp_round(op->dtype, a) : a;
+        return op->round ? cz_reference_round(op->dtype, a) : a;
     case CZ_OP_COMPARE:
         return compare(op->predicate, a, b) ? 1.0 : 0.0;
     case CZ_OP_SELECT:
@@ -132,8 +133,8 @@ double cz_interp_apply(const cz_interp_op *op, double a, double b, double c)
 
 /* ---- bodies ---- */
 
-void cz_interp_body_on(const cz_view_body *body, bool round, double *values,
-                       double *out)
+void cz_reference_body_on(const cz_view_body *body, bool round, double *values,
+                          double *out)
 {
     for (int i = 0; i < body->n_exprs; i++) {
         const cz_view_expr *e = &body->exprs[i];
@@ -142,28 +143,28 @@ void cz_interp_body_on(const cz_view_body *body, bool round, double *values,
             *value = e->constant;
             continue;
         }
-        const cz_interp_op op = {e->op, e->dtype, e->predicate, round};
-        *value = cz_interp_apply(&op, values[e->args[0]], values[e->args[1]],
-                                 values[e->args[2]]);
+        const cz_reference_op op = {e->op, e->dtype, e->predicate, round};
+        *value = cz_reference_apply(&op, values[e->args[0]], values[e->args[1]],
+                                    values[e->args[2]]);
     }
     for (int i = 0; i < body->n_out; i++)
         out[i] = values[body->out[i]];
 }
 
-void cz_interp_body(const cz_view_body *body, bool round, const double *in,
-                    double *out)
+void cz_reference_body(const cz_view_body *body, bool round, const double *in,
+                       double *out)
 {
     cz_arena arena;
     cz_arena_init(&arena);
     double *values = CZ_NEW(&arena, double, body->n_in + body->n_exprs + 1);
     memcpy(values, in, (size_t)body->n_in * sizeof *in);
-    cz_interp_body_on(body, round, values, out);
+    cz_reference_body_on(body, round, values, out);
     cz_arena_fini(&arena);
 }
 
-void cz_interp_prologue(const cz_plan_view *view, int rule, bool round,
-                        double t, double clip, const double *hypers,
-                        double *out)
+void cz_reference_prologue(const cz_plan_view *view, int rule, bool round,
+                           double t, double clip, const double *hypers,
+                           double *out)
 {
     const cz_view_body *body = &view->bodies[view->rules[rule].prologue];
     cz_arena arena;
@@ -173,15 +174,15 @@ void cz_interp_prologue(const cz_plan_view *view, int rule, bool round,
     values[1] = clip;
     for (int i = 2; i < body->n_in; i++)
         values[i] = hypers[i - 2];
-    cz_interp_body_on(body, round, values, out);
+    cz_reference_body_on(body, round, values, out);
     cz_arena_fini(&arena);
 }
 
 /* ---- matrices ---- */
 
 /* Row by row of b, so that the inner loop runs along memory. */
-void cz_interp_matmul(const double *a, const double *b, double *out, int64_t m,
-                      int64_t k, int64_t n)
+void cz_reference_matmul(const double *a, const double *b, double *out,
+                         int64_t m, int64_t k, int64_t n)
 {
     memset(out, 0, (size_t)(m * n) * sizeof *out);
     for (int64_t i = 0; i < m; i++)
@@ -194,7 +195,7 @@ void cz_interp_matmul(const double *a, const double *b, double *out, int64_t m,
         }
 }
 
-void cz_interp_transpose(const double *in, double *out, int64_t m, int64_t n)
+void cz_reference_transpose(const double *in, double *out, int64_t m, int64_t n)
 {
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++)

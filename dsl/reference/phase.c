@@ -22,8 +22,9 @@ static uint32_t fires_at(const cz_ir *ir, cz_arena *arena, const char *rule,
     return cz_events_at(own, n_own, turn, t);
 }
 
-const cz_fact_phase *cz_interp_phase(const cz_ir *ir, cz_arena *arena,
-                                     const char *rule, int64_t turn, int64_t t)
+const cz_fact_phase *cz_reference_phase(const cz_ir *ir, cz_arena *arena,
+                                        const char *rule, int64_t turn,
+                                        int64_t t)
 {
     const uint32_t fires = fires_at(ir, arena, rule, turn, t);
     int n;
@@ -39,9 +40,9 @@ const cz_fact_phase *cz_interp_phase(const cz_ir *ir, cz_arena *arena,
     return NULL;
 }
 
-const char *cz_interp_body_in(const cz_ir *ir, cz_arena *arena,
-                              const cz_fact_stage *stage,
-                              const cz_fact_phase *phase)
+const char *cz_reference_body_in(const cz_ir *ir, cz_arena *arena,
+                                 const cz_fact_stage *stage,
+                                 const cz_fact_phase *phase)
 {
     int n;
     const cz_fact_variant *variants = cz_ir_read_variant(ir, arena, &n);

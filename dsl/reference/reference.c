@@ -13,7 +13,7 @@ typedef struct frame {
     cz_arena *arena;
     const cz_ir *ir;          /* of both math forms */
     const cz_plan_view *view; /* of kernel form; else NULL */
-    const cz_interp_call *call;
+    const cz_reference_call *call;
     const cz_fact_rule *rule;
     const cz_fact_phase *phase; /* of math form; NULL: all updates are alike */
     double *scalars;
@@ -64,7 +64,7 @@ static void run_prologue(frame *f)
     f->scalars = CZ_NEW(f->arena, double, n_out + CZ_NAME_SCALARS);
     for (int i = 0; i < n_out; i++)
         out[i] = &f->scalars[i];
-    cz_interp_function(prologue, f->call->round, 0, in, out);
+    cz_reference_function(prologue, f->call->round, 0, in, out);
     put_name(f, n_out);
 }
 
@@ -72,7 +72,7 @@ static void run_prologue(frame *f)
 
 static void run_math(const frame *f)
 {
-    const cz_interp_call *call = f->call;
+    const cz_reference_call *call = f->call;
     const cz_ir_op update = cz_ir_find_function(
         f->ir, f->phase ? f->phase->update : f->rule->update);
     const int n_states = f->rule->states.n;
@@ -91,9 +91,9 @@ static void run_math(const frame *f)
         out[i] = fresh(f, elements_of(f, i - 1));
     for (int i = 0; call->settled && i < n_states; i++)
         settled[1 + i] = call->settled[i];
-    const cz_interp_way way = {call->round, call->noise, settled};
-    cz_interp_function_that_way(update, &way,
-                                f->rule->shape.n ? 0 : call->count, in, out);
+    const cz_reference_way way = {call->round, call->noise, settled};
+    cz_reference_function_that_way(update, &way,
+                                   f->rule->shape.n ? 0 : call->count, in, out);
     memcpy(call->param_out, out[0], bytes_of(f, -1));
     for (int i = 0; i < n_states; i++)
         memcpy(call->states_out[i], out[1 + i], bytes_of(f, i));
@@ -155,9 +155,9 @@ static void run_cut(const frame *f, const cz_fact_stage *fact, int64_t count,
         all[i] = in[i];
     for (int i = 0; i < fact->scalars.n; i++)
         all[n_in + i] = &f->scalars[fact->scalars.v[i]];
-    cz_interp_function(
-        cz_ir_find_function(f->ir,
-                            cz_interp_body_in(f->ir, f->arena, fact, f->phase)),
+    cz_reference_function(
+        cz_ir_find_function(
+            f->ir, cz_reference_body_in(f->ir, f->arena, fact, f->phase)),
         f->call->round, count, all, out);
 }
 
@@ -176,8 +176,8 @@ static void run_stage(const frame *f, slots *s, const cz_fact_stage *fact,
     for (int i = 0; i < fact->outs.n; i++)
         out[i] = fresh(f, slot_elements(f, fact->outs.v[i]));
     if (variant)
-        cz_interp_variant(f->view, variant, f->call->round, count, in,
-                          f->scalars, out);
+        cz_reference_variant(f->view, variant, f->call->round, count, in,
+                             f->scalars, out);
     else
         run_cut(f, fact, count, in, out);
     for (int i = 0; i < fact->outs.n; i++)
@@ -208,7 +208,7 @@ static void run_stages(const frame *f, slots *s)
 
 static void run_slots(const frame *f)
 {
-    const cz_interp_call *call = f->call;
+    const cz_reference_call *call = f->call;
     const int n_states = f->rule->states.n;
     slots s = {0};
 
@@ -230,13 +230,13 @@ static void run_slots(const frame *f)
 
 static void begin(frame *f)
 {
-    const cz_interp_call *call = f->call;
+    const cz_reference_call *call = f->call;
     int n;
 
     if (!f->view) {
         f->rule = &cz_ir_read_rule(f->ir, f->arena, &n)[call->rule];
-        f->phase = cz_interp_phase(f->ir, f->arena, f->rule->sym_name,
-                                   f->call->turn, (int64_t)call->t);
+        f->phase = cz_reference_phase(f->ir, f->arena, f->rule->sym_name,
+                                      f->call->turn, (int64_t)call->t);
         run_prologue(f);
         return;
     }
@@ -245,21 +245,21 @@ static void begin(frame *f)
     f->scalars =
         CZ_NEW(f->arena, double,
                f->view->bodies[rule->prologue].n_out + CZ_NAME_SCALARS);
-    cz_interp_prologue(f->view, call->rule, call->round, call->t, call->clip,
-                       call->hypers, f->scalars);
+    cz_reference_prologue(f->view, call->rule, call->round, call->t, call->clip,
+                          call->hypers, f->scalars);
     put_name(f, f->view->bodies[rule->prologue].n_out);
 }
 
-void cz_interp_rule(const cz_ir *ir, const cz_plan_view *view,
-                    const cz_interp_call *call)
+void cz_reference_rule(const cz_ir *ir, const cz_plan_view *view,
+                       const cz_reference_call *call)
 {
     cz_arena arena;
     frame f = {.arena = &arena, .ir = ir, .call = call};
 
     cz_arena_init(&arena);
-    f.view = call->form == CZ_INTERP_STAGES ? view : NULL;
+    f.view = call->form == CZ_REFERENCE_STAGES ? view : NULL;
     begin(&f);
-    if (call->form == CZ_INTERP_MATH)
+    if (call->form == CZ_REFERENCE_MATH)
         run_math(&f);
     else
         run_slots(&f);

@@ -21,44 +21,44 @@
 #include <stdint.h>
 
 /* x rounded to a value of the type. */
-double cz_interp_round(cz_dtype dtype, double x);
+double cz_reference_round(cz_dtype dtype, double x);
 
 /* A body on one point: in [n_in] to out [n_out]. */
-void cz_interp_body(const cz_view_body *body, bool round, const double *in,
-                    double *out);
+void cz_reference_body(const cz_view_body *body, bool round, const double *in,
+                       double *out);
 
 /* Results of a rule's prologue, [n_out of that body], at step t (from 1), with
  * the coefficient of clipping and the use's run-time values in order. */
-void cz_interp_prologue(const cz_plan_view *view, int rule, bool round,
-                        double t, double clip, const double *hypers,
-                        double *out);
+void cz_reference_prologue(const cz_plan_view *view, int rule, bool round,
+                           double t, double clip, const double *hypers,
+                           double *out);
 
 /* A function of math form.  in[i] and out[i] hold argument and result i, row-
  * major; a scalar is one number.  In an element-wise function (`count` > 0)
  * tensors have `count` elements instead of their one. */
-void cz_interp_function(cz_ir_op function, bool round, int64_t count,
-                        const double *const *in, double *const *out);
+void cz_reference_function(cz_ir_op function, bool round, int64_t count,
+                           const double *const *in, double *const *out);
 
 /* A stage in kernel form, in the first of its phases: in[i] and out[i] hold
  * slot i, `scalars` all results of the rule's prologue and the parts of the
  * name.  `count` elements where
  * the stage is element-wise, else 0. */
-void cz_interp_stage(const cz_plan_view *view, int stage, bool round,
-                     int64_t count, const double *const *in,
-                     const double *scalars, double *const *out);
+void cz_reference_stage(const cz_plan_view *view, int stage, bool round,
+                        int64_t count, const double *const *in,
+                        const double *scalars, double *const *out);
 
-typedef enum cz_interp_form {
-    CZ_INTERP_MATH,   /* the rule's update function */
-    CZ_INTERP_STAGES, /* its stages in kernel form, one after the other */
-    CZ_INTERP_CUT     /* the same still in math form: behind the cut */
-} cz_interp_form;
+typedef enum cz_reference_form {
+    CZ_REFERENCE_MATH,   /* the rule's update function */
+    CZ_REFERENCE_STAGES, /* its stages in kernel form, one after the other */
+    CZ_REFERENCE_CUT     /* the same still in math form: behind the cut */
+} cz_reference_form;
 
 /* One update of `count` elements (those of the rule's shape, if it has one) in
  * stored layout, in the phase of t; states that are whole have as many as their
  * shape.  Outputs may be the inputs. */
-typedef struct cz_interp_call {
+typedef struct cz_reference_call {
     int rule;
-    cz_interp_form form;
+    cz_reference_form form;
     bool round;
     int64_t count;
     double t, clip;
@@ -76,12 +76,12 @@ typedef struct cz_interp_call {
     const double *const *settled;
     uint64_t noise; /* a seed: values of f32 are rounded up or down at random;
                      * 0: not.  Of math form alone. */
-} cz_interp_call;
+} cz_reference_call;
 
 /* Kernel form is run from the view, as code generators read it, prologue
  * included; both math forms from the module's functions.  The other of the two
  * is not looked at.  Rules are numbered alike in both. */
-void cz_interp_rule(const cz_ir *ir, const cz_plan_view *view,
-                    const cz_interp_call *call);
+void cz_reference_rule(const cz_ir *ir, const cz_plan_view *view,
+                       const cz_reference_call *call);
 
 #endif

@@ -74,7 +74,7 @@ static void store(const loop *l, int64_t row, int64_t column,
         const int64_t at =
             index_of(l->out_access[i], row, column, l->rows, l->columns);
         if (cz_access_is_largest(l->out_access[i]))
-            l->out[i][at] = cz_interp_larger(l->out[i][at], results[i]);
+            l->out[i][at] = cz_reference_larger(l->out[i][at], results[i]);
         else if (cz_access_is_reduction(l->out_access[i]))
             l->out[i][at] += results[i];
         else
@@ -109,7 +109,7 @@ static void run_loop(frame *f, const loop *l)
                                               l->rows, l->columns)];
             for (int i = 0; i < l->n_generated; i++)
                 values[l->n_in + i] = generate(l->generated[i], row, column);
-            cz_interp_body_on(body, f->round, values, results);
+            cz_reference_body_on(body, f->round, values, results);
             store(l, row, column, results);
         }
 }
@@ -165,7 +165,7 @@ static const double *factor(frame *f, const cz_view_step *step, int which)
     if (!is_transposed)
         return data;
     double *copy = CZ_NEW(&f->arena, double, m *n);
-    cz_interp_transpose(data, copy, n, m);
+    cz_reference_transpose(data, copy, n, m);
     return copy;
 }
 
@@ -176,7 +176,7 @@ static void scale(const frame *f, const cz_view_step *step, double *out)
     for (int64_t i = 0; i < step->rows * step->columns; i++) {
         out[i] = step->alpha * out[i] + (s ? step->beta * s[i] : 0.0);
         if (rounds)
-            out[i] = cz_interp_round(CZ_BF16, out[i]);
+            out[i] = cz_reference_round(CZ_BF16, out[i]);
     }
 }
 
@@ -221,8 +221,8 @@ static void run_product(frame *f, const cz_view_step *step)
     double *acc = CZ_NEW(&f->arena, double, n);
     double *out = acc;
 
-    cz_interp_matmul(factor(f, step, 0), factor(f, step, 1), acc, step->rows,
-                     step->inner, step->columns);
+    cz_reference_matmul(factor(f, step, 0), factor(f, step, 1), acc, step->rows,
+                        step->inner, step->columns);
     if (step->body < 0) {
         scale(f, step, acc);
     } else {
@@ -245,7 +245,7 @@ static void run_call(frame *f, const cz_view_step *step)
         in[i] = f->values[step->in[i]];
     for (int i = 0; i < step->n_out; i++)
         out[i] = CZ_NEW(&f->arena, double, cz_view_result_elements(step, i));
-    cz_interp_factor(step->factor, &step->size, step->parameters, in, out);
+    cz_reference_factor(step->factor, &step->size, step->parameters, in, out);
     for (int i = 0; i < step->n_out; i++)
         bind(f, out[i]);
 }
@@ -271,17 +271,17 @@ static int64_t output_elements(const frame *f, const cz_view_stage *stage,
     return 0;
 }
 
-void cz_interp_stage(const cz_plan_view *view, int stage, bool round,
-                     int64_t count, const double *const *in,
-                     const double *scalars, double *const *out)
+void cz_reference_stage(const cz_plan_view *view, int stage, bool round,
+                        int64_t count, const double *const *in,
+                        const double *scalars, double *const *out)
 {
-    cz_interp_variant(view, &view->stages[stage], round, count, in, scalars,
-                      out);
+    cz_reference_variant(view, &view->stages[stage], round, count, in, scalars,
+                         out);
 }
 
-void cz_interp_variant(const cz_plan_view *view, const cz_view_stage *s,
-                       bool round, int64_t count, const double *const *in,
-                       const double *scalars, double *const *out)
+void cz_reference_variant(const cz_plan_view *view, const cz_view_stage *s,
+                          bool round, int64_t count, const double *const *in,
+                          const double *scalars, double *const *out)
 {
     frame f = {.view = view, .round = round, .count = count};
 

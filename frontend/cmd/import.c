@@ -17,10 +17,10 @@ static const struct argp_option options[] = {
     {0}};
 
 /* False after saying what is wrong with the command line. */
-static bool read_options(const cz_cmd_options *given, cz_convert *convert)
+static bool read_options(const cz_cmd_options *given, cz_import *convert)
 {
     const char *why =
-        given->mesh ? cz_convert_mesh_read(&convert->mesh, given->mesh) : NULL;
+        given->mesh ? cz_import_mesh_read(&convert->mesh, given->mesh) : NULL;
 
     convert->adamw = given->optimizer && strcmp(given->optimizer, "adamw") == 0;
     if (why)
@@ -69,7 +69,7 @@ static int run(const cz_cmd_options *given)
 {
     cz_job job;
     cz_text program = {0};
-    cz_convert convert = {.input = given->input};
+    cz_import convert = {.input = given->input};
 
     if (!read_options(given, &convert))
         return CZ_EXIT_USAGE;
@@ -82,7 +82,7 @@ static int run(const cz_cmd_options *given)
     if (given->output && strcmp(given->output, "-") != 0)
         convert.output = given->output;
     if (has_folder(convert.output, &job.diags) &&
-        cz_convert_run(&convert, &program))
+        cz_import_run(&convert, &program))
         write_out(given, &program, &job.diags);
     const int status = cz_job_status(&job);
     cz_text_fini(&program);

@@ -123,7 +123,7 @@ enum { WINDOW = 64 /* groups in which an `else` is looked for */ };
 
 /* A statement, and under which values it stands. */
 typedef struct statement {
-    cz_convert_line line;
+    cz_import_line line;
     cz_index_set values;
     const char *condition;
     int order;
@@ -146,8 +146,8 @@ typedef struct statements {
 
 static int by_line(const void *left, const void *right)
 {
-    const cz_convert_member *a = left, *b = right;
-    const int order = cz_convert_line_compare(&a->line, &b->line);
+    const cz_import_member *a = left, *b = right;
+    const int order = cz_import_line_compare(&a->line, &b->line);
 
     return order != 0 ? order : a->value - b->value;
 }
@@ -161,7 +161,7 @@ static int by_condition(const void *left, const void *right)
 }
 
 /* The statement that members[0..n) are, one for each value. */
-static statement statement_of(cz_arena *arena, const cz_convert_member *members,
+static statement statement_of(cz_arena *arena, const cz_import_member *members,
                               int n, int extent, const char *index)
 {
     statement out = {.line = members->line,
@@ -211,7 +211,7 @@ static void make_groups(cz_arena *arena, statements *all)
 }
 
 /* Equal lines become one statement. */
-static statements gather(cz_arena *arena, cz_convert_member *members, int n,
+static statements gather(cz_arena *arena, cz_import_member *members, int n,
                          int extent, const char *index)
 {
     statements out = {.list = CZ_NEW(arena, statement, n)};
@@ -221,8 +221,8 @@ static statements gather(cz_arena *arena, cz_convert_member *members, int n,
     qsort(members, (size_t)n, sizeof *members, by_line);
     for (int at = 0, end; at < n; at = end) {
         for (end = at + 1;
-             end < n && cz_convert_line_compare(&members[at].line,
-                                                &members[end].line) == 0;)
+             end < n && cz_import_line_compare(&members[at].line,
+                                               &members[end].line) == 0;)
             end++;
         out.list[out.n++] =
             statement_of(arena, members + at, end - at, extent, index);
@@ -240,12 +240,12 @@ static void print_group(cz_arena *arena, statements all, int at, cz_text *out)
 {
     condition_group *group = &all.groups[at];
     const int n = group->end - group->from;
-    cz_convert_lines lines = {CZ_NEW(arena, cz_convert_line, n), n};
+    cz_import_lines lines = {CZ_NEW(arena, cz_import_line, n), n};
 
     for (int i = 0; i < n; i++)
         lines.list[i] = all.list[group->from + i].line;
     group->printed = true;
-    cz_convert_lines_print(arena, lines, out);
+    cz_import_lines_print(arena, lines, out);
 }
 
 /* The group, one of the next few, that stands under the opposite condition;
@@ -306,12 +306,12 @@ static const char *block_text(cz_arena *arena, statements all,
     return text;
 }
 
-cz_convert_line cz_convert_block(cz_arena *arena, cz_convert_member *members,
-                                 int n, int extent, const char *index)
+cz_import_line cz_import_block(cz_arena *arena, cz_import_member *members,
+                               int n, int extent, const char *index)
 {
     const statements all = gather(arena, members, n, extent, index);
 
     if (all.n == 1 && !*all.list[0].condition)
         return all.list[0].line;
-    return (cz_convert_line){.rest = block_text(arena, all, index)};
+    return (cz_import_line){.rest = block_text(arena, all, index)};
 }

@@ -6,15 +6,15 @@
 #include "frontend/import/lines.h"
 
 /* A statement under one value of the index. */
-typedef struct cz_convert_member {
+typedef struct cz_import_member {
     int value, order; /* order: its place among all of them */
-    cz_convert_line line;
-} cz_convert_member;
+    cz_import_line line;
+} cz_import_member;
 
 /* What follows the index called `index`, of `extent` values: the rest of a
  * path where one statement is all there is, else no words and a block.  The
  * members are sorted. */
-cz_convert_line cz_convert_block(cz_arena *arena, cz_convert_member *members,
-                                 int n, int extent, const char *index);
+cz_import_line cz_import_block(cz_arena *arena, cz_import_member *members,
+                               int n, int extent, const char *index);
 
 #endif

@@ -58,7 +58,7 @@ static const char *joined(cz_arena *arena, name_list names)
     return out;
 }
 
-static void unknown_type(const cz_convert *convert, cz_span place,
+static void unknown_type(const cz_import *convert, cz_span place,
                          const char *type, name_list known)
 {
     const char *near = cz_diag_nearest(type, known.list, known.n);
@@ -76,7 +76,7 @@ static void unknown_type(const cz_convert *convert, cz_span place,
 }
 
 /* The model_type, which the library knows; NULL after reporting. */
-static const char *find_type(const cz_convert *convert, const cz_config *config)
+static const char *find_type(const cz_import *convert, const cz_config *config)
 {
     const cz_config_entry *entry = cz_config_find(config, "model_type");
     const cz_span place = {.source = config->source};
@@ -115,7 +115,7 @@ static const char *matrices_of(const char *type)
 /* The folder of a file, without links and dots; NULL when there is none. */
 static const char *folder_of(cz_arena *arena, const char *path)
 {
-    const char *base = cz_convert_base_name(path);
+    const char *base = cz_import_base_name(path);
     const char *name =
         cz_arena_printf(arena, "%.*s.", (int)(base - path), path);
     char *real = realpath(name, NULL);
@@ -140,10 +140,10 @@ static size_t common_folders(const char *a, const char *b)
 }
 
 /* `path`, as seen from the folder of the program. */
-static const char *path_from_program(const cz_convert *convert)
+static const char *path_from_program(const cz_import *convert)
 {
     cz_arena *arena = convert->arena;
-    const char *base = cz_convert_base_name(convert->input);
+    const char *base = cz_import_base_name(convert->input);
     const char *to = folder_of(arena, convert->input);
     const char *from = folder_of(arena, convert->output ? convert->output : "");
 
@@ -186,7 +186,7 @@ static const char *quoted(cz_arena *arena, const char *text)
 
 /* Compile what was written, so that a key that the configuration lacks shows
  * now.  What is not supported yet is not the configuration's fault. */
-static bool check(const cz_convert *convert, const cz_text *text)
+static bool check(const cz_import *convert, const cz_text *text)
 {
     cz_diags diags;
 
@@ -220,10 +220,10 @@ static int64_t layers_of(const cz_config *config)
 
 /* Layers that stages cannot have equally many of are listed, as even as it
  * goes. */
-static void write_pipeline(const cz_convert *convert, const cz_config *config,
+static void write_pipeline(const cz_import *convert, const cz_config *config,
                            cz_text *out)
 {
-    const int64_t pp = cz_convert_mesh_size(&convert->mesh, "pp");
+    const int64_t pp = cz_import_mesh_size(&convert->mesh, "pp");
     const int64_t n = layers_of(config);
 
     if (pp <= 1 || pp > CZ_MAX_STAGES || n <= 0 || n % pp == 0)
@@ -235,14 +235,14 @@ static void write_pipeline(const cz_convert *convert, const cz_config *config,
     cz_text_printf(out, ")  # of %" PRId64 " layers\n}\n", n);
 }
 
-bool cz_convert_config(const cz_convert *convert, cz_text *out)
+bool cz_import_config(const cz_import *convert, cz_text *out)
 {
     cz_config config;
     const char *path = path_from_program(convert);
     const char *string = path ? quoted(convert->arena, path) : NULL;
 
     if (!cz_config_read(convert->arena, convert->input,
-                        cz_convert_base_name(convert->input), (cz_span){0},
+                        cz_import_base_name(convert->input), (cz_span){0},
                         convert->diags, &config))
         return false;
     const char *type = find_type(convert, &config);
@@ -251,11 +251,11 @@ bool cz_convert_config(const cz_convert *convert, cz_text *out)
                       "no path leads from the program to '%s'", convert->input);
     if (!type || !string)
         return false;
-    cz_convert_write_title(convert, out);
-    cz_convert_mesh_print(&convert->mesh, out);
+    cz_import_write_title(convert, out);
+    cz_import_mesh_print(&convert->mesh, out);
     cz_text_printf(out, "model %s from %s\n\n", type, string);
-    cz_convert_write_uses(convert, matrices_of(type), out);
-    cz_convert_write_schedule(out);
+    cz_import_write_uses(convert, matrices_of(type), out);
+    cz_import_write_schedule(out);
     write_pipeline(convert, &config, out);
     return check(convert, out);
 }

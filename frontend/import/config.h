@@ -6,6 +6,6 @@
 #include "frontend/import/import.h"
 
 /* False after reporting; `out` may hold a part of the text then. */
-bool cz_convert_config(const cz_convert *convert, cz_text *out);
+bool cz_import_config(const cz_import *convert, cz_text *out);
 
 #endif

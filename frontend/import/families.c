@@ -24,11 +24,11 @@ static const char *const index_names[MAX_INDICES] = {"i", "j", "k", "l"};
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
-const char *cz_convert_bad_name(const char *name)
+const char *cz_import_bad_name(const char *name)
 {
     int n_words = 0;
 
-    if (strlen(name) > CZ_CONVERT_MAX_NAME)
+    if (strlen(name) > CZ_IMPORT_MAX_NAME)
         return "is longer than 240 bytes";
     for (const char *at = name;; at++) {
         const size_t n = strspn(at, letters);
@@ -37,9 +37,9 @@ const char *cz_convert_bad_name(const char *name)
                    "dots";
         if (n == 0)
             return "has an empty segment";
-        if (n > CZ_CONVERT_MAX_WORD)
+        if (n > CZ_IMPORT_MAX_WORD)
             return "has a segment of more than 128 bytes";
-        if (++n_words > CZ_CONVERT_MAX_WORDS)
+        if (++n_words > CZ_IMPORT_MAX_WORDS)
             return "has more than 32 segments";
         at += n;
         if (*at == '\0')
@@ -62,7 +62,7 @@ static int number_of(const char *word, size_t n)
     return value;
 }
 
-size_t cz_convert_stack_length(const char *name)
+size_t cz_import_stack_length(const char *name)
 {
     for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.'))
         if (number_of(dot + 1, strcspn(dot + 1, ".")) >= 0)
@@ -79,10 +79,10 @@ static int count_words(const char *name)
     return n;
 }
 
-static cz_convert_line line_of(cz_arena *arena, const char *name)
+static cz_import_line line_of(cz_arena *arena, const char *name)
 {
     const char **words = CZ_NEW(arena, const char *, count_words(name));
-    cz_convert_line line = {.words = words};
+    cz_import_line line = {.words = words};
 
     for (const char *at = name;; at++) {
         const size_t n = strcspn(at, ".");
@@ -94,7 +94,7 @@ static cz_convert_line line_of(cz_arena *arena, const char *name)
 }
 
 /* " : f32[8/tp, 4] frozen stage 0" */
-static const char *declaration(cz_arena *arena, const cz_convert_param *param,
+static const char *declaration(cz_arena *arena, const cz_import_param *param,
                                cz_dtype dtype)
 {
     cz_text out = {0};
@@ -116,7 +116,7 @@ static const char *declaration(cz_arena *arena, const cz_convert_param *param,
 
 /* A name on the way: the word at `at` may be an index. */
 typedef struct candidate {
-    cz_convert_line line;
+    cz_import_line line;
     int at, number, order; /* at < 0: it has no (more) index */
     bool gone;             /* in an index that stands at another's place */
 } candidate;
@@ -179,48 +179,48 @@ static bool is_index(candidate *const *stack, int n)
     return n == extent;
 }
 
-static cz_convert_lines collapse(cz_arena *arena, cz_convert_lines lines,
-                                 int depth);
+static cz_import_lines collapse(cz_arena *arena, cz_import_lines lines,
+                                int depth);
 
 /* What stands under one value of the index: stack[0..n). */
-static cz_convert_lines lines_under(cz_arena *arena, candidate *const *stack,
-                                    int n, int depth)
+static cz_import_lines lines_under(cz_arena *arena, candidate *const *stack,
+                                   int n, int depth)
 {
-    cz_convert_lines lines = {CZ_NEW(arena, cz_convert_line, n), n};
+    cz_import_lines lines = {CZ_NEW(arena, cz_import_line, n), n};
     const int skipped = stack[0]->at + 1;
 
     for (int i = 0; i < n; i++)
-        lines.list[i] = (cz_convert_line){stack[i]->line.words + skipped,
-                                          stack[i]->line.n_words - skipped,
-                                          stack[i]->line.rest};
+        lines.list[i] = (cz_import_line){stack[i]->line.words + skipped,
+                                         stack[i]->line.n_words - skipped,
+                                         stack[i]->line.rest};
     return collapse(arena, lines, depth + 1);
 }
 
 /* What stands under the index that a stack is. */
-static cz_convert_line block_of(cz_arena *arena, candidate *const *stack, int n,
-                                int depth)
+static cz_import_line block_of(cz_arena *arena, candidate *const *stack, int n,
+                               int depth)
 {
-    cz_convert_member *members = NULL;
+    cz_import_member *members = NULL;
     int n_members = 0;
 
     for (int at = 0, end; at < n; at = end) {
         for (end = at; end < n && stack[end]->number == stack[at]->number;)
             end++;
-        const cz_convert_lines under =
+        const cz_import_lines under =
             lines_under(arena, stack + at, end - at, depth);
         for (int i = 0; i < under.n; i++) {
-            const cz_convert_member member = {stack[at]->number, n_members,
-                                              under.list[i]};
+            const cz_import_member member = {stack[at]->number, n_members,
+                                             under.list[i]};
             *CZ_PUSH(arena, members, n_members) = member;
         }
     }
-    return cz_convert_block(arena, members, n_members, stack[n - 1]->number + 1,
-                            index_names[depth]);
+    return cz_import_block(arena, members, n_members, stack[n - 1]->number + 1,
+                           index_names[depth]);
 }
 
 /* stack words, with the index at the last one, then `more` words. */
-static cz_convert_line indexed(cz_arena *arena, const candidate *first,
-                               int extent, int depth, cz_convert_line more)
+static cz_import_line indexed(cz_arena *arena, const candidate *first,
+                              int extent, int depth, cz_import_line more)
 {
     const int n = first->at + more.n_words;
     const char **words = CZ_NEW(arena, const char *, n);
@@ -231,18 +231,18 @@ static cz_convert_line indexed(cz_arena *arena, const candidate *first,
         arena, "%s[%s < %d]", words[first->at - 1], index_names[depth], extent);
     for (int i = 0; i < more.n_words; i++)
         words[first->at + i] = more.words[i];
-    return (cz_convert_line){words, n, more.rest};
+    return (cz_import_line){words, n, more.rest};
 }
 
 /* The whole stack as one line. */
-static cz_convert_line fold(cz_arena *arena, candidate *const *stack, int n,
-                            int depth)
+static cz_import_line fold(cz_arena *arena, candidate *const *stack, int n,
+                           int depth)
 {
     const int extent = stack[n - 1]->number + 1;
 
     if (is_last_word(stack[0]))
         return indexed(arena, stack[0], extent, depth,
-                       (cz_convert_line){.rest = stack[0]->line.rest});
+                       (cz_import_line){.rest = stack[0]->line.rest});
     return indexed(arena, stack[0], extent, depth,
                    block_of(arena, stack, n, depth));
 }
@@ -255,7 +255,7 @@ static void fold_in_place(cz_arena *arena, candidate **stack, int n, int depth)
     for (int i = 1; i < n; i++)
         if (stack[i]->order < first->order)
             first = stack[i];
-    const cz_convert_line line = fold(arena, stack, n, depth);
+    const cz_import_line line = fold(arena, stack, n, depth);
     for (int i = 0; i < n; i++) {
         stack[i]->gone = true;
         stack[i]->at = -1;
@@ -287,12 +287,12 @@ static int fold_stacks(cz_arena *arena, candidate **active, int n, int depth)
     return n_left;
 }
 
-static cz_convert_lines collapse(cz_arena *arena, cz_convert_lines lines,
-                                 int depth)
+static cz_import_lines collapse(cz_arena *arena, cz_import_lines lines,
+                                int depth)
 {
     candidate *all = CZ_NEW(arena, candidate, lines.n);
     candidate **active = CZ_NEW(arena, candidate *, lines.n);
-    cz_convert_lines out = {CZ_NEW(arena, cz_convert_line, lines.n), 0};
+    cz_import_lines out = {CZ_NEW(arena, cz_import_line, lines.n), 0};
     int n_active = 0;
 
     for (int i = 0; i < lines.n; i++) {
@@ -309,14 +309,14 @@ static cz_convert_lines collapse(cz_arena *arena, cz_convert_lines lines,
     return out;
 }
 
-void cz_convert_families(cz_arena *arena, const cz_convert_list *list,
-                         cz_dtype dtype, cz_text *out)
+void cz_import_families(cz_arena *arena, const cz_import_list *list,
+                        cz_dtype dtype, cz_text *out)
 {
-    cz_convert_lines lines = {CZ_NEW(arena, cz_convert_line, list->n), list->n};
+    cz_import_lines lines = {CZ_NEW(arena, cz_import_line, list->n), list->n};
 
     for (int i = 0; i < list->n; i++) {
         lines.list[i] = line_of(arena, list->params[i].name);
         lines.list[i].rest = declaration(arena, &list->params[i], dtype);
     }
-    cz_convert_lines_print(arena, collapse(arena, lines, 0), out);
+    cz_import_lines_print(arena, collapse(arena, lines, 0), out);
 }

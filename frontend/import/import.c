@@ -57,7 +57,7 @@ static bool find_kind(const cz_json_text *text, input_kind *out)
     return !members.failed;
 }
 
-static bool convert_json(const cz_convert *convert, const cz_json_text *text,
+static bool convert_json(const cz_import *convert, const cz_json_text *text,
                          cz_text *out)
 {
     input_kind kind;
@@ -66,11 +66,11 @@ static bool convert_json(const cz_convert *convert, const cz_json_text *text,
         return false;
     switch (kind) {
     case INDEX:
-        return cz_convert_index(convert, text, out);
+        return cz_import_index(convert, text, out);
     case PARAMS:
-        return cz_convert_params(convert, text, out);
+        return cz_import_params(convert, text, out);
     case CONFIG:
-        return cz_convert_config(convert, out);
+        return cz_import_config(convert, out);
     case UNKNOWN:
         break;
     }
@@ -83,45 +83,45 @@ static bool convert_json(const cz_convert *convert, const cz_json_text *text,
 
 /* ---- reading ---- */
 
-static bool cannot_read(const cz_convert *convert, const char *why)
+static bool cannot_read(const cz_import *convert, const char *why)
 {
     cz_diag_error(convert->diags, CZ_CANNOT_READ, (cz_span){0}, "'%s' %s",
-                  cz_convert_base_name(convert->input), why);
+                  cz_import_base_name(convert->input), why);
     return false;
 }
 
-static bool read_json(const cz_convert *convert, const cz_text *text,
+static bool read_json(const cz_import *convert, const cz_text *text,
                       cz_text *out)
 {
-    const cz_source source = {cz_convert_base_name(convert->input), text->bytes,
+    const cz_source source = {cz_import_base_name(convert->input), text->bytes,
                               text->n};
     const cz_json_text json = {convert->arena, convert->diags, &source};
 
     return convert_json(convert, &json, out);
 }
 
-static bool read_input(const cz_convert *convert, cz_text *text, cz_text *out)
+static bool read_input(const cz_import *convert, cz_text *text, cz_text *out)
 {
     const bool is_stdin = strcmp(convert->input, "-") == 0;
     const char *why = NULL;
     bool good = is_stdin
-                    ? cz_text_read_file(text, "-", CZ_CONVERT_MAX_JSON, &why)
+                    ? cz_text_read_file(text, "-", CZ_IMPORT_MAX_JSON, &why)
                     : cz_text_read_start(text, convert->input, N_START, &why);
 
     if (!good)
         return cannot_read(convert, why);
     if (!is_json(text))
-        return cz_convert_safetensors(convert, text, out);
+        return cz_import_safetensors(convert, text, out);
     if (!is_stdin) {
         cz_text_fini(text);
         good =
-            cz_text_read_file(text, convert->input, CZ_CONVERT_MAX_JSON, &why);
+            cz_text_read_file(text, convert->input, CZ_IMPORT_MAX_JSON, &why);
     }
     return good ? read_json(convert, text, out) : cannot_read(convert, why);
 }
 
 /* In canonical layout, which also shows that the text is one. */
-static bool lay_out(const cz_convert *convert, const cz_text *program,
+static bool lay_out(const cz_import *convert, const cz_text *program,
                     cz_text *out)
 {
     cz_source *source = CZ_NEW(convert->arena, cz_source, 1);
@@ -139,7 +139,7 @@ static bool lay_out(const cz_convert *convert, const cz_text *program,
     return cz_format(convert->arena, source, convert->diags, out);
 }
 
-bool cz_convert_run(const cz_convert *convert, cz_text *out)
+bool cz_import_run(const cz_import *convert, cz_text *out)
 {
     cz_text text = {0}, program = {0};
     const bool good =

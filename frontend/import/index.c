@@ -18,7 +18,7 @@ typedef struct index_entry {
 } index_entry;
 
 typedef struct index_file {
-    const cz_convert *convert;
+    const cz_import *convert;
     const cz_json_text *text;
     cz_json_part weight_map, metadata; /* n = 0: absent */
     index_entry *entries;
@@ -107,9 +107,9 @@ static bool read_weight_map(index_file *index)
     while (cz_json_next(&members, &member)) {
         if (!read_entry(index, &member))
             return false;
-        if (index->n > 2 * CZ_CONVERT_MAX_PARAMS) {
+        if (index->n > 2 * CZ_IMPORT_MAX_PARAMS) {
             cz_json_error(index->text, member.key_part, CZ_TOO_LARGE,
-                          "more than %d tensors", 2 * CZ_CONVERT_MAX_PARAMS);
+                          "more than %d tensors", 2 * CZ_IMPORT_MAX_PARAMS);
             return false;
         }
     }
@@ -121,7 +121,7 @@ static bool read_weight_map(index_file *index)
 static bool read_shards(const index_file *index, cz_safetensors *tensors)
 {
     const char *input = index->convert->input;
-    const char *base = cz_convert_base_name(input);
+    const char *base = cz_import_base_name(input);
 
     for (int i = 0; i < index->n_shards; i++) {
         const char *path =
@@ -231,8 +231,8 @@ static bool check_size(const index_file *index, const cz_safetensors *tensors)
     return false;
 }
 
-bool cz_convert_index(const cz_convert *convert, const cz_json_text *text,
-                      cz_text *out)
+bool cz_import_index(const cz_import *convert, const cz_json_text *text,
+                     cz_text *out)
 {
     index_file index = {.convert = convert, .text = text};
     cz_safetensors tensors = {.n_places = 0};

@@ -5,7 +5,7 @@
 #include "frontend/import/import.h"
 
 /* `text` is the index.  False after reporting. */
-bool cz_convert_index(const cz_convert *convert, const cz_json_text *text,
-                      cz_text *out);
+bool cz_import_index(const cz_import *convert, const cz_json_text *text,
+                     cz_text *out);
 
 #endif

@@ -9,7 +9,7 @@ enum {
     N_PASSES = 2     /* for {a, b}.{weight, bias} */
 };
 
-int cz_convert_line_compare(const cz_convert_line *a, const cz_convert_line *b)
+int cz_import_line_compare(const cz_import_line *a, const cz_import_line *b)
 {
     for (int i = 0; i < a->n_words && i < b->n_words; i++) {
         const int order = strcmp(a->words[i], b->words[i]);
@@ -23,7 +23,7 @@ int cz_convert_line_compare(const cz_convert_line *a, const cz_convert_line *b)
 /* ---- alternatives ---- */
 
 /* The only word in which they differ, or -1. */
-static int only_difference(const cz_convert_line *a, const cz_convert_line *b)
+static int only_difference(const cz_import_line *a, const cz_import_line *b)
 {
     int found = -1;
 
@@ -54,8 +54,8 @@ static const char *choice_of(cz_arena *arena, const char *first,
                          : cz_arena_printf(arena, "{%s, %s}", first, second);
 }
 
-static bool join(cz_arena *arena, cz_convert_line *line,
-                 const cz_convert_line *other)
+static bool join(cz_arena *arena, cz_import_line *line,
+                 const cz_import_line *other)
 {
     const int at = only_difference(line, other);
     const char *choice =
@@ -70,9 +70,9 @@ static bool join(cz_arena *arena, cz_convert_line *line,
     return true;
 }
 
-static cz_convert_lines join_all(cz_arena *arena, cz_convert_lines lines)
+static cz_import_lines join_all(cz_arena *arena, cz_import_lines lines)
 {
-    cz_convert_lines out = {CZ_NEW(arena, cz_convert_line, lines.n), 0};
+    cz_import_lines out = {CZ_NEW(arena, cz_import_line, lines.n), 0};
 
     for (int i = 0; i < lines.n; i++) {
         const int oldest = out.n > WINDOW ? out.n - WINDOW : 0;
@@ -109,13 +109,12 @@ static void put_first(const char *word, cz_text *out)
         cz_text_puts(out, word);
 }
 
-void cz_convert_lines_print(cz_arena *arena, cz_convert_lines lines,
-                            cz_text *out)
+void cz_import_lines_print(cz_arena *arena, cz_import_lines lines, cz_text *out)
 {
     for (int i = 0; i < N_PASSES; i++)
         lines = join_all(arena, lines);
     for (int i = 0; i < lines.n; i++) {
-        const cz_convert_line *line = &lines.list[i];
+        const cz_import_line *line = &lines.list[i];
         put_first(line->words[0], out);
         for (int k = 1; k < line->n_words; k++)
             cz_text_printf(out, ".%s", line->words[k]);

@@ -8,7 +8,7 @@
 
 enum { MAX_LEFT_OUT = 20 /* names in comments */ };
 
-int64_t cz_convert_numel(const int64_t *shape, int n_dims)
+int64_t cz_import_numel(const int64_t *shape, int n_dims)
 {
     int64_t numel;
 
@@ -16,15 +16,15 @@ int64_t cz_convert_numel(const int64_t *shape, int n_dims)
 }
 
 static bool bad_shape(const cz_json_text *text, cz_json_part at,
-                      const cz_convert_param *param, cz_code code,
+                      const cz_import_param *param, cz_code code,
                       const char *why)
 {
     cz_json_error(text, at, code, "tensor '%s' %s", param->name, why);
     return false;
 }
 
-bool cz_convert_read_shape(const cz_json_text *text, cz_json_part at,
-                           const json_t *json, cz_convert_param *param)
+bool cz_import_read_shape(const cz_json_text *text, cz_json_part at,
+                          const json_t *json, cz_import_param *param)
 {
     const size_t n = json_array_size(json);
     int64_t *shape = CZ_NEW(text->arena, int64_t, n + 1);
@@ -35,7 +35,7 @@ bool cz_convert_read_shape(const cz_json_text *text, cz_json_part at,
     if (n == 0)
         return bad_shape(text, at, param, CZ_UNSUPPORTED,
                          "has no dimensions, which is not supported yet");
-    if (n > CZ_CONVERT_MAX_NDIM)
+    if (n > CZ_IMPORT_MAX_NDIM)
         return bad_shape(text, at, param, CZ_TOO_LARGE,
                          "has more than 8 dimensions");
     for (size_t i = 0; i < n; i++) {
@@ -47,15 +47,15 @@ bool cz_convert_read_shape(const cz_json_text *text, cz_json_part at,
     }
     param->shape = shape;
     param->n_dims = (int)n;
-    return cz_convert_numel(shape, (int)n) > 0 ||
+    return cz_import_numel(shape, (int)n) > 0 ||
            bad_shape(text, at, param, CZ_TOO_LARGE,
                      "has more than 2^62 elements");
 }
 
-bool cz_convert_list_add(const cz_json_text *text, cz_json_part at,
-                         cz_convert_list *list, cz_convert_param param)
+bool cz_import_list_add(const cz_json_text *text, cz_json_part at,
+                        cz_import_list *list, cz_import_param param)
 {
-    const char *why = cz_convert_bad_name(param.name);
+    const char *why = cz_import_bad_name(param.name);
 
     if (why) {
         cz_json_error(text, at, CZ_BAD_PATH,
@@ -63,17 +63,17 @@ bool cz_convert_list_add(const cz_json_text *text, cz_json_part at,
                       why);
         return false;
     }
-    if (list->n == CZ_CONVERT_MAX_PARAMS) {
+    if (list->n == CZ_IMPORT_MAX_PARAMS) {
         cz_json_error(text, at, CZ_TOO_LARGE, "more than %d tensors",
-                      CZ_CONVERT_MAX_PARAMS);
+                      CZ_IMPORT_MAX_PARAMS);
         return false;
     }
     *CZ_PUSH(text->arena, list->params, list->n) = param;
     return true;
 }
 
-void cz_convert_list_leave_out(const cz_json_text *text, cz_convert_list *list,
-                               const char *name, const char *why)
+void cz_import_list_leave_out(const cz_json_text *text, cz_import_list *list,
+                              const char *name, const char *why)
 {
     if (list->n_comments < MAX_LEFT_OUT)
         *CZ_PUSH(text->arena, list->comments, list->n_comments) =
@@ -88,8 +88,7 @@ static int by_name(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-bool cz_convert_list_check(const cz_json_text *text,
-                           const cz_convert_list *list)
+bool cz_import_list_check(const cz_json_text *text, const cz_import_list *list)
 {
     const char **names = CZ_NEW(text->arena, const char *, list->n);
     const cz_json_part start = {0, 1};

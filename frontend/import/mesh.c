@@ -18,7 +18,7 @@ static const char *find(const char *const *names, const char *name, size_t n)
     return NULL;
 }
 
-int64_t cz_convert_mesh_size(const cz_convert_mesh *mesh, const char *axis)
+int64_t cz_import_mesh_size(const cz_import_mesh *mesh, const char *axis)
 {
     for (int i = 0; i < mesh->n; i++)
         if (strcmp(mesh->axes[i], axis) == 0)
@@ -29,8 +29,8 @@ int64_t cz_convert_mesh_size(const cz_convert_mesh *mesh, const char *axis)
     return 0;
 }
 
-const char *cz_convert_mesh_add(cz_convert_mesh *mesh, const char *axis,
-                                int64_t size, bool experts)
+const char *cz_import_mesh_add(cz_import_mesh *mesh, const char *axis,
+                               int64_t size, bool experts)
 {
     const char *name =
         find(experts ? expert_axes : plain_axes, axis, strlen(axis));
@@ -38,7 +38,7 @@ const char *cz_convert_mesh_add(cz_convert_mesh *mesh, const char *axis,
     if (!name)
         return experts ? "axes of experts are edp, ep and etp"
                        : "axes are pp, dp, cp and tp";
-    if (cz_convert_mesh_size(mesh, name) > 0)
+    if (cz_import_mesh_size(mesh, name) > 0)
         return "an axis is given twice";
     if (size < 1 || size > CZ_MAX_RANKS)
         return "the size of an axis is to be a number of ranks";
@@ -55,7 +55,7 @@ const char *cz_convert_mesh_add(cz_convert_mesh *mesh, const char *axis,
 enum { MAX_AXIS_NAME = 8, MAX_SIZE_DIGITS = 9 };
 
 /* One "dp=32" of n bytes. */
-static const char *read_axis(cz_convert_mesh *mesh, const char *text, size_t n)
+static const char *read_axis(cz_import_mesh *mesh, const char *text, size_t n)
 {
     const size_t name_n = strcspn(text, "=");
     const char *digits = text + name_n + 1;
@@ -69,10 +69,10 @@ static const char *read_axis(cz_convert_mesh *mesh, const char *text, size_t n)
         return "the size of an axis is to be a number of ranks";
     memcpy(name, text, name_n);
     name[name_n] = '\0';
-    return cz_convert_mesh_add(mesh, name, strtoll(digits, NULL, 10), false);
+    return cz_import_mesh_add(mesh, name, strtoll(digits, NULL, 10), false);
 }
 
-const char *cz_convert_mesh_read(cz_convert_mesh *mesh, const char *text)
+const char *cz_import_mesh_read(cz_import_mesh *mesh, const char *text)
 {
     for (;;) {
         const size_t n = strcspn(text, ",");
@@ -92,7 +92,7 @@ static void print_axes(const char *what, const char *const *axes,
                        sizes[i]);
 }
 
-void cz_convert_mesh_print(const cz_convert_mesh *mesh, cz_text *out)
+void cz_import_mesh_print(const cz_import_mesh *mesh, cz_text *out)
 {
     if (mesh->n > 0)
         print_axes("mesh", mesh->axes, mesh->sizes, mesh->n, out);

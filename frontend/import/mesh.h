@@ -6,26 +6,26 @@
 
 #include <stdint.h>
 
-enum { CZ_CONVERT_MAX_AXES = 4 };
+enum { CZ_IMPORT_MAX_AXES = 4 };
 
 /* Major to minor, and how experts factor the same ranks. */
-typedef struct cz_convert_mesh {
-    const char *axes[CZ_CONVERT_MAX_AXES];
-    int64_t sizes[CZ_CONVERT_MAX_AXES];
+typedef struct cz_import_mesh {
+    const char *axes[CZ_IMPORT_MAX_AXES];
+    int64_t sizes[CZ_IMPORT_MAX_AXES];
     int n;
-    const char *expert_axes[CZ_CONVERT_MAX_AXES];
-    int64_t expert_sizes[CZ_CONVERT_MAX_AXES];
+    const char *expert_axes[CZ_IMPORT_MAX_AXES];
+    int64_t expert_sizes[CZ_IMPORT_MAX_AXES];
     int n_experts;
-} cz_convert_mesh;
+} cz_import_mesh;
 
 /* Add an axis.  NULL, or why not: a static phrase. */
-const char *cz_convert_mesh_add(cz_convert_mesh *mesh, const char *axis,
-                                int64_t size, bool experts);
+const char *cz_import_mesh_add(cz_import_mesh *mesh, const char *axis,
+                               int64_t size, bool experts);
 /* Read "dp=32,tp=8".  NULL, or why not: a static phrase. */
-const char *cz_convert_mesh_read(cz_convert_mesh *mesh, const char *text);
+const char *cz_import_mesh_read(cz_import_mesh *mesh, const char *text);
 /* The size of an axis, whichever factorisation has it, or 0. */
-int64_t cz_convert_mesh_size(const cz_convert_mesh *mesh, const char *axis);
+int64_t cz_import_mesh_size(const cz_import_mesh *mesh, const char *axis);
 /* Print the statements; a mesh without axes is 8 data-parallel ranks. */
-void cz_convert_mesh_print(const cz_convert_mesh *mesh, cz_text *out);
+void cz_import_mesh_print(const cz_import_mesh *mesh, cz_text *out);
 
 #endif

@@ -19,8 +19,8 @@ static const char *const part_names[N_PARTS] = {"schema", "mesh", "experts",
 typedef struct params_dump {
     const cz_json_text *text;
     cz_json_part parts[N_PARTS]; /* n = 0: absent */
-    cz_convert_mesh mesh;
-    cz_convert_list list;
+    cz_import_mesh mesh;
+    cz_import_list list;
 } params_dump;
 
 static bool bad_key(const cz_json_text *text, const cz_json_entry *member,
@@ -80,7 +80,7 @@ static bool read_axis(params_dump *dump, const cz_json_entry *member,
     json_t *json = cz_json_load(dump->text, member->value);
     const char *why =
         json
-            ? cz_convert_mesh_add(
+            ? cz_import_mesh_add(
                   &dump->mesh, member->key,
                   json_is_integer(json) ? json_integer_value(json) : 0, experts)
             : NULL;
@@ -108,7 +108,7 @@ static bool read_axes(params_dump *dump, enum part part)
 }
 
 /* What the command line says of the mesh comes before what the dump does. */
-static bool read_mesh(params_dump *dump, const cz_convert_mesh *wanted)
+static bool read_mesh(params_dump *dump, const cz_import_mesh *wanted)
 {
     if (!read_axes(dump, MESH))
         return false;
@@ -123,7 +123,7 @@ typedef struct entry {
     params_dump *dump;
     cz_json_part at;
     json_t *json;
-    cz_convert_param param;
+    cz_import_param param;
 } entry;
 
 static bool bad_param(const entry *e, cz_code code, const char *why)
@@ -138,7 +138,7 @@ static bool add_axis(const entry *e, const json_t *axis, int64_t *ways,
                      const char **shard)
 {
     const char *name = json_string_value(axis);
-    const int64_t size = name ? cz_convert_mesh_size(&e->dump->mesh, name) : 0;
+    const int64_t size = name ? cz_import_mesh_size(&e->dump->mesh, name) : 0;
 
     if (size == 0)
         return bad_param(e, CZ_BAD_MESH,
@@ -243,7 +243,7 @@ static bool is_stage(const json_t *json, int64_t n_stages)
 static bool read_stage(entry *e)
 {
     const json_t *stage = json_object_get(e->json, "stage");
-    const int64_t pp = cz_convert_mesh_size(&e->dump->mesh, "pp");
+    const int64_t pp = cz_import_mesh_size(&e->dump->mesh, "pp");
     const int64_t n_stages = pp > 1 && pp < CZ_MAX_STAGES ? pp : CZ_MAX_STAGES;
     const bool many = json_is_array(stage);
     const size_t n = many ? json_array_size(stage) : 1;
@@ -277,11 +277,11 @@ static bool read_param(params_dump *dump, cz_json_part at, json_t *json)
     e.param.name = cz_arena_copy(dump->text->arena, json_string_value(name),
                                  json_string_length(name));
     return check_keys(&e) &&
-           cz_convert_read_shape(dump->text, at, json_object_get(json, "shape"),
-                                 &e.param) &&
+           cz_import_read_shape(dump->text, at, json_object_get(json, "shape"),
+                                &e.param) &&
            read_dtype(&e) && read_shards(&e) && read_frozen(&e) &&
            read_stage(&e) &&
-           cz_convert_list_add(dump->text, at, &dump->list, e.param);
+           cz_import_list_add(dump->text, at, &dump->list, e.param);
 }
 
 static bool read_params(params_dump *dump)
@@ -299,17 +299,17 @@ static bool read_params(params_dump *dump)
         if (!good)
             return false;
     }
-    return !members.failed && cz_convert_list_check(dump->text, &dump->list);
+    return !members.failed && cz_import_list_check(dump->text, &dump->list);
 }
 
-bool cz_convert_params(const cz_convert *convert, const cz_json_text *text,
-                       cz_text *out)
+bool cz_import_params(const cz_import *convert, const cz_json_text *text,
+                      cz_text *out)
 {
     params_dump dump = {.text = text};
 
     if (!read_root(&dump) || !check_schema(&dump) ||
         !read_mesh(&dump, &convert->mesh) || !read_params(&dump))
         return false;
-    cz_convert_write_model(convert, &dump.list, &dump.mesh, "", out);
+    cz_import_write_model(convert, &dump.list, &dump.mesh, "", out);
     return true;
 }

@@ -8,7 +8,7 @@
 #define CZ_PARAMS_SCHEMA "canzona.params/1"
 
 /* `text` is the dump.  False after reporting. */
-bool cz_convert_params(const cz_convert *convert, const cz_json_text *text,
-                       cz_text *out);
+bool cz_import_params(const cz_import *convert, const cz_json_text *text,
+                      cz_text *out);
 
 #endif

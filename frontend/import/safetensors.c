@@ -110,7 +110,7 @@ static int64_t count_bits(const header *h, const cz_json_entry *member,
 static bool take(const header *h, const cz_json_entry *member,
                  const format_dtype *dtype, const json_t *shape)
 {
-    cz_convert_param param = {.name = member->key, .dtype = dtype->dtype};
+    cz_import_param param = {.name = member->key, .dtype = dtype->dtype};
 
     if (dtype->treatment == REFUSED) {
         cz_json_error(&h->text, member->key_part, CZ_UNSUPPORTED,
@@ -120,14 +120,14 @@ static bool take(const header *h, const cz_json_entry *member,
         return false;
     }
     if (dtype->treatment == LEFT_OUT) {
-        cz_convert_list_leave_out(
+        cz_import_list_leave_out(
             &h->text, &h->tensors->list, member->key,
             cz_arena_printf(h->text.arena, "(%s is not trained)", dtype->name));
         return true;
     }
-    return cz_convert_read_shape(&h->text, member->key_part, shape, &param) &&
-           cz_convert_list_add(&h->text, member->key_part, &h->tensors->list,
-                               param);
+    return cz_import_read_shape(&h->text, member->key_part, shape, &param) &&
+           cz_import_list_add(&h->text, member->key_part, &h->tensors->list,
+                              param);
 }
 
 static bool read_tensor(header *h, const cz_json_entry *member,
@@ -236,7 +236,7 @@ static bool read_header(header *h)
 
 /* ---- files ---- */
 
-static bool bad_file(const cz_convert *convert, const char *name,
+static bool bad_file(const cz_import *convert, const char *name,
                      const char *why)
 {
     cz_diag_error(convert->diags, CZ_BAD_CONFIG, (cz_span){0},
@@ -253,20 +253,20 @@ static uint64_t length_of(const cz_text *start)
     return length;
 }
 
-static bool check_length(const cz_convert *convert, const char *name,
+static bool check_length(const cz_import *convert, const char *name,
                          const cz_text *start)
 {
     if (start->n < LENGTH_BYTES)
         return bad_file(convert, name,
                         "it ends within the length of its header");
-    if (length_of(start) > CZ_CONVERT_MAX_HEADER)
+    if (length_of(start) > CZ_IMPORT_MAX_HEADER)
         return bad_file(convert, name,
                         "its header would have more than 100 MB");
     return true;
 }
 
 /* `text` holds length and header, and maybe more. */
-static bool read_bytes(const cz_convert *convert, const char *name,
+static bool read_bytes(const cz_import *convert, const char *name,
                        const cz_text *text, cz_safetensors *tensors)
 {
     const size_t n = (size_t)length_of(text);
@@ -277,7 +277,7 @@ static bool read_bytes(const cz_convert *convert, const char *name,
     if (n == 0 || *bytes != '{')
         return bad_file(convert, name, "its header is to begin with '{'");
     tensors->header_bytes += n;
-    if (tensors->header_bytes > CZ_CONVERT_MAX_HEADER)
+    if (tensors->header_bytes > CZ_IMPORT_MAX_HEADER)
         return bad_file(convert, name,
                         "all headers together have more than 100 MB");
     const cz_source source = {name, bytes, n};
@@ -287,7 +287,7 @@ static bool read_bytes(const cz_convert *convert, const char *name,
 }
 
 /* At most n bytes of the file; false after reporting. */
-static bool read_start(const cz_convert *convert, const char *path,
+static bool read_start(const cz_import *convert, const char *path,
                        const char *name, size_t n, cz_text *text)
 {
     const char *why = NULL;
@@ -299,7 +299,7 @@ static bool read_start(const cz_convert *convert, const char *path,
     return false;
 }
 
-bool cz_safetensors_read(const cz_convert *convert, const char *path,
+bool cz_safetensors_read(const cz_import *convert, const char *path,
                          const char *name, cz_safetensors *tensors)
 {
     cz_text start = {0}, text = {0};
@@ -324,19 +324,19 @@ static const char hint[] =
     "[1024, 4096/tp]\n"
     "# where the inputs are, and set tp in the mesh.\n";
 
-bool cz_safetensors_write(const cz_convert *convert, const cz_json_text *text,
+bool cz_safetensors_write(const cz_import *convert, const cz_json_text *text,
                           const cz_safetensors *tensors, cz_text *out)
 {
-    if (!cz_convert_list_check(text, &tensors->list))
+    if (!cz_import_list_check(text, &tensors->list))
         return false;
-    cz_convert_write_model(convert, &tensors->list, &convert->mesh, hint, out);
+    cz_import_write_model(convert, &tensors->list, &convert->mesh, hint, out);
     return true;
 }
 
-bool cz_convert_safetensors(const cz_convert *convert, const cz_text *start,
-                            cz_text *out)
+bool cz_import_safetensors(const cz_import *convert, const cz_text *start,
+                           cz_text *out)
 {
-    const char *name = cz_convert_base_name(convert->input);
+    const char *name = cz_import_base_name(convert->input);
     const bool is_stdin = strcmp(convert->input, "-") == 0;
     const cz_source source = {name, "", 0};
     const cz_json_text text = {convert->arena, convert->diags, &source};

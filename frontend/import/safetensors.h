@@ -14,7 +14,7 @@ typedef struct cz_tensor_place {
 /* What the headers say that were read, one or those of all shards.  All memory
  * belongs to the arena. */
 typedef struct cz_safetensors {
-    cz_convert_list list;
+    cz_import_list list;
     cz_tensor_place *places; /* of all tensors, also of those left out */
     int n_places;
     int64_t data_bytes; /* all files */
@@ -23,15 +23,15 @@ typedef struct cz_safetensors {
 
 /* Add what the header of the file at `path` says; `name` is what messages call
  * it.  False after reporting. */
-bool cz_safetensors_read(const cz_convert *convert, const char *path,
+bool cz_safetensors_read(const cz_import *convert, const char *path,
                          const char *name, cz_safetensors *tensors);
 /* Write what was read.  `text` is where to complain. */
-bool cz_safetensors_write(const cz_convert *convert, const cz_json_text *text,
+bool cz_safetensors_write(const cz_import *convert, const cz_json_text *text,
                           const cz_safetensors *tensors, cz_text *out);
 
 /* A single file to a program.  `start` holds all of standard input, or
  * anything where the input is a file. */
-bool cz_convert_safetensors(const cz_convert *convert, const cz_text *start,
-                            cz_text *out);
+bool cz_import_safetensors(const cz_import *convert, const cz_text *start,
+                           cz_text *out);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* ---- what every program has ---- */
 
-const char *cz_convert_base_name(const char *path)
+const char *cz_import_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -20,11 +20,11 @@ static void put_visible(cz_text *out, const char *text)
         cz_text_put(out, *text < ' ' || *text > '~' ? "?" : text, 1);
 }
 
-void cz_convert_write_title(const cz_convert *convert, cz_text *out)
+void cz_import_write_title(const cz_import *convert, cz_text *out)
 {
     const char *name = strcmp(convert->input, "-") == 0
                            ? "standard input"
-                           : cz_convert_base_name(convert->input);
+                           : cz_import_base_name(convert->input);
 
     cz_text_puts(out, "# Written by canzona import from ");
     put_visible(out, name);
@@ -34,8 +34,8 @@ void cz_convert_write_title(const cz_convert *convert, cz_text *out)
 #define MUON "use muon(lr, momentum = 0.95, decay = 0.1) as matrices on "
 #define ADAMW(name, decay) "use adamw(lr, decay = " decay ") as " name " on "
 
-void cz_convert_write_uses(const cz_convert *convert, const char *matrices,
-                           cz_text *out)
+void cz_import_write_uses(const cz_import *convert, const char *matrices,
+                          cz_text *out)
 {
     if (!convert->adamw)
         cz_text_printf(out, MUON "%s\n", matrices);
@@ -43,7 +43,7 @@ void cz_convert_write_uses(const cz_convert *convert, const char *matrices,
     cz_text_puts(out, ADAMW("rest", "0.1") "**\n");
 }
 
-void cz_convert_write_schedule(cz_text *out)
+void cz_import_write_schedule(cz_text *out)
 {
     cz_text_puts(
         out, "\n"
@@ -60,7 +60,7 @@ void cz_convert_write_schedule(cz_text *out)
 
 /* ---- an explicit model ---- */
 
-static cz_dtype commonest_dtype(const cz_convert_list *list)
+static cz_dtype commonest_dtype(const cz_import_list *list)
 {
     int counts[CZ_N_DTYPES] = {0};
     int best = 0;
@@ -81,11 +81,11 @@ static bool is_name_byte(char c)
 
 /* The stem of the output, or of the input, as a name of the language; the
  * `m_` keeps what no name may be from being one. */
-static const char *model_name(const cz_convert *convert)
+static const char *model_name(const cz_import *convert)
 {
     static const char *const reserved[] = {"and", "or", "not", "true", "false"};
     const char *path = convert->output ? convert->output : convert->input;
-    const char *base = cz_convert_base_name(path);
+    const char *base = cz_import_base_name(path);
     const size_t n = strcspn(base, ".");
     char *name = cz_arena_printf(convert->arena, "m_%.*s", (int)n, base);
     bool is_plain = n > 0 && (base[0] < '0' || base[0] > '9');
@@ -132,10 +132,10 @@ static void add_stack(cz_arena *arena, use_roles *roles, const char *name,
             cz_arena_copy(arena, name, n);
 }
 
-static enum role role_of(const cz_convert *convert,
-                         const cz_convert_param *param, use_roles *roles)
+static enum role role_of(const cz_import *convert, const cz_import_param *param,
+                         use_roles *roles)
 {
-    const size_t stack = cz_convert_stack_length(param->name);
+    const size_t stack = cz_import_stack_length(param->name);
     const bool is_gate = ends_with(param->name, ".gate.weight");
     const bool is_router = ends_with(param->name, ".router.weight");
 
@@ -152,8 +152,8 @@ static enum role role_of(const cz_convert *convert,
     return MATRIX;
 }
 
-static use_roles find_roles(const cz_convert *convert,
-                            const cz_convert_list *list)
+static use_roles find_roles(const cz_import *convert,
+                            const cz_import_list *list)
 {
     use_roles roles = {.n_stacks = 0};
 
@@ -175,7 +175,7 @@ static void put_matrices(const use_roles *roles, cz_text *out)
     cz_text_printf(out, "%s where ndim >= 2\n", by_stack ? "" : "**");
 }
 
-static void put_uses(const cz_convert *convert, const cz_convert_list *list,
+static void put_uses(const cz_import *convert, const cz_import_list *list,
                      cz_text *out)
 {
     const use_roles roles = find_roles(convert, list);
@@ -194,7 +194,7 @@ static void put_uses(const cz_convert *convert, const cz_convert_list *list,
         cz_text_puts(out, ADAMW("rest", "0.1") "**\n");
 }
 
-static void put_comments(const cz_convert_list *list, cz_text *out)
+static void put_comments(const cz_import_list *list, cz_text *out)
 {
     for (int i = 0; i < list->n_comments; i++) {
         cz_text_puts(out, "# ");
@@ -203,17 +203,16 @@ static void put_comments(const cz_convert_list *list, cz_text *out)
     }
 }
 
-void cz_convert_write_model(const cz_convert *convert,
-                            const cz_convert_list *list,
-                            const cz_convert_mesh *mesh, const char *hint,
-                            cz_text *out)
+void cz_import_write_model(const cz_import *convert, const cz_import_list *list,
+                           const cz_import_mesh *mesh, const char *hint,
+                           cz_text *out)
 {
     const cz_dtype dtype = commonest_dtype(list);
     cz_text statements = {0};
 
-    cz_convert_families(convert->arena, list, dtype, &statements);
-    cz_convert_write_title(convert, out);
-    cz_convert_mesh_print(mesh, out);
+    cz_import_families(convert->arena, list, dtype, &statements);
+    cz_import_write_title(convert, out);
+    cz_import_mesh_print(mesh, out);
     cz_text_puts(out, "\n");
     cz_text_puts(out, hint);
     put_comments(list, out);
@@ -222,6 +221,6 @@ void cz_convert_write_model(const cz_convert *convert,
     cz_text_put(out, cz_text_string(&statements), statements.n);
     cz_text_puts(out, "}\n}\n\n");
     put_uses(convert, list, out);
-    cz_convert_write_schedule(out);
+    cz_import_write_schedule(out);
     cz_text_fini(&statements);
 }

@@ -126,18 +126,18 @@ static cz_time_bound mean_over(const finder *f, const place *at)
 
 static cz_time_bound pigeonhole_over(const finder *f, const place *at)
 {
-    cz_pile *piles = CZ_NEW(f->arena, cz_pile, f->view->n_families + 1);
+    cz_bin *bins = CZ_NEW(f->arena, cz_bin, f->view->n_families + 1);
     int n = 0;
     for (int i = 0; i < f->view->n_families; i++) {
         const int class = f->forms->class_of[i];
         if (class < 0 || !is_of(f, at, i) ||
             cz_form_may_share(&f->forms->classes[class]))
             continue;
-        piles[n++] = (cz_pile){cz_form_least_work(&f->forms->classes[class]),
-                               n_matrices(&f->view->families[i]),
-                               f->view->families[i].first_param};
+        bins[n++] = (cz_bin){cz_form_least_work(&f->forms->classes[class]),
+                             n_matrices(&f->view->families[i]),
+                             f->view->families[i].first_param};
     }
-    const cz_pigeons found = cz_pigeonhole_find(piles, n, at->n_ranks);
+    const cz_pigeons found = cz_pigeonhole_find(bins, n, at->n_ranks);
     return (cz_time_bound){.value_ps = found.time_ps,
                            .param = found.of,
                            .n_ranks = at->n_ranks,

@@ -18,13 +18,13 @@ enum { N_WIRE_MORE = sizeof wire_more / sizeof *wire_more };
 enum { BUFFER_BITS = 30 };
 
 /* Of gathers and scatters, among all that shard a matrix. */
-static cz_link inputs_link(const cz_place_sharer *s)
+static cz_link inputs_link(const cz_place_subgroup *s)
 {
     return s->domain->problem.n_hosts <= s->n_near ? CZ_LINK_NODE
                                                    : CZ_LINK_NETWORK;
 }
 
-static cz_subgroup_problem problem_of(const cz_place_sharer *s,
+static cz_subgroup_problem problem_of(const cz_place_subgroup *s,
                                       const cz_subgroup_class *classes)
 {
     const int64_t asked = s->view->policy->group_bytes;
@@ -38,7 +38,7 @@ static cz_subgroup_problem problem_of(const cz_place_sharer *s,
 }
 
 /* Owners alone, by the same simulation. */
-static cz_subgroup_plan solve_owners(const cz_place_sharer *s)
+static cz_subgroup_plan solve_owners(const cz_place_subgroup *s)
 {
     cz_subgroup_class *classes =
         CZ_NEW(s->arena, cz_subgroup_class, s->n_classes);
@@ -61,7 +61,7 @@ static bool is_worth(const cz_subgroup_plan *plan,
 
 /* With few bytes on the wire, and with as many more as are worth it where sums
  * travel within a node, whose links have time to spare. */
-static cz_subgroup_plan solve_shared(const cz_place_sharer *s)
+static cz_subgroup_plan solve_shared(const cz_place_subgroup *s)
 {
     const cz_subgroup_problem problem = problem_of(s, s->classes);
     const cz_subgroup_plans *plans = cz_subgroup_solve(s->arena, &problem);
@@ -81,7 +81,7 @@ static cz_subgroup_plan solve_shared(const cz_place_sharer *s)
 
 /* Matrices that are gathered; 0 where there are others, which have no place in
  * a row. */
-static int count_gathered(const cz_place_sharer *s, int *family)
+static int count_gathered(const cz_place_subgroup *s, int *family)
 {
     const cz_solve_problem *problem = &s->domain->problem;
     int n = 0;
@@ -105,7 +105,7 @@ static bool is_width(int n)
 
 /* The most coordinates that divide all of them to blocks that lie in one node
  * each. */
-static int count_near(const cz_place_sharer *s, const cz_ints *axes)
+static int count_near(const cz_place_subgroup *s, const cz_ints *axes)
 {
     const int n = (int)cz_view_extent(s->view, axes);
     int most = 1;
@@ -132,7 +132,7 @@ static int widest_row(int n)
 /* Rows are the ranks of a node that shard a matrix, so that sums stay there,
  * but where fewer matrices than nodes would leave some idle: then all ranks
  * that shard it.  False: there are no such rows. */
-static bool choose_rows(cz_place_sharer *s)
+static bool choose_rows(cz_place_subgroup *s)
 {
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_solve_problem *problem = &s->domain->problem;
@@ -157,11 +157,11 @@ bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
                     const cz_machine *machine, cz_place_domain *domain,
                     int64_t alone, cz_place_shared *out)
 {
-    cz_place_sharer s = {.arena = arena,
-                         .view = view,
-                         .machine = machine,
-                         .domain = domain,
-                         .state_bytes = alone};
+    cz_place_subgroup s = {.arena = arena,
+                           .view = view,
+                           .machine = machine,
+                           .domain = domain,
+                           .state_bytes = alone};
     if (!choose_rows(&s) || !cz_place_list_classes(&s))
         return false;
     const cz_subgroup_plan owners = solve_owners(&s);

@@ -5,7 +5,7 @@
 #include "passes/kernel/outline.h"
 
 /* A family of the class. */
-static int family_of(const cz_place_sharer *s, int solve_class)
+static int family_of(const cz_place_subgroup *s, int solve_class)
 {
     int i = 0;
     while (s->domain->problem.class_of[i] != solve_class)
@@ -15,7 +15,7 @@ static int family_of(const cz_place_sharer *s, int solve_class)
 
 /* Whether ranks can share a matrix in that way: one at a time, and n x n
  * products dealt out wherever they can be. */
-static bool is_run(const cz_place_sharer *s, int family,
+static bool is_run(const cz_place_subgroup *s, int family,
                    const cz_view_stage *stage, const cz_subgroup_way *way,
                    bool is_dealt)
 {
@@ -38,7 +38,7 @@ static bool has_dealt(const cz_subgroup_way *ways, int n, int g)
     return false;
 }
 
-static void list_ways(const cz_place_sharer *s, int family,
+static void list_ways(const cz_place_subgroup *s, int family,
                       cz_subgroup_class *out)
 {
     const cz_plan_view *view = s->view;
@@ -67,13 +67,13 @@ static void list_ways(const cz_place_sharer *s, int family,
 
 /* ---- classes ---- */
 
-bool cz_place_is_gathered(const cz_place_sharer *s, int family)
+bool cz_place_is_gathered(const cz_place_subgroup *s, int family)
 {
     return cz_family_is_owned(s->view, family) &&
            cz_family_shards(s->view, family) > 1;
 }
 
-bool cz_place_list_classes(cz_place_sharer *s)
+bool cz_place_list_classes(cz_place_subgroup *s)
 {
     const cz_solve_problem *problem = &s->domain->problem;
     s->classes = CZ_NEW(s->arena, cz_subgroup_class, problem->n_classes + 1);

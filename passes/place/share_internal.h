@@ -12,7 +12,7 @@
 #include "passes/place/share.h"
 #include "passes/solve/subgroup/subgroup.h"
 
-typedef struct cz_place_sharer {
+typedef struct cz_place_subgroup {
     cz_arena *arena;
     const cz_plan_view *view;
     const cz_machine *machine;
@@ -24,27 +24,27 @@ typedef struct cz_place_sharer {
     int n_classes; /* of matrices that are gathered */
     cz_subgroup_class *classes;
     int *solve_class; /* [n_classes] of the domain's problem */
-} cz_place_sharer;
+} cz_place_subgroup;
 
 /* Whether ranks have shards of the family's matrices, which they gather. */
-bool cz_place_is_gathered(const cz_place_sharer *s, int family);
+bool cz_place_is_gathered(const cz_place_subgroup *s, int family);
 /* Fills classes; false where there are none, or shards cut both dimensions of
  * a matrix. */
-bool cz_place_list_classes(cz_place_sharer *s);
+bool cz_place_list_classes(cz_place_subgroup *s);
 
 /* Of all gathers, scatters and sums together, which may add so many hundredths
  * to all that is sent where matrices have owners, gradients and parameters
  * included. */
-int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths);
+int64_t cz_place_wire_cap(const cz_place_subgroup *s, int hundredths);
 
 /* What matrices may send at all: as much as `wire` says of their gradients as
  * f32, gathered by all who shard them, or what owners alone send. */
-int64_t cz_place_wire_most(const cz_place_sharer *s);
+int64_t cz_place_wire_most(const cz_place_subgroup *s);
 
 /* The plan on the domain's slots, in the geometry that is best for it; fills
  * plan and blocks.  Rows are dealt out to split coordinates so that
  * states are even.  False where they are beyond their cap and owners'. */
-bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
+bool cz_place_put_back(const cz_place_subgroup *s, const cz_subgroup_plan *plan,
                        cz_place_shared *out);
 
 #endif

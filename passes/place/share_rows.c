@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 typedef struct dealer {
-    const cz_place_sharer *s;
+    const cz_place_subgroup *s;
     const cz_subgroup_plan *plan;
     int *place_of; /* [rows] where slots are those of places one behind the
                     * other */
@@ -64,7 +64,7 @@ static int64_t deal_rows(dealer *d)
 }
 
 /* All that shard a matrix, in one node. */
-static bool is_near(const cz_place_sharer *s)
+static bool is_near(const cz_place_subgroup *s)
 {
     return s->width == s->domain->problem.n_hosts && s->width <= s->n_near;
 }
@@ -73,7 +73,7 @@ static bool is_near(const cz_place_sharer *s)
  * are aligned and nest; blocks of ranks that are width / g apart nest alike,
  * where position q * 2^k + p is the rank odd * p' + q, p' being p with its k
  * bits reversed. */
-static int rank_at(const cz_place_sharer *s, int position)
+static int rank_at(const cz_place_subgroup *s, int position)
 {
     int rank = 0, odd = s->width;
     if (!is_near(s))
@@ -90,14 +90,15 @@ static int slot_of(const dealer *d, int row, const cz_subgroup_job *job)
     return d->place_of[row] * d->s->width + rank_at(d->s, job->first);
 }
 
-static cz_block block_of(const cz_place_sharer *s, int g)
+static cz_block block_of(const cz_place_subgroup *s, int g)
 {
     return (cz_block){g, g > 1 ? cz_ways_stride(s->width, is_near(s), g) : 1};
 }
 
 /* ---- items ---- */
 
-static int kind_of(const cz_place_sharer *s, const cz_counts *counts, int class)
+static int kind_of(const cz_place_subgroup *s, const cz_counts *counts,
+                   int class)
 {
     return counts->kind_of[s->solve_class[class]];
 }
@@ -106,7 +107,7 @@ static int kind_of(const cz_place_sharer *s, const cz_counts *counts, int class)
 static cz_solved lay_out(const void *context, const cz_solve_problem *problem)
 {
     const dealer *d = context;
-    const cz_place_sharer *s = d->s;
+    const cz_place_subgroup *s = d->s;
     cz_solved best = {.n_tried = 0};
     cz_counts counts = cz_counts_make(s->arena, problem, false);
     for (int row = 0; row < s->n_rows; row++)
@@ -120,7 +121,7 @@ static cz_solved lay_out(const void *context, const cz_solve_problem *problem)
 }
 
 /* The next item of the class on the slot that has no block yet. */
-static int find_item(const cz_place_sharer *s, const cz_solve_plan *laid_out,
+static int find_item(const cz_place_subgroup *s, const cz_solve_plan *laid_out,
                      const cz_block *blocks, int slot, int class)
 {
     const cz_solve_problem *problem = &s->domain->problem;
@@ -135,7 +136,7 @@ static int find_item(const cz_place_sharer *s, const cz_solve_plan *laid_out,
 /* Each slot's items of a class take the ways of its jobs in order. */
 static cz_block *find_blocks(const dealer *d, const cz_solve_plan *laid_out)
 {
-    const cz_place_sharer *s = d->s;
+    const cz_place_subgroup *s = d->s;
     const int n = s->domain->problem.n_items;
     cz_block *blocks = CZ_NEW(s->arena, cz_block, n + 1);
     for (int row = 0; row < s->n_rows; row++)
@@ -154,7 +155,7 @@ static cz_block *find_blocks(const dealer *d, const cz_solve_plan *laid_out)
  * their states are no more than so much of the mean. */
 static const cz_solve_cap even_states = {105, 100};
 
-bool cz_place_put_back(const cz_place_sharer *s, const cz_subgroup_plan *plan,
+bool cz_place_put_back(const cz_place_subgroup *s, const cz_subgroup_plan *plan,
                        cz_place_shared *out)
 {
     dealer d = {s, plan, CZ_NEW(s->arena, int, s->n_rows)};

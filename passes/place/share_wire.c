@@ -7,7 +7,7 @@
 #include "passes/grid/owned.h"
 
 /* Of all ranks, what the domain's ranks have. */
-static cz_wide share_of(const cz_place_sharer *s, int64_t bytes)
+static cz_wide share_of(const cz_place_subgroup *s, int64_t bytes)
 {
     const cz_solve_problem *problem = &s->domain->problem;
 
@@ -17,7 +17,7 @@ static cz_wide share_of(const cz_place_sharer *s, int64_t bytes)
 
 /* What travels whatever matrices do, of the plan and of the trainer itself.
  * The domain's ranks have an even part of it. */
-static cz_wide other_bytes(const cz_place_sharer *s)
+static cz_wide other_bytes(const cz_place_subgroup *s)
 {
     const cz_trainer_wire trainer = cz_trainer_wire_find(s->view);
     cz_wire_bound bounds[CZ_N_LINKS];
@@ -27,7 +27,7 @@ static cz_wide other_bytes(const cz_place_sharer *s)
                                      trainer.parameter_bytes));
 }
 
-static cz_wide owned_bytes(const cz_place_sharer *s)
+static cz_wide owned_bytes(const cz_place_subgroup *s)
 {
     cz_wide owned = 0;
     for (int c = 0; c < s->n_classes; c++)
@@ -37,7 +37,7 @@ static cz_wide owned_bytes(const cz_place_sharer *s)
 }
 
 /* Of the domain's matrices: f32 gradients to all in a row who shard them. */
-static cz_wide gathered_bytes(const cz_place_sharer *s)
+static cz_wide gathered_bytes(const cz_place_subgroup *s)
 {
     cz_wide gathered = 0;
     for (int i = 0; i < s->domain->problem.n_items; i++) {
@@ -50,7 +50,7 @@ static cz_wide gathered_bytes(const cz_place_sharer *s)
     return gathered;
 }
 
-int64_t cz_place_wire_most(const cz_place_sharer *s)
+int64_t cz_place_wire_most(const cz_place_subgroup *s)
 {
     const cz_wide most =
         (cz_wide)((double)gathered_bytes(s) * s->view->policy->wire);
@@ -58,7 +58,7 @@ int64_t cz_place_wire_most(const cz_place_sharer *s)
     return cz_time_limit(owned > most ? owned : most);
 }
 
-int64_t cz_place_wire_cap(const cz_place_sharer *s, int hundredths)
+int64_t cz_place_wire_cap(const cz_place_subgroup *s, int hundredths)
 {
     const cz_wide owned = owned_bytes(s);
     return cz_time_limit(owned + (owned + other_bytes(s)) * hundredths / 100);

@@ -1,4 +1,4 @@
-/* Which micro-groups: every wish that is tried becomes a list of operations,
+/* Which micro-groups: every request that is tried becomes a list of operations,
  * the executor is simulated on it, and of those that keep the cap on memory, or
  * are the least above it, the fastest is taken.  Equal times: the one with
  * fewer groups, which is tried first. */
@@ -20,10 +20,10 @@ typedef struct chooser {
     cz_arena scratch; /* of one list */
     int n_seen;
     int **seen; /* groups of matrices that have a time already */
-    cz_group_wish *wishes, *best; /* [n_lots] */
-    int64_t effort;               /* to put each list in order */
-    int64_t best_ps;              /* -1: nothing is tried yet */
-    int64_t best_excess;          /* bytes above the cap on memory */
+    cz_group_request *requests, *best; /* [n_lots] */
+    int64_t effort;                    /* to put each list in order */
+    int64_t best_ps;                   /* -1: nothing is tried yet */
+    int64_t best_excess;               /* bytes above the cap on memory */
     int n_tried, n_times;
     int64_t *tried, *times;
 } chooser;
@@ -59,14 +59,14 @@ static int64_t excess_of(cz_scheduler *trial)
 }
 
 /* How long the list would take.  The scheduler itself stays as it is. */
-static void try_wishes(chooser *c)
+static void try_requests(chooser *c)
 {
     cz_scheduler trial = *c->s;
     const size_t n = (size_t)trial.sharded.n;
     trial.arena = &c->scratch;
     trial.sharded.list = CZ_NEW(&c->scratch, cz_matrix, n);
     memcpy(trial.sharded.list, c->s->sharded.list, n * sizeof(cz_matrix));
-    const int n_groups = cz_schedule_cut_lots(&trial, c->wishes);
+    const int n_groups = cz_schedule_cut_lots(&trial, c->requests);
     if (!is_seen(c, &trial.sharded)) {
         cz_schedule_sort(&trial, &trial.sharded, n_groups);
         cz_schedule_list(&trial);
@@ -77,7 +77,8 @@ static void try_wishes(chooser *c)
             (excess == c->best_excess && ps < c->best_ps)) {
             c->best_ps = ps;
             c->best_excess = excess;
-            memcpy(c->best, c->wishes, (size_t)trial.n_lots * sizeof *c->best);
+            memcpy(c->best, c->requests,
+                   (size_t)trial.n_lots * sizeof *c->best);
         }
     }
     cz_arena_clear(&c->scratch);
@@ -93,8 +94,8 @@ static void try_numbers(chooser *c, int first, int end)
     for (int n = 1; n <= most; n += n < EACH_NUMBER ? 1 : n / 4)
         for (int half_ends = 0; half_ends < 2; half_ends++) {
             for (int l = first; l < end; l++)
-                c->wishes[l] = (cz_group_wish){n, half_ends};
-            try_wishes(c);
+                c->requests[l] = (cz_group_request){n, half_ends};
+            try_requests(c);
         }
 }
 
@@ -104,7 +105,7 @@ static void try_all(chooser *c)
     const int n_lots = c->s->n_lots;
     try_numbers(c, 0, n_lots);
     for (int l = 0; n_lots > 1 && l < n_lots; l++) {
-        memcpy(c->wishes, c->best, (size_t)n_lots * sizeof *c->best);
+        memcpy(c->requests, c->best, (size_t)n_lots * sizeof *c->best);
         try_numbers(c, l, l + 1);
     }
 }
@@ -130,8 +131,8 @@ void cz_schedule_group(cz_scheduler *s)
     chooser c = {.s = s, .best_ps = -1};
     s->prices = cz_schedule_price(s->arena, s->view);
     cz_schedule_find_lots(s);
-    c.wishes = CZ_NEW(s->arena, cz_group_wish, s->n_lots);
-    c.best = CZ_NEW(s->arena, cz_group_wish, s->n_lots);
+    c.requests = CZ_NEW(s->arena, cz_group_request, s->n_lots);
+    c.best = CZ_NEW(s->arena, cz_group_request, s->n_lots);
     for (int l = 0; l < s->n_lots; l++)
         c.best[l].n_groups = 1;
     c.effort = cz_schedule_has_shared(s) ? TRIAL_EFFORT : 0;

@@ -183,7 +183,7 @@ bool cz_schedule_has_shared(const cz_scheduler *s);
 void cz_schedule_find_lots(cz_scheduler *s);
 /* Cuts each lot as wished, [n_lots]; returns how many groups there are.  The
  * matrices are not sorted anew. */
-int cz_schedule_cut_lots(cz_scheduler *s, const cz_group_wish *wishes);
+int cz_schedule_cut_lots(cz_scheduler *s, const cz_group_request *requests);
 
 /* NULL without a machine. */
 const cz_schedule_prices *cz_schedule_price(cz_arena *arena,

@@ -154,15 +154,15 @@ static int row_end(const cz_scheduler *s, const cz_lot *lot, int first)
  * in several rows is in the same group in all of them: all these rows have the
  * same ones. */
 static int group_lot(cz_scheduler *s, const cz_lot *lot, int base,
-                     cz_group_wish wish)
+                     cz_group_request request)
 {
     const int64_t cap = s->view->policy->group_bytes;
     int *groups = CZ_NEW(s->arena, int, lot->n), most = 0;
     for (int i = 0, end; i < lot->n; i = end) {
         end = row_end(s, lot, i);
-        const cz_group_problem problem = {end - i, s->grid.n_shard,
-                                          lot->items + i,
-                                          cap > 0 ? cap : AUTO_CAP_BYTES, wish};
+        const cz_group_problem problem = {
+            end - i, s->grid.n_shard, lot->items + i,
+            cap > 0 ? cap : AUTO_CAP_BYTES, request};
         const int n = lot->block.size > 1
                           ? cz_group_shared(s->arena, &problem, groups + i)
                           : cz_group_solve(s->arena, &problem, groups + i);
@@ -192,7 +192,7 @@ static void describe(cz_scheduler *s, const cz_lot *lot, int base, int n,
     }
 }
 
-int cz_schedule_cut_lots(cz_scheduler *s, const cz_group_wish *wishes)
+int cz_schedule_cut_lots(cz_scheduler *s, const cz_group_request *requests)
 {
     int n_groups = 0, wave = 0, n_waves = 0;
     s->sharded.axes = CZ_NEW(s->arena, cz_ints, s->sharded.n);
@@ -204,7 +204,7 @@ int cz_schedule_cut_lots(cz_scheduler *s, const cz_group_wish *wishes)
             wave += n_waves;
             n_waves = 0;
         }
-        const int n = group_lot(s, lot, n_groups, wishes[l]);
+        const int n = group_lot(s, lot, n_groups, requests[l]);
         describe(s, lot, n_groups, n, wave);
         if (n > 0 && wave_of(lot, n - 1) >= n_waves)
             n_waves = wave_of(lot, n - 1) + 1;

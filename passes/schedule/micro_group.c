@@ -37,7 +37,7 @@ static int last_group(const owner *o, int n_groups)
 static int choose_group(const cz_group_problem *problem, const owner *o,
                         const cz_group_item *item, int n_groups)
 {
-    int group = group_by_share(o, item, n_groups, problem->wish.half_ends);
+    int group = group_by_share(o, item, n_groups, problem->request.half_ends);
     if (group > last_group(o, n_groups))
         group = last_group(o, n_groups);
     if (group > o->group)
@@ -108,7 +108,7 @@ int cz_group_solve(cz_arena *scratch, const cz_group_problem *problem,
     /* With as many groups as the fullest owner has items, item i of an owner
      * lies in group i at the latest: that always fits. */
     const int most = most_items(owners, problem->n_owners);
-    int n = problem->wish.n_groups < most ? problem->wish.n_groups : most;
+    int n = problem->request.n_groups < most ? problem->request.n_groups : most;
     while (n < most && !try_groups(problem, owners, work, n, groups))
         n++;
     if (n == most)

@@ -82,7 +82,7 @@ int cz_group_shared(cz_arena *scratch, const cz_group_problem *problem,
     if (n_items > 0)
         qsort(places, (size_t)n_items, sizeof *places, by_owner_and_cost);
     const int most = count_most(places, n_items);
-    int n = problem->wish.n_groups < most ? problem->wish.n_groups : most;
+    int n = problem->request.n_groups < most ? problem->request.n_groups : most;
     while (n < most && !put_all(problem, places, n, groups))
         n++;
     if (n == most)

@@ -116,18 +116,18 @@ static const double *const *settled_after(const cz_repetition *r, int step,
 /* The same call, its arithmetic in f32 with rounding that is drawn:
  * [1 + n_states] the parameter and states. */
 static double **take_scattered(const cz_repetition *r,
-                               const cz_interp_call *call, uint64_t seed,
+                               const cz_reference_call *call, uint64_t seed,
                                cz_arena *arena)
 {
     double **outs = CZ_NEW(arena, double *, 1 + r->n_states);
-    cz_interp_call scattered = *call;
+    cz_reference_call scattered = *call;
 
     for (int k = -1; k < r->n_states; k++)
         outs[1 + k] = CZ_NEW(arena, double, elements_of(r, k));
     scattered.noise = seed;
     scattered.param_out = outs[0];
     scattered.states_out = outs + 1;
-    cz_interp_rule(r->job->ir, r->job->view, &scattered);
+    cz_reference_rule(r->job->ir, r->job->view, &scattered);
     return outs;
 }
 
@@ -149,9 +149,9 @@ static double further(double spread, const double *a, const double *b,
     return isnan(by) ? INFINITY : fmax(spread, by);
 }
 
-void cz_calls_take(cz_repetition *r, int step, const cz_interp_call *call)
+void cz_calls_take(cz_repetition *r, int step, const cz_reference_call *call)
 {
-    cz_interp_call own = *call;
+    cz_reference_call own = *call;
     double **samples[SAMPLES];
     double moved = 0;
     cz_arena arena;
@@ -161,7 +161,7 @@ void cz_calls_take(cz_repetition *r, int step, const cz_interp_call *call)
     for (int i = 0; i < SAMPLES; i++)
         samples[i] = take_scattered(
             r, &own, (uint64_t)step * SAMPLES + (uint64_t)i + 1, &arena);
-    cz_interp_rule(r->job->ir, r->job->view, &own);
+    cz_reference_rule(r->job->ir, r->job->view, &own);
     memset(r->spreads, 0, (size_t)r->n_states * sizeof *r->spreads);
     for (int i = 0; i < SAMPLES; i++) {
         moved = further(moved, samples[i][0], r->value, r->n);

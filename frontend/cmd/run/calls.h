@@ -37,7 +37,7 @@ const cz_run_result *cz_calls_run_shorter(cz_job *job,
 
 /* One update from where the repetition stands: with the run's states from
  * where each is computed, if it knows them; adds to spreads, too. */
-void cz_calls_take(cz_repetition *r, int step, const cz_interp_call *call);
+void cz_calls_take(cz_repetition *r, int step, const cz_reference_call *call);
 
 /* Compares states after a step with the run's, and goes on with these.  False,
  * and an error, if one is beyond the bound. */

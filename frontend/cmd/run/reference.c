@@ -20,7 +20,7 @@
 
 static double round_to(cz_dtype dtype, float value)
 {
-    return cz_interp_round(dtype, (double)value);
+    return cz_reference_round(dtype, (double)value);
 }
 
 static uint64_t tensor_of(const cz_repetition *r)
@@ -111,9 +111,9 @@ static void fill_externs(cz_repetition *r, int step)
 static void take_step(cz_repetition *r, int step)
 {
     const cz_plan_view *view = r->job->view;
-    const cz_interp_call call = {
+    const cz_reference_call call = {
         .rule = r->rule,
-        .form = CZ_INTERP_MATH,
+        .form = CZ_REFERENCE_MATH,
         .round = true,
         .count = r->n,
         .t = step + 1,
@@ -130,7 +130,7 @@ static void take_step(cz_repetition *r, int step)
     if (cz_calls_have_factors(view, r->rule))
         cz_calls_take(r, step, &call);
     else
-        cz_interp_rule(r->job->ir, view, &call);
+        cz_reference_rule(r->job->ir, view, &call);
 }
 
 static double run_value(const cz_repetition *r, cz_dtype dtype, int64_t i)

@@ -27,35 +27,35 @@ static int64_t work_of(const cz_solve_class *c, int64_t n_hosts)
 
 /* [classes] whole items of each, named by the first, with the time that their
  * owner spends on one; the work of all items is added to *total_ps. */
-static cz_pile *pile_up(cz_arena *scratch, const cz_solve_problem *problem,
-                        int64_t *total_ps)
+static cz_bin *bin_up(cz_arena *scratch, const cz_solve_problem *problem,
+                      int64_t *total_ps)
 {
-    cz_pile *piles = CZ_NEW(scratch, cz_pile, problem->n_classes + 1);
+    cz_bin *bins = CZ_NEW(scratch, cz_bin, problem->n_classes + 1);
     for (int i = 0; i < problem->n_items; i++) {
         const int class = problem->class_of[i];
         const cz_solve_class *c = &problem->classes[class];
-        cz_pile *pile = &piles[class];
+        cz_bin *bin = &bins[class];
         *total_ps += work_of(c, problem->n_hosts);
         if (c->divisible)
             continue;
-        if (pile->n++ == 0)
-            *pile = (cz_pile){c->cost_ps + c->shared_ps, 1, i};
+        if (bin->n++ == 0)
+            *bin = (cz_bin){c->cost_ps + c->shared_ps, 1, i};
     }
-    return piles;
+    return bins;
 }
 
 /* The longest whole item; of equal ones the first. */
-static void find_item(const cz_pile *piles, int n, cz_solve_bound *bound)
+static void find_item(const cz_bin *bins, int n, cz_solve_bound *bound)
 {
     for (int c = 0; c < n; c++) {
-        const cz_pile *pile = &piles[c];
-        if (pile->n == 0 ||
+        const cz_bin *bin = &bins[c];
+        if (bin->n == 0 ||
             (bound->item >= 0 &&
-             (pile->time_ps < bound->item_ps ||
-              (pile->time_ps == bound->item_ps && pile->of > bound->item))))
+             (bin->time_ps < bound->item_ps ||
+              (bin->time_ps == bound->item_ps && bin->of > bound->item))))
             continue;
-        bound->item = pile->of;
-        bound->item_ps = pile->time_ps;
+        bound->item = bin->of;
+        bound->item_ps = bin->time_ps;
     }
 }
 
@@ -65,12 +65,12 @@ cz_solve_bound cz_solve_bound_find(cz_arena *scratch,
     const int n_slots = problem->n_ranks * problem->n_hosts;
     cz_solve_bound bound = {.item = -1};
     int64_t least, total = initial_sum(problem, &least);
-    cz_pile *piles = pile_up(scratch, problem, &total);
+    cz_bin *bins = bin_up(scratch, problem, &total);
 
     bound.mean_ps = bound.max_ps = cz_ceil_div(total, n_slots);
-    find_item(piles, problem->n_classes, &bound);
+    find_item(bins, problem->n_classes, &bound);
     const cz_pigeons pigeons =
-        cz_pigeonhole_find(piles, problem->n_classes, n_slots);
+        cz_pigeonhole_find(bins, problem->n_classes, n_slots);
     bound.item_ps += bound.item >= 0 ? least : 0;
     if (pigeons.k > 0) {
         bound.pigeonhole_ps = least + pigeons.time_ps;

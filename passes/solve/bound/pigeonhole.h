@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /* n items of equal time, not negative. */
-typedef struct cz_pile {
+typedef struct cz_bin {
     int64_t time_ps, n;
     int of; /* the caller's name for them */
-} cz_pile;
+} cz_bin;
 
 /* Of the k S + 1 longest items on S slots, some slot has k + 1, which take at
  * least as long as the k + 1 shortest of those: time_ps, for the least k for
@@ -19,7 +19,7 @@ typedef struct cz_pigeons {
     int of;          /* the shortest of the k S + 1; -1 likewise */
 } cz_pigeons;
 
-/* Sorts the piles: longest first, then by `of`.  O(n log n + items / S). */
-cz_pigeons cz_pigeonhole_find(cz_pile *piles, int n, int64_t n_slots);
+/* Sorts the bins: longest first, then by `of`.  O(n log n + items / S). */
+cz_pigeons cz_pigeonhole_find(cz_bin *bins, int n, int64_t n_slots);
 
 #endif

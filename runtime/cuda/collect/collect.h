@@ -108,7 +108,7 @@ enum {
     CZR_COLLECT_BEYOND,        /* 1: a span has an element at its limit */
     CZR_COLLECT_COUNTS
 };
-typedef struct czr_collect_verdict {
+typedef struct czr_collect_decision {
     int64_t norm[CZR_NORM_WORDS];       /* carried or not; summed over ranks */
     int64_t counts[CZR_COLLECT_COUNTS]; /* summed over ranks */
     int64_t steps;                      /* applied updates */
@@ -129,7 +129,7 @@ typedef struct czr_collect_verdict {
     int32_t refused_beyond; /* and what was `beyond` then */
     int32_t stopped; /* 1: a decision was FAULT, and all that follow are */
     int32_t unused;
-} czr_collect_verdict;
+} czr_collect_decision;
 
 /* What ranks tell each other of rules that failed: words[rank] of [n_ranks] is
  * this rank's, or 0; sums over ranks have them all. */
@@ -141,21 +141,22 @@ typedef struct czr_collect_faults {
 /* Before the first gradient of a step is added up: norm, counts and what is
  * decided begin anew; `status` makes the words that tell of faults, and
  * `faults`. */
-czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
+czr_status czr_collect_begin(czr_collect *collect,
+                             czr_collect_decision *decision,
                              const czr_collect_faults *faults, void *stream);
-/* czr_norm_add of all spans to verdict->norm; carried, its words are those of
+/* czr_norm_add of all spans to decision->norm; carried, its words are those of
  * the host. */
 czr_status czr_collect_norm(czr_collect *collect,
                             const czr_collect_spans *spans,
-                            czr_collect_verdict *verdict, void *stream);
+                            czr_collect_decision *decision, void *stream);
 /* counts[MAY_BE_BEYOND]; `limit` is the least of all rules. */
-czr_status czr_collect_ask(czr_collect *collect, czr_collect_verdict *verdict,
+czr_status czr_collect_ask(czr_collect *collect, czr_collect_decision *decision,
                            int32_t limit, void *stream);
 /* counts[BEYOND] and `beyond`; looks at no span where counts[MAY_BE_BEYOND],
  * summed over ranks by now, is 0. */
 czr_status czr_collect_guard(czr_collect *collect,
                              const czr_collect_spans *spans,
-                             czr_collect_verdict *verdict, void *stream);
+                             czr_collect_decision *decision, void *stream);
 
 /* Why a step is skipped. */
 typedef enum czr_collect_reason {
@@ -177,7 +178,7 @@ typedef struct czr_collect_result {
     int32_t mark;   /* of `status`, */
     int64_t update;
     int32_t rank;           /* and, with FAULT or undone, where; else 0 */
-    int32_t refusal;        /* as in the verdict, */
+    int32_t refusal;        /* as in the decision, */
     int32_t refused_beyond; /* too, */
     int32_t unused;
     int64_t refused;  /* and this: of all decisions so far */
@@ -186,9 +187,9 @@ typedef struct czr_collect_result {
 } czr_collect_result;
 
 /* The decision, from words, counts and faults that are summed over all ranks:
- * verdict's grad_norm, clip, skip, steps, t and sequence, then *result. */
+ * decision's grad_norm, clip, skip, steps, t and sequence, then *result. */
 czr_status czr_collect_decide(czr_collect *collect,
-                              czr_collect_verdict *verdict, bool has_norm,
+                              czr_collect_decision *decision, bool has_norm,
                               double clip /* the plan's; 0: none */,
                               const czr_collect_faults *faults,
                               czr_collect_result *result, void *stream);
@@ -207,21 +208,21 @@ typedef struct czr_collect_marks {
     uint64_t n;
 } czr_collect_marks;
 
-/* The first row that failed to verdict's status, mark and update, unless an
+/* The first row that failed to decision's status, mark and update, unless an
  * update before had one, and to faults[rank] of [n_ranks], the others 0; all
  * rows begin anew.  Sums over ranks of `faults` have them all. */
 czr_status czr_collect_note(czr_collect *collect,
                             const czr_collect_marks *marks,
-                            czr_collect_verdict *verdict, int64_t *faults,
+                            czr_collect_decision *decision, int64_t *faults,
                             int rank, int n_ranks, void *stream);
-/* From faults that are summed over all ranks: verdict's `sound`, and where that
- * is 0 one step less and no status; then *told, which says what *decided does,
- * or that the update is undone and who failed first. */
+/* From faults that are summed over all ranks: decision's `sound`, and where
+ * that is 0 one step less and no status; then *reported, which says what
+ * *decided does, or that the update is undone and who failed first. */
 czr_status czr_collect_settle(czr_collect *collect,
-                              czr_collect_verdict *verdict,
+                              czr_collect_decision *decision,
                               const int64_t *faults, int n_ranks,
                               const czr_collect_result *decided,
-                              czr_collect_result *told, void *stream);
+                              czr_collect_result *reported, void *stream);
 
 /* ---- memory ------------------------------------------------------------- */
 

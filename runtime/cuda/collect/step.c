@@ -23,10 +23,10 @@ static czr_status put_one(czr_collect *collect, czr_collect_kernel kernel,
 
 static czr_status put_spans(czr_collect *collect, czr_collect_kernel kernel,
                             const czr_collect_spans *spans,
-                            czr_collect_verdict *verdict, void *stream)
+                            czr_collect_decision *decision, void *stream)
 {
     czr_collect_spans of = *spans;
-    void *arguments[] = {&of.rows, &of.n, &of.n_units, &verdict};
+    void *arguments[] = {&of.rows, &of.n, &of.n_units, &decision};
 
     return czr_collect_put(
         collect,
@@ -34,11 +34,12 @@ static czr_status put_spans(czr_collect *collect, czr_collect_kernel kernel,
         arguments, stream);
 }
 
-czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
+czr_status czr_collect_begin(czr_collect *collect,
+                             czr_collect_decision *decision,
                              const czr_collect_faults *faults, void *stream)
 {
     czr_collect_faults of = *faults;
-    void *arguments[] = {&verdict, &of.words, &of.rank, &of.n_ranks};
+    void *arguments[] = {&decision, &of.words, &of.rank, &of.n_ranks};
 
     return czr_collect_put(
         collect, (czr_collect_work){CZR_COLLECT_begin, 1, CZR_COLLECT_THREADS},
@@ -47,34 +48,34 @@ czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
 
 czr_status czr_collect_norm(czr_collect *collect,
                             const czr_collect_spans *spans,
-                            czr_collect_verdict *verdict, void *stream)
+                            czr_collect_decision *decision, void *stream)
 {
-    return put_spans(collect, CZR_COLLECT_norm, spans, verdict, stream);
+    return put_spans(collect, CZR_COLLECT_norm, spans, decision, stream);
 }
 
-czr_status czr_collect_ask(czr_collect *collect, czr_collect_verdict *verdict,
+czr_status czr_collect_ask(czr_collect *collect, czr_collect_decision *decision,
                            int32_t limit, void *stream)
 {
-    void *arguments[] = {&verdict, &limit};
+    void *arguments[] = {&decision, &limit};
 
     return put_one(collect, CZR_COLLECT_ask, arguments, stream);
 }
 
 czr_status czr_collect_guard(czr_collect *collect,
                              const czr_collect_spans *spans,
-                             czr_collect_verdict *verdict, void *stream)
+                             czr_collect_decision *decision, void *stream)
 {
-    return put_spans(collect, CZR_COLLECT_guard, spans, verdict, stream);
+    return put_spans(collect, CZR_COLLECT_guard, spans, decision, stream);
 }
 
 czr_status czr_collect_decide(czr_collect *collect,
-                              czr_collect_verdict *verdict, bool has_norm,
+                              czr_collect_decision *decision, bool has_norm,
                               double clip, const czr_collect_faults *faults,
                               czr_collect_result *result, void *stream)
 {
     int norm = has_norm;
     czr_collect_faults of = *faults;
-    void *arguments[] = {&verdict,  &norm,       &clip,
+    void *arguments[] = {&decision, &norm,       &clip,
                          &of.words, &of.n_ranks, &result};
 
     return put_one(collect, CZR_COLLECT_decide, arguments, stream);
@@ -82,11 +83,11 @@ czr_status czr_collect_decide(czr_collect *collect,
 
 czr_status czr_collect_note(czr_collect *collect,
                             const czr_collect_marks *marks,
-                            czr_collect_verdict *verdict, int64_t *faults,
+                            czr_collect_decision *decision, int64_t *faults,
                             int rank, int n_ranks, void *stream)
 {
     czr_collect_marks of = *marks;
-    void *arguments[] = {&of.words, &of.n, &verdict, &faults, &rank, &n_ranks};
+    void *arguments[] = {&of.words, &of.n, &decision, &faults, &rank, &n_ranks};
 
     return czr_collect_put(
         collect, (czr_collect_work){CZR_COLLECT_note, 1, CZR_COLLECT_THREADS},
@@ -94,12 +95,12 @@ czr_status czr_collect_note(czr_collect *collect,
 }
 
 czr_status czr_collect_settle(czr_collect *collect,
-                              czr_collect_verdict *verdict,
+                              czr_collect_decision *decision,
                               const int64_t *faults, int n_ranks,
                               const czr_collect_result *decided,
-                              czr_collect_result *told, void *stream)
+                              czr_collect_result *reported, void *stream)
 {
-    void *arguments[] = {&verdict, &faults, &n_ranks, &decided, &told};
+    void *arguments[] = {&decision, &faults, &n_ranks, &decided, &reported};
 
     return put_one(collect, CZR_COLLECT_settle, arguments, stream);
 }

@@ -7,7 +7,7 @@
  * at all.
  *
  * Nothing here fails but for memory: without a folder that may be used, all is
- * compiled anew.  Who opened the cache is told why. */
+ * compiled anew.  Who opened the cache is reported why. */
 #ifndef CZR_CUDA_DRIVER_CACHE_H
 #define CZR_CUDA_DRIVER_CACHE_H
 

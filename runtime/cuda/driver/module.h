@@ -20,8 +20,9 @@ void czr_module_close(czr_module *module);
 /* How often a kernel runs at once; extents are > 0. */
 typedef struct czr_launch {
     unsigned grid[3], block[3];
-    unsigned shared_bytes; /* dynamic, as czr_module_find was told at most */
-    unsigned cluster;      /* blocks along the first axis; 0 or 1: none */
+    unsigned
+        shared_bytes; /* dynamic, as czr_module_find was reported at most */
+    unsigned cluster; /* blocks along the first axis; 0 or 1: none */
 } czr_launch;
 
 /* A kernel that lives as long as the module and may ask for `shared_bytes` of

@@ -69,7 +69,7 @@ static czr_status put_back(const czr_cuda_rank *rank, int b)
         const size_t n = r->bytes / czr_dtype_bytes(CZR_BF16);
         status = czr_collect_convert(rank->parts.collect, r->at, CZR_BF16,
                                      r->kept, CZR_BF16, n,
-                                     &rank->verdict->sound, engine->stream);
+                                     &rank->decision->sound, engine->stream);
     }
     return status;
 }
@@ -89,7 +89,7 @@ static czr_status note(const czr_cuda_rank *rank)
 {
     const czr_engine *engine = rank->engine;
 
-    return czr_collect_note(rank->parts.collect, &rank->marks, rank->verdict,
+    return czr_collect_note(rank->parts.collect, &rank->marks, rank->decision,
                             rank->faults.words, engine->rank,
                             engine->world->size, engine->stream);
 }
@@ -98,7 +98,7 @@ static czr_status settle(const czr_cuda_rank *rank)
 {
     const czr_engine *engine = rank->engine;
     czr_status status = czr_collect_settle(
-        rank->parts.collect, rank->verdict, rank->faults.words,
+        rank->parts.collect, rank->decision, rank->faults.words,
         engine->world->size, rank->draft, rank->result, engine->stream);
 
     if (status == CZR_OK)

@@ -51,7 +51,7 @@ czr_status czr_cuda_run_row(czr_cuda_rank *rank, int op, int64_t number,
         .scratch = engine->scratch,
         .scratch_bytes = (size_t)(engine->scratch_bytes + engine->batch_bytes),
         .status = rank->marks.words + rank->first_marks[op] + number,
-        .skip = &rank->verdict->skip,
+        .skip = &rank->decision->skip,
         .stream = engine->stream,
         .stages = rank->parts.stages,
         .notes = notes};
@@ -100,7 +100,7 @@ static czr_status square_sum(czr_engine *engine, int op, czr_turn *turn)
     return czr_cuda_rank_check(rank,
                                czr_collect_norm(rank->parts.collect,
                                                 &rank->summed[op],
-                                                rank->verdict, engine->stream),
+                                                rank->decision, engine->stream),
                                "the norm of gradients");
 }
 
@@ -110,7 +110,7 @@ static czr_status put_decision(czr_cuda_rank *rank)
 {
     const czr_engine *engine = rank->engine;
     czr_status status = czr_collect_decide(
-        rank->parts.collect, rank->verdict, rank->has_decision,
+        rank->parts.collect, rank->decision, rank->has_decision,
         engine->program->clip, &rank->faults, rank->draft, engine->stream);
 
     if (status == CZR_OK)
@@ -120,7 +120,7 @@ static czr_status put_decision(czr_cuda_rank *rank)
     return czr_cuda_rank_check(rank, status, "the decision");
 }
 
-/* Faults of all ranks, and the first words of the verdict. */
+/* Faults of all ranks, and the first words of the decision. */
 static void sum_words(const czr_cuda_rank *rank, size_t n, czr_turn *turn)
 {
     turn->has_unit = true;
@@ -154,8 +154,8 @@ static czr_status prologue(czr_engine *engine, int op, czr_turn *turn)
     turn->is_last = true;
     return czr_cuda_rank_check(
         rank,
-        czr_cuda_prologue(rank->parts.stages, &rank->verdict->t,
-                          &rank->verdict->clip, rank->hypers, rank->scalars,
+        czr_cuda_prologue(rank->parts.stages, &rank->decision->t,
+                          &rank->decision->clip, rank->hypers, rank->scalars,
                           engine->stream),
         "the step's scalars");
 }
@@ -168,7 +168,7 @@ static void sum_beyond(const czr_cuda_rank *rank, czr_turn *turn)
     turn->has_unit = true;
     turn->unit = (czr_unit){
         .kind = CZR_UNIT_ALL_REDUCE,
-        .of.all_reduce = {.data = rank->verdict->counts + CZR_COLLECT_BEYOND,
+        .of.all_reduce = {.data = rank->decision->counts + CZR_COLLECT_BEYOND,
                           .count = 1,
                           .type = CZR_SUM_I64}};
 }
@@ -196,12 +196,12 @@ static czr_status guard(czr_engine *engine, int op, czr_turn *turn)
     turn->is_last = turn->number == DECIDE;
     switch (turn->number) {
     case ASK:
-        status = czr_collect_ask(collect, rank->verdict,
+        status = czr_collect_ask(collect, rank->decision,
                                  least_limit(engine->program), engine->stream);
         sum_words(rank, CZR_NORM_WORDS + CZR_COLLECT_BEYOND, turn);
         break;
     case LOOK:
-        status = czr_collect_guard(collect, &rank->guarded, rank->verdict,
+        status = czr_collect_guard(collect, &rank->guarded, rank->decision,
                                    engine->stream);
         sum_beyond(rank, turn);
         break;

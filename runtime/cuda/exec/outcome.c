@@ -1,4 +1,4 @@
-/* What the device has told: decisions, and failures of rules. */
+/* What the device has reported: decisions, and failures of rules. */
 #include "runtime/cuda/exec/outcome.h"
 
 /* No other rank goes on behind it: later decisions may never come. */
@@ -101,7 +101,8 @@ static bool has_news(const czr_cuda_rank *rank)
     return rank->sequence != rank->polled || rank->has_more;
 }
 
-/* All ranks say the same: the device has told each of the first that failed. */
+/* All ranks say the same: the device has reported each of the first that
+ * failed. */
 static czr_status stop_all(const czr_cuda_rank_group *rank_group)
 {
     char name[128];

@@ -1,4 +1,4 @@
-/* What came of the steps of a rank_group, as far as the device has told. */
+/* What came of the steps of a rank_group, as far as the device has reported. */
 #ifndef CZR_CUDA_EXEC_OUTCOME_H
 #define CZR_CUDA_EXEC_OUTCOME_H
 
@@ -9,8 +9,8 @@
  * that step says, once, and a failure for good. */
 czr_status czr_cuda_outcome_learn(czr_cuda_rank_group *rank_group, bool waits,
                                   bool is_step);
-/* The failure of a rule that the device has told all members of, which they say
- * from now on, whatever else has failed since; else CZR_OK. */
+/* The failure of a rule that the device has reported all members of, which they
+ * say from now on, whatever else has failed since; else CZR_OK. */
 czr_status czr_cuda_outcome_fault(const czr_cuda_rank_group *rank_group);
 /* Of the last step that was learned, results[n]. */
 void czr_cuda_outcome_give(const czr_cuda_rank_group *rank_group,

@@ -79,19 +79,20 @@ static czr_status open_device(const void *user, czr_engine *engine,
         return status;
     const size_t n_ranks = (size_t)engine->world->size;
     int64_t *words =
-        take(engine, 1, n_ranks * sizeof *words + sizeof(czr_collect_verdict));
+        take(engine, 1, n_ranks * sizeof *words + sizeof(czr_collect_decision));
     if (!words)
         return CZR_ERR_NO_MEMORY;
     rank->faults = (czr_collect_faults){
         .words = words, .rank = engine->rank, .n_ranks = (int)n_ranks};
-    rank->verdict = (czr_collect_verdict *)(void *)(words + n_ranks);
-    engine->largest_at = &rank->verdict->largest;
-    engine->norm_at = (czr_norm *)(void *)rank->verdict;
+    rank->decision = (czr_collect_decision *)(void *)(words + n_ranks);
+    engine->largest_at = &rank->decision->largest;
+    engine->norm_at = (czr_norm *)(void *)rank->decision;
     return CZR_OK;
 }
 
-_Static_assert(offsetof(czr_collect_verdict, norm) == 0 &&
-                   sizeof(czr_norm) == sizeof(((czr_collect_verdict *)0)->norm),
+_Static_assert(offsetof(czr_collect_decision, norm) == 0 &&
+                   sizeof(czr_norm) ==
+                       sizeof(((czr_collect_decision *)0)->norm),
                "the words of a norm come first");
 
 /* ---- behind it ---------------------------------------------------------- */

@@ -21,19 +21,19 @@ typedef struct czr_cuda_rank {
     czr_cuda_parts parts;
     czr_engine *engine;
     struct czr_cuda_rank_group
-        *rank_group;              /* that it is stepped with; NULL: not yet */
-    czr_collect_verdict *verdict; /* the device's, as are those below it */
-    double *hypers;               /* [n_hypers] */
-    float *scalars;               /* [n_scalars], then CZR_NAME_SCALARS for
-                                   * each parameter */
-    unsigned char *rooms;         /* of stages, for each stream */
-    size_t room_bytes;            /* of one */
+        *rank_group;                /* that it is stepped with; NULL: not yet */
+    czr_collect_decision *decision; /* the device's, as are those below it */
+    double *hypers;                 /* [n_hypers] */
+    float *scalars;                 /* [n_scalars], then CZR_NAME_SCALARS for
+                                     * each parameter */
+    unsigned char *rooms;           /* of stages, for each stream */
+    size_t room_bytes;              /* of one */
     czr_collect_span *spans;
     czr_collect_spans guarded;  /* of them, gradients of all parameters */
     czr_collect_spans *summed;  /* [n_ops] of them, those of a square_sum */
     czr_collect_marks marks;    /* of this rank's kernel rows */
     int64_t *first_marks;       /* [n_ops] the first of each, on the host */
-    czr_collect_faults faults;  /* right before the verdict, so that one sum
+    czr_collect_faults faults;  /* right before the decision, so that one sum
                                  * over ranks has them and the norm */
     const float **call_scalars; /* [n_scalars + CZR_NAME_SCALARS] */
     czr_cuda_deferred *notes;   /* of batches; NULL: there is none */
@@ -63,7 +63,7 @@ void czr_cuda_rank_drain(czr_cuda_rank *rank);
 /* With its engine.  NULL is allowed. */
 void czr_cuda_rank_close(czr_cuda_rank *rank);
 
-/* The failure of a call that the context knows of; others are told. */
+/* The failure of a call that the context knows of; others are reported. */
 czr_status czr_cuda_rank_check(czr_cuda_rank *rank, czr_status status,
                                const char *what);
 

@@ -336,7 +336,7 @@ czr_status czr_cuda_factorise(const czr_cuda_call *call,
     if (n.out[0] + n.out[1] == 0)
         return CZR_OK;
     if (stages->is_opening || call->notes) {
-        const czr_status status = czr_cuda_note_factor(call, factor);
+        const czr_status status = czr_cuda_defer_factor(call, factor);
         return status == CZR_OK && !call->notes ? prepare(stages, factor)
                                                 : status;
     }

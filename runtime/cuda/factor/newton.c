@@ -4,8 +4,8 @@
  * The host waits for a number in each iteration, how far it is from its end, so
  * that no graph holds it.  Without that as many iterations as there may be, a
  * hundred in f32 and as many in f64, would be put always, where some twenty do:
- * kernels can be told to do nothing, a library's products cannot.  Beside an
- * iteration's products a wait is short from some n = 256 on.
+ * kernels can be reported to do nothing, a library's products cannot.  Beside
+ * an iteration's products a wait is short from some n = 256 on.
  *
  * In a strict plan iterations in f32 are the host's to the bit; if these do not
  * end, the host computes the whole, as its f64 is a BLAS's. */

@@ -7,8 +7,8 @@ enum { NORM_DIGITS = 21, NORM_INFINITIES = 21, NORM_NANS, NORM_FAULTS, NORM_WORD
 enum { MAY_BE_BEYOND, FAULTY, BEYOND, COUNTS };
 enum { NOBODY = 0x7fffffff };
 
-// As struct czr_collect_verdict.
-struct verdict {
+// As struct czr_collect_decision.
+struct decision {
     u64 norm[NORM_WORDS];
     u64 counts[COUNTS];
     long long steps, sequence;
@@ -158,7 +158,7 @@ DEV void add_words(word_halves *words, u64 *to)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_norm(const span *spans, int n_spans, u64 n_units, verdict *v)
+    collect_norm(const span *spans, int n_spans, u64 n_units, decision *v)
 {
     __shared__ word_halves words[NORM_WORDS];
     exact sum = {0, 0, 1};
@@ -177,13 +177,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 // ---- the guard ----
 
-extern "C" __global__ void __launch_bounds__(1) collect_ask(verdict *v, int limit)
+extern "C" __global__ void __launch_bounds__(1) collect_ask(decision *v, int limit)
 {
     reach(v)->counts[MAY_BE_BEYOND] = reach(v)->largest >= limit;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_guard(const span *spans, int n_spans, u64 n_units, verdict *v)
+    collect_guard(const span *spans, int n_spans, u64 n_units, decision *v)
 {
     if (!reach(v)->counts[MAY_BE_BEYOND])
         return;
@@ -209,9 +209,9 @@ DEV u64 fault_of(int status, u64 mark)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_begin(verdict *given, u64 *faults, int rank, int n_ranks)
+    collect_begin(decision *given, u64 *faults, int rank, int n_ranks)
 {
-    verdict *v = reach(given);
+    decision *v = reach(given);
 
     for (int k = (int)threadIdx.x; k < n_ranks; k += THREADS)
         reach(faults)[k] = k == rank ? fault_of(v->status, (u64)v->mark) : 0;
@@ -277,7 +277,7 @@ DEV double norm_root(const u64 *words)
 // As enum czr_collect_reason.
 enum { APPLIED, FAULT, GRADIENT, NORM, UNDONE };
 
-DEV int reason_of(const verdict &v)
+DEV int reason_of(const decision &v)
 {
     if (v.counts[FAULTY] || v.norm[NORM_FAULTS] || v.stopped)
         return FAULT;
@@ -296,7 +296,7 @@ struct result {
     long long refused, undone, sequence;
 };
 
-DEV void tell(const verdict &v, int reason, volatile result *r)
+DEV void tell(const decision &v, int reason, volatile result *r)
 {
     r->grad_norm = v.grad_norm;
     r->step = v.steps;
@@ -324,7 +324,7 @@ DEV int first_fault(const u64 *faults, int n_ranks)
     return rank;
 }
 
-DEV void name_fault(const verdict &v, const u64 *faults, int rank, result *r)
+DEV void name_fault(const decision &v, const u64 *faults, int rank, result *r)
 {
     r->status = (int)(faults[rank] & 0xff);
     r->mark = (int)(faults[rank] >> 8) - 1;
@@ -333,11 +333,11 @@ DEV void name_fault(const verdict &v, const u64 *faults, int rank, result *r)
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-    collect_decide(verdict *given, int has_norm, double clip, const u64 *faults,
+    collect_decide(decision *given, int has_norm, double clip, const u64 *faults,
                    int n_ranks, result *r)
 {
     const double floor = 1e-6; // keeps 0 / 0 away, as trainers have it
-    verdict &v = *reach(given);
+    decision &v = *reach(given);
     const int reason = reason_of(v);
 
     if (has_norm)
@@ -364,16 +364,16 @@ extern "C" __global__ void __launch_bounds__(1)
 
 // ---- rules that failed ----
 
-// The first row that did in this update, which all ranks may be told of; all
+// The first row that did in this update, which all ranks may be reported of; all
 // rows begin anew.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_note(int *given_marks, u64 n, verdict *given, u64 *faults, int rank,
+    collect_note(int *given_marks, u64 n, decision *given, u64 *faults, int rank,
                  int n_ranks)
 {
     __shared__ u64 firsts[THREADS];
     __shared__ int status;
     int *marks = reach(given_marks);
-    verdict *v = reach(given);
+    decision *v = reach(given);
     u64 first = threadIdx.x;
 
     while (first < n && !marks[first])
@@ -400,11 +400,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 // From the faults of all ranks.
 extern "C" __global__ void __launch_bounds__(1)
-    collect_settle(verdict *given, const u64 *faults, int n_ranks,
-                   const result *decided, result *told)
+    collect_settle(decision *given, const u64 *faults, int n_ranks,
+                   const result *decided, result *reported)
 {
-    verdict &v = *reach(given);
-    result *r = reach(told);
+    decision &v = *reach(given);
+    result *r = reach(reported);
     int reason = reach(decided)->reason;
     const int rank = first_fault(reach(faults), n_ranks);
 

@@ -6,7 +6,7 @@
 //
 // What does not converge so, as matrices of few clusters now and then, is begun
 // anew in f64, in memory of the device; only what does not converge there either
-// is told as such.
+// is reported as such.
 //
 // Specialised by KERNEL (its name), MAX_SWEEPS and WIDE_SWEEPS, those in f64.
 // THREADS threads, and dynamic shared memory of shared_bytes(n).

@@ -13,7 +13,7 @@ typedef u16 czr_bf16;
 
 enum {
     THREADS = 256,
-    // That share a multiprocessor at least.  Not told so, ptxas aims at more of
+    // That share a multiprocessor at least.  Not reported so, ptxas aims at more of
     // them, and spills a few registers for that.
     BLOCKS = 2,
     WARP = 32,

@@ -1,5 +1,5 @@
 /* cuBLASLt by dlopen, its prototypes declared here.  It counts columns first,
- * so it is told of c' = op(b)' op(a)'. */
+ * so it is reported of c' = op(b)' op(a)'. */
 #include "runtime/cuda/library/cublas.h"
 
 #include "runtime/cuda/library/cublas_internal.h"

@@ -132,9 +132,9 @@ static czr_status refuse(const czr_cuda_call *call)
                              "opened");
 }
 
-czr_status czr_cuda_note_loop(const czr_cuda_call *call, int number,
-                              size_t rows, size_t columns,
-                              const void *const *pointers, size_t n_pointers)
+czr_status czr_cuda_defer_loop(const czr_cuda_call *call, int number,
+                               size_t rows, size_t columns,
+                               const void *const *pointers, size_t n_pointers)
 {
     if (call->stages->is_opening)
         return count(call->stages, n_pointers);
@@ -146,8 +146,8 @@ czr_status czr_cuda_note_loop(const czr_cuda_call *call, int number,
     return CZR_OK;
 }
 
-czr_status czr_cuda_note_copy(const czr_cuda_call *call, void *to,
-                              const void *from, size_t bytes)
+czr_status czr_cuda_defer_copy(const czr_cuda_call *call, void *to,
+                               const void *from, size_t bytes)
 {
     if (call->stages->is_opening)
         return count(call->stages, 0);
@@ -158,8 +158,8 @@ czr_status czr_cuda_note_copy(const czr_cuda_call *call, void *to,
     return CZR_OK;
 }
 
-czr_status czr_cuda_note_product(const czr_cuda_call *call,
-                                 const czr_product *product)
+czr_status czr_cuda_defer_product(const czr_cuda_call *call,
+                                  const czr_product *product)
 {
     if (call->stages->is_opening)
         return count(call->stages, 0);
@@ -170,8 +170,8 @@ czr_status czr_cuda_note_product(const czr_cuda_call *call,
     return CZR_OK;
 }
 
-czr_status czr_cuda_note_factor(const czr_cuda_call *call,
-                                const czr_factor *factor)
+czr_status czr_cuda_defer_factor(const czr_cuda_call *call,
+                                 const czr_factor *factor)
 {
     if (call->stages->is_opening)
         return count(call->stages, 0);

@@ -26,14 +26,14 @@ czr_status czr_cuda_deferred_put(czr_cuda_deferred *notes);
 
 /* What a call asks for, into call->notes: `pointers` are [n_pointers].  While
  * stages are opened it is counted instead. */
-czr_status czr_cuda_note_loop(const czr_cuda_call *call, int number,
-                              size_t rows, size_t columns,
-                              const void *const *pointers, size_t n_pointers);
-czr_status czr_cuda_note_copy(const czr_cuda_call *call, void *to,
-                              const void *from, size_t bytes);
-czr_status czr_cuda_note_product(const czr_cuda_call *call,
-                                 const czr_product *product);
-czr_status czr_cuda_note_factor(const czr_cuda_call *call,
-                                const czr_factor *factor);
+czr_status czr_cuda_defer_loop(const czr_cuda_call *call, int number,
+                               size_t rows, size_t columns,
+                               const void *const *pointers, size_t n_pointers);
+czr_status czr_cuda_defer_copy(const czr_cuda_call *call, void *to,
+                               const void *from, size_t bytes);
+czr_status czr_cuda_defer_product(const czr_cuda_call *call,
+                                  const czr_product *product);
+czr_status czr_cuda_defer_factor(const czr_cuda_call *call,
+                                 const czr_factor *factor);
 
 #endif

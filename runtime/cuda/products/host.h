@@ -64,7 +64,7 @@ typedef struct czr_cuda_product_tiles {
     int cluster;
 } czr_cuda_product_tiles;
 
-/* What cuTensorMapEncodeTiled is told, innermost dimension first. */
+/* What cuTensorMapEncodeTiled is reported, innermost dimension first. */
 typedef struct czr_cuda_product_map {
     uint64_t address;
     uint64_t dims[3], stride_bytes[2];

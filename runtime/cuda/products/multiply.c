@@ -277,7 +277,7 @@ czr_status czr_cuda_multiply(const czr_cuda_call *call,
     if (!product->m || !product->n)
         return CZR_OK;
     if (stages->is_opening || call->notes) {
-        const czr_status noted = czr_cuda_note_product(call, product);
+        const czr_status noted = czr_cuda_defer_product(call, product);
         return noted == CZR_OK && !call->notes ? prepare(stages, product)
                                                : noted;
     }

@@ -238,8 +238,8 @@ czr_status czr_cuda_loop(const czr_cuda_call *call, int number, size_t rows,
     czr_status status = CZR_OK;
 
     if (stages->is_opening || call->notes)
-        status = czr_cuda_note_loop(call, number, rows, columns, pointers,
-                                    count_pointers(stages->program, number));
+        status = czr_cuda_defer_loop(call, number, rows, columns, pointers,
+                                     count_pointers(stages->program, number));
     for (int i = loop.first;
          !call->notes && i < loop.first + loop.n && status == CZR_OK; i++) {
         const space s = {.call = call,
@@ -267,7 +267,7 @@ czr_status czr_cuda_copy(const czr_cuda_call *call, void *to, const void *from,
     void *arguments[] = {&from, &to, &n, &skip};
 
     if (stages->is_opening || call->notes)
-        return czr_cuda_note_copy(call, to, from, bytes);
+        return czr_cuda_defer_copy(call, to, from, bytes);
     return put(stages, stages->shared[CZR_CUDA_COPY],
                divide_up(bytes, 16 * (size_t)THREADS), arguments, call->stream);
 }

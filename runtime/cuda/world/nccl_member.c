@@ -19,7 +19,7 @@ static czr_status upload(czr_world_nccl *world, czr_address to,
     if (status == CZR_OK)
         status = czr_context_synchronize(world->context, world->stream,
                                          world->base.deadline_ms);
-    /* Whoever is told of a failure gives both back. */
+    /* Whoever is reported of a failure gives both back. */
     if (status != CZR_OK)
         czr_context_drain(world->context, world->stream);
     return status;

@@ -122,7 +122,7 @@ static void join_rank_group(czr_process *process)
     czr_cuda_rank_group_join(&process->rank_group);
 }
 
-/* The rank alone; where that fails, the others are told. */
+/* The rank alone; where that fails, the others are reported. */
 static czr_status open_rank(czr_process *process, const czr_options *options)
 {
     const czr_cuda_parts parts = {.context = process->context,

@@ -15,9 +15,8 @@ void fuzz_import(const char *path)
     cz_diags_init(&diags, &arena);
     cz_text_init(&program);
     cz_text_init(&messages);
-    const cz_convert convert = {
-        .arena = &arena, .diags = &diags, .input = path};
-    const bool is_good = cz_convert_run(&convert, &program);
+    const cz_import convert = {.arena = &arena, .diags = &diags, .input = path};
+    const bool is_good = cz_import_run(&convert, &program);
     cz_diags_print(&diags, &messages, false);
     fuzz_demand(is_good == (diags.n_errors == 0), "no program and no word",
                 &diags);

@@ -2,21 +2,21 @@
 // runtime/engine/guard.c says.
 #include "collect_test.hpp"
 
-static_assert(sizeof(verdict) == sizeof(czr_collect_verdict) &&
-                  offsetof(verdict, counts) ==
-                      offsetof(czr_collect_verdict, counts) &&
-                  offsetof(verdict, clip) ==
-                      offsetof(czr_collect_verdict, clip) &&
-                  offsetof(verdict, largest) ==
-                      offsetof(czr_collect_verdict, largest) &&
-                  offsetof(verdict, status) ==
-                      offsetof(czr_collect_verdict, status) &&
-                  offsetof(verdict, mark) ==
-                      offsetof(czr_collect_verdict, mark) &&
-                  offsetof(verdict, undone) ==
-                      offsetof(czr_collect_verdict, undone) &&
-                  offsetof(verdict, refused_beyond) ==
-                      offsetof(czr_collect_verdict, refused_beyond),
+static_assert(sizeof(decision) == sizeof(czr_collect_decision) &&
+                  offsetof(decision, counts) ==
+                      offsetof(czr_collect_decision, counts) &&
+                  offsetof(decision, clip) ==
+                      offsetof(czr_collect_decision, clip) &&
+                  offsetof(decision, largest) ==
+                      offsetof(czr_collect_decision, largest) &&
+                  offsetof(decision, status) ==
+                      offsetof(czr_collect_decision, status) &&
+                  offsetof(decision, mark) ==
+                      offsetof(czr_collect_decision, mark) &&
+                  offsetof(decision, undone) ==
+                      offsetof(czr_collect_decision, undone) &&
+                  offsetof(decision, refused_beyond) ==
+                      offsetof(czr_collect_decision, refused_beyond),
               "verdicts are other structs for C and for the device");
 static_assert(sizeof(span) == sizeof(czr_collect_span) &&
                   offsetof(span, first) == offsetof(czr_collect_span, first) &&
@@ -66,9 +66,9 @@ static void number_spans(std::vector<span> &spans, u64 &n_units)
     }
 }
 
-static verdict draw_verdict()
+static decision draw_decision()
 {
-    verdict v = {};
+    decision v = {};
 
     for (u64 &word : v.norm)
         word = pick(1ull << 40);
@@ -131,7 +131,7 @@ static czr_norm carried(const u64 *words)
 
 static void check_norm(const std::vector<span> &spans, u64 n_units)
 {
-    verdict v = draw_verdict();
+    decision v = draw_decision();
     czr_norm wanted = carried(v.norm);
 
     v.norm[NORM_FAULTS] = 3;
@@ -194,7 +194,7 @@ static void calm(gradients &g, std::size_t i)
 static void test_guard()
 {
     gradients g = draw_gradients(pick(2));
-    verdict v = draw_verdict();
+    decision v = draw_decision();
     int wanted = NOBODY;
 
     v.counts[MAY_BE_BEYOND] = pick(4) > 0;
@@ -221,18 +221,18 @@ static void test_guard()
 
 static void test_begin_and_ask()
 {
-    verdict v, before;
+    decision v, before;
     std::memset(&v, 0x5a, sizeof v);
     v.status = static_cast<int>(pick(3));
     v.mark = static_cast<int>(pick(1000));
     before = v;
     const int n_ranks = 1 + static_cast<int>(pick(600));
     const int rank = static_cast<int>(pick(static_cast<u64>(n_ranks)));
-    std::vector<u64> told(static_cast<size_t>(n_ranks), 77);
+    std::vector<u64> reported(static_cast<size_t>(n_ranks), 77);
     simt::launch(1, THREADS,
-                 [&] { collect_begin(&v, told.data(), rank, n_ranks); });
+                 [&] { collect_begin(&v, reported.data(), rank, n_ranks); });
     for (int k = 0; k < n_ranks; k++)
-        if (told[static_cast<size_t>(k)] !=
+        if (reported[static_cast<size_t>(k)] !=
             (k == rank && v.status
                  ? (static_cast<u64>(v.mark) + 1) * 256 +
                        static_cast<u64>(v.status)
@@ -289,7 +289,7 @@ static void draw_words(u64 *words)
 }
 
 // The host's decision, for a plan that skips.
-static void decide_on_host(const verdict &v, double clip, czr_engine &engine)
+static void decide_on_host(const decision &v, double clip, czr_engine &engine)
 {
     static czr_program program;
     czr_turn turn = {};
@@ -303,7 +303,7 @@ static void decide_on_host(const verdict &v, double clip, czr_engine &engine)
     czr_op_decide(&engine, 0, &turn);
 }
 
-static int reason_wanted(const verdict &v, const czr_engine &engine)
+static int reason_wanted(const decision &v, const czr_engine &engine)
 {
     if (engine.is_faulty || v.counts[FAULTY] || v.stopped)
         return FAULT;
@@ -318,7 +318,7 @@ static bool is_same_number(double a, double b)
 }
 
 // Those of all steps so far, and of what the last was.
-static void expect_refusal(const verdict &before, int reason, const result &r)
+static void expect_refusal(const decision &before, int reason, const result &r)
 {
     const bool is_refused = reason == GRADIENT || reason == NORM;
 
@@ -329,12 +329,12 @@ static void expect_refusal(const verdict &before, int reason, const result &r)
 }
 
 // The rank's own, or that of the lowest rank that all are stopped for.
-static void expect_fault(const verdict &before, int reason, const result &r)
+static void expect_fault(const decision &before, int reason, const result &r)
 {
     const bool stops = reason == FAULT;
     const int status = stops ? 7 : before.status;
 
-    if (before.stopped) { // it was told before
+    if (before.stopped) { // it was reported before
         if (r.status || r.rank)
             differ("who failed first", static_cast<u64>(r.status));
         return;
@@ -350,7 +350,7 @@ static void test_decide()
     static const double clips[] = {0, 1, 0.5, 1e-3, 1e30};
     const double clip = clips[pick(sizeof clips / sizeof *clips)];
     static czr_engine engine;
-    verdict v = {};
+    decision v = {};
     result r = {};
 
     draw_words(v.norm);
@@ -367,7 +367,7 @@ static void test_decide()
     v.refused = static_cast<long long>(pick(9));
     v.refusal = GRADIENT;
     v.refused_beyond = 9;
-    const verdict before = v;
+    const decision before = v;
     decide_on_host(v, clip, engine);
     const u64 faults[3] = {0, 5 * 256 + 7, 256 + 1};
     simt::launch(1, 1, [&] { collect_decide(&v, 1, clip, faults, 3, &r); });
@@ -398,7 +398,7 @@ static void test_decisions()
 
 static void test_without_norm()
 {
-    verdict v = draw_verdict();
+    decision v = draw_decision();
     result r = {};
 
     v.clip = 1;
@@ -427,12 +427,12 @@ static void test_note()
         first = at < first ? at : first;
     }
     marks[n] = 5; // behind the last
-    verdict v = {};
+    decision v = {};
     v.steps = 3;
     v.status = pick(3) == 0 ? 9 : 0;
     v.mark = 77;
     const int status = first < n ? marks[first] : 0;
-    const verdict before = v;
+    const decision before = v;
     simt::launch(1, THREADS, [&] {
         collect_note(marks.data(), n, &v, faults.data(), rank, n_ranks);
     });
@@ -457,8 +457,8 @@ static void test_settle()
 {
     const int n_ranks = 1 + static_cast<int>(pick(9));
     std::vector<u64> faults(static_cast<size_t>(n_ranks) + 1, 0);
-    verdict v = {};
-    result decided = {}, told = {};
+    decision v = {};
+    result decided = {}, reported = {};
     int first = n_ranks;
 
     for (u64 i = pick(3); i > 0; i--) {
@@ -474,7 +474,7 @@ static void test_settle()
     v.status = first < n_ranks ? 4 : 0;
     decided.reason = static_cast<int>(pick(4));
     simt::launch(1, 1, [&] {
-        collect_settle(&v, faults.data(), n_ranks, &decided, &told);
+        collect_settle(&v, faults.data(), n_ranks, &decided, &reported);
     });
     const bool is_undone = first < n_ranks;
     const u64 fault = is_undone ? faults[static_cast<size_t>(first)] : 0x100;
@@ -482,14 +482,14 @@ static void test_settle()
         v.undone != 2 + is_undone || v.status ||
         (is_undone && v.t != static_cast<double>(v.steps)))
         differ("what becomes of an update", static_cast<u64>(first));
-    if (told.reason != (is_undone ? int(UNDONE) : decided.reason) ||
-        told.status != static_cast<int>(fault % 256) ||
-        told.mark != static_cast<int>(fault / 256) - 1 ||
-        told.rank != (is_undone ? first : 0) ||
-        told.update != (is_undone ? 8 : 0) ||
-        told.undone != (is_undone ? v.undone : 0) || told.sequence != 11 ||
-        told.step != v.steps || told.grad_norm != 0.5)
-        differ("what the host is told of it", static_cast<u64>(told.reason));
+    if (reported.reason != (is_undone ? int(UNDONE) : decided.reason) ||
+        reported.status != static_cast<int>(fault % 256) ||
+        reported.mark != static_cast<int>(fault / 256) - 1 ||
+        reported.rank != (is_undone ? first : 0) ||
+        reported.update != (is_undone ? 8 : 0) ||
+        reported.undone != (is_undone ? v.undone : 0) || reported.sequence != 11 ||
+        reported.step != v.steps || reported.grad_norm != 0.5)
+        differ("what the host is told of it", static_cast<u64>(reported.reason));
 }
 
 // Arguments: how many draws, the first seed.

@@ -222,7 +222,8 @@ static void gives_all_back(void **state)
     assert_int_equal(bench_leftovers(), 0);
 }
 
-/* Gradients that are not finite: the step is skipped, and no time is told. */
+/* Gradients that are not finite: the step is skipped, and no time is reported.
+ */
 static void notices_what_is_skipped(void **state)
 {
     const czr_cuda_program *program = &bench_matrices_cuda;

@@ -11,7 +11,7 @@ void czr_collect_number(czr_collect_span *spans, size_t n_spans,
 
 typedef struct judged {
     czr_collect_spans spans;
-    czr_collect_verdict *verdict;
+    czr_collect_decision *decision;
     czr_collect_result *result;
     czr_collect_faults faults;
     int32_t limit;
@@ -19,9 +19,9 @@ typedef struct judged {
     double clip;
 } judged;
 
-static czr_collect_verdict *verdict_of(const judged *of)
+static czr_collect_decision *decision_of(const judged *of)
 {
-    return deferred_at(of->verdict, sizeof *of->verdict);
+    return deferred_at(of->decision, sizeof *of->decision);
 }
 
 static int64_t *faults_of(const judged *of)
@@ -32,36 +32,37 @@ static int64_t *faults_of(const judged *of)
 
 static void begin(const void *given)
 {
-    czr_collect_verdict *v = verdict_of(given);
+    czr_collect_decision *v = decision_of(given);
     int64_t *faults = faults_of(given);
 
     if (!v || !faults)
         return;
-    const czr_collect_verdict old = *v;
+    const czr_collect_decision old = *v;
     const czr_collect_faults *of = &((const judged *)given)->faults;
     memset(faults, 0, (size_t)of->n_ranks * sizeof *faults);
     if (old.status)
         faults[of->rank] = (int64_t)(old.mark + 1) * 256 + old.status;
-    *v = (czr_collect_verdict){.steps = old.steps,
-                               .sequence = old.sequence,
-                               .t = old.t,
-                               .status = old.status,
-                               .mark = old.mark,
-                               .update = old.update,
-                               .undone = old.undone,
-                               .refused = old.refused,
-                               .refusal = old.refusal,
-                               .stopped = old.stopped,
-                               .refused_beyond = old.refused_beyond,
-                               .beyond = INT32_MAX,
-                               .clip = 1};
+    *v = (czr_collect_decision){.steps = old.steps,
+                                .sequence = old.sequence,
+                                .t = old.t,
+                                .status = old.status,
+                                .mark = old.mark,
+                                .update = old.update,
+                                .undone = old.undone,
+                                .refused = old.refused,
+                                .refusal = old.refusal,
+                                .stopped = old.stopped,
+                                .refused_beyond = old.refused_beyond,
+                                .beyond = INT32_MAX,
+                                .clip = 1};
     v->norm[CZR_NORM_FAULTS] = v->counts[CZR_COLLECT_FAULTY] = old.status != 0;
 }
 
-czr_status czr_collect_begin(czr_collect *collect, czr_collect_verdict *verdict,
+czr_status czr_collect_begin(czr_collect *collect,
+                             czr_collect_decision *decision,
                              const czr_collect_faults *faults, void *stream)
 {
-    const judged given = {.verdict = verdict, .faults = *faults};
+    const judged given = {.decision = decision, .faults = *faults};
 
     return PUT(collect, begin, given, stream);
 }
@@ -80,7 +81,7 @@ static const czr_collect_span *span_at(const judged *of, int i,
 static void add_norm(const void *given)
 {
     const judged *of = given;
-    czr_collect_verdict *v = verdict_of(of);
+    czr_collect_decision *v = decision_of(of);
 
     for (int i = 0; v && i < of->spans.n; i++) {
         const float *data;
@@ -93,9 +94,9 @@ static void add_norm(const void *given)
 
 czr_status czr_collect_norm(czr_collect *collect,
                             const czr_collect_spans *spans,
-                            czr_collect_verdict *verdict, void *stream)
+                            czr_collect_decision *decision, void *stream)
 {
-    const judged given = {.spans = *spans, .verdict = verdict};
+    const judged given = {.spans = *spans, .decision = decision};
 
     return spans->n ? PUT(collect, add_norm, given, stream) : CZR_OK;
 }
@@ -103,16 +104,16 @@ czr_status czr_collect_norm(czr_collect *collect,
 static void ask(const void *given)
 {
     const judged *of = given;
-    czr_collect_verdict *v = verdict_of(of);
+    czr_collect_decision *v = decision_of(of);
 
     if (v)
         v->counts[CZR_COLLECT_MAY_BE_BEYOND] = v->largest >= of->limit;
 }
 
-czr_status czr_collect_ask(czr_collect *collect, czr_collect_verdict *verdict,
+czr_status czr_collect_ask(czr_collect *collect, czr_collect_decision *decision,
                            int32_t limit, void *stream)
 {
-    const judged given = {.verdict = verdict, .limit = limit};
+    const judged given = {.decision = decision, .limit = limit};
 
     return PUT(collect, ask, given, stream);
 }
@@ -131,7 +132,7 @@ static bool is_beyond(const czr_collect_span *span, const float *data)
 static void look(const void *given)
 {
     const judged *of = given;
-    czr_collect_verdict *v = verdict_of(of);
+    czr_collect_decision *v = decision_of(of);
 
     for (int i = 0;
          v && v->counts[CZR_COLLECT_MAY_BE_BEYOND] && i < of->spans.n; i++) {
@@ -147,14 +148,15 @@ static void look(const void *given)
 
 czr_status czr_collect_guard(czr_collect *collect,
                              const czr_collect_spans *spans,
-                             czr_collect_verdict *verdict, void *stream)
+                             czr_collect_decision *decision, void *stream)
 {
-    const judged given = {.spans = *spans, .verdict = verdict};
+    const judged given = {.spans = *spans, .decision = decision};
 
     return PUT(collect, look, given, stream);
 }
 
-static czr_collect_reason reason_of(const czr_collect_verdict *v, bool has_norm)
+static czr_collect_reason reason_of(const czr_collect_decision *v,
+                                    bool has_norm)
 {
     if (v->counts[CZR_COLLECT_FAULTY] || v->norm[CZR_NORM_FAULTS] || v->stopped)
         return CZR_COLLECT_FAULT;
@@ -165,7 +167,7 @@ static czr_collect_reason reason_of(const czr_collect_verdict *v, bool has_norm)
                : CZR_COLLECT_APPLIED;
 }
 
-static void tell(const czr_collect_verdict *v, czr_collect_reason reason,
+static void tell(const czr_collect_decision *v, czr_collect_reason reason,
                  czr_collect_result *to)
 {
     to->grad_norm = v->grad_norm;
@@ -192,7 +194,7 @@ static int first_fault(const int64_t *faults, int n_ranks)
     return rank;
 }
 
-static void name_fault(const czr_collect_verdict *v, const int64_t *faults,
+static void name_fault(const czr_collect_decision *v, const int64_t *faults,
                        int rank, czr_collect_result *to)
 {
     to->status = (int32_t)(faults[rank] % 256);
@@ -204,7 +206,7 @@ static void name_fault(const czr_collect_verdict *v, const int64_t *faults,
 static void decide(const void *given)
 {
     const judged *of = given;
-    czr_collect_verdict *v = verdict_of(of);
+    czr_collect_decision *v = decision_of(of);
     const int64_t *faults = faults_of(of);
 
     if (!v || !faults)
@@ -233,11 +235,11 @@ static void decide(const void *given)
 }
 
 czr_status czr_collect_decide(czr_collect *collect,
-                              czr_collect_verdict *verdict, bool has_norm,
+                              czr_collect_decision *decision, bool has_norm,
                               double clip, const czr_collect_faults *faults,
                               czr_collect_result *result, void *stream)
 {
-    const judged given = {.verdict = verdict,
+    const judged given = {.decision = decision,
                           .faults = *faults,
                           .result = result,
                           .has_norm = has_norm,
@@ -250,17 +252,17 @@ czr_status czr_collect_decide(czr_collect *collect,
 
 typedef struct failing {
     czr_collect_marks marks;
-    czr_collect_verdict *verdict;
+    czr_collect_decision *decision;
     int64_t *faults;
     int rank, n_ranks;
     const czr_collect_result *decided;
-    czr_collect_result *told;
+    czr_collect_result *reported;
 } failing;
 
 static void note(const void *given)
 {
     const failing *of = given;
-    czr_collect_verdict *v = deferred_at(of->verdict, sizeof *v);
+    czr_collect_decision *v = deferred_at(of->decision, sizeof *v);
     const size_t bytes = of->marks.n * sizeof(int32_t);
     int32_t *marks = bytes ? deferred_at(of->marks.words, bytes) : NULL;
     int64_t *faults =
@@ -285,11 +287,11 @@ static void note(const void *given)
 
 czr_status czr_collect_note(czr_collect *collect,
                             const czr_collect_marks *marks,
-                            czr_collect_verdict *verdict, int64_t *faults,
+                            czr_collect_decision *decision, int64_t *faults,
                             int rank, int n_ranks, void *stream)
 {
     const failing given = {.marks = *marks,
-                           .verdict = verdict,
+                           .decision = decision,
                            .faults = faults,
                            .rank = rank,
                            .n_ranks = n_ranks};
@@ -300,7 +302,7 @@ czr_status czr_collect_note(czr_collect *collect,
 static void settle(const void *given)
 {
     const failing *of = given;
-    czr_collect_verdict *v = deferred_at(of->verdict, sizeof *v);
+    czr_collect_decision *v = deferred_at(of->decision, sizeof *v);
     const int64_t *faults =
         deferred_at(of->faults, (size_t)of->n_ranks * sizeof *faults);
 
@@ -309,32 +311,32 @@ static void settle(const void *given)
     const int rank = first_fault(faults, of->n_ranks);
     v->sound = rank == of->n_ranks;
     if (!v->sound) {
-        name_fault(v, faults, rank, of->told);
-        of->told->undone = ++v->undone;
+        name_fault(v, faults, rank, of->reported);
+        of->reported->undone = ++v->undone;
         v->t = (double)--v->steps;
         v->status = CZR_OK;
     }
     tell(v,
          v->sound ? (czr_collect_reason)of->decided->reason
                   : CZR_COLLECT_UNDONE,
-         of->told);
+         of->reported);
 }
 
 czr_status czr_collect_settle(czr_collect *collect,
-                              czr_collect_verdict *verdict,
+                              czr_collect_decision *decision,
                               const int64_t *faults, int n_ranks,
                               const czr_collect_result *decided,
-                              czr_collect_result *told, void *stream)
+                              czr_collect_result *reported, void *stream)
 {
     union {
         const int64_t *given;
         int64_t *taken;
     } all = {.given = faults};
-    const failing given = {.verdict = verdict,
+    const failing given = {.decision = decision,
                            .faults = all.taken,
                            .n_ranks = n_ranks,
                            .decided = decided,
-                           .told = told};
+                           .reported = reported};
 
     return PUT(collect, settle, given, stream);
 }

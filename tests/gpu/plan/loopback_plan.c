@@ -31,7 +31,7 @@ typedef struct wish {
     bool is_failing;          /* rules, in three steps */
     int64_t bytes;            /* of the device and pinned, when all are open */
     int64_t kept;             /* of them, what is there to undo steps */
-    bool is_early;            /* gradients are told one by one */
+    bool is_early;            /* gradients are reported one by one */
     int64_t n_early, n_waits; /* launches before their steps, and waits */
     bool hangs;               /* from the second step on */
     size_t memory_bytes;      /* of the device; 0: more than enough */

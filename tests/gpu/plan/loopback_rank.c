@@ -191,15 +191,15 @@ static int last_param(int rank)
     return last;
 }
 
-static bool is_told(const run *r, int param, int step)
+static bool is_reported(const run *r, int param, int step)
 {
     return r->is_early && (step % 2 || (step + param) % 3);
 }
 
 static void *stream_of(const run *r, int param, int step)
 {
-    return r->side && param % 2 && is_told(r, param, step) ? r->side
-                                                           : r->stream;
+    return r->side && param % 2 && is_reported(r, param, step) ? r->side
+                                                               : r->stream;
 }
 
 /* One leaf of a gradient to where it lies, behind a trainer's stream where
@@ -312,7 +312,7 @@ czr_status rank_give(run *r, czr_engine *engine, int rank, int step)
             continue;
         if (step == 0 || !r->is_constant)
             status = give_grad(r, engine, rank, p, step);
-        if (status == CZR_OK && is_told(r, p, step))
+        if (status == CZR_OK && is_reported(r, p, step))
             status = tell(r, engine, p, step);
     }
     return status;

@@ -105,7 +105,7 @@ bool primitives_compile_all(const primitives_device *device)
     return is_right;
 }
 
-/* Of the double: the kernels that it was told of. */
+/* Of the double: the kernels that it was reported of. */
 static void *fake_code(void)
 {
     enum { LINE = 64 };

@@ -191,7 +191,7 @@ static void what_f32_does_not_find_f64_does(void **state)
     }
 }
 
-static void what_f64_does_not_find_is_told(void **state)
+static void what_f64_does_not_find_is_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -369,7 +369,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(skipped_steps_ask_nothing),
         cmocka_unit_test(what_fails_has_a_name),
         cmocka_unit_test(what_f32_does_not_find_f64_does),
-        cmocka_unit_test(what_f64_does_not_find_is_told),
+        cmocka_unit_test(what_f64_does_not_find_is_reported),
         cmocka_unit_test(others_are_the_hosts),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(failures_of_the_library_are_no_wrong_results),

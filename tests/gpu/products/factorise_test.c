@@ -62,7 +62,7 @@ static void small_eigenvalues_are_the_devices(void **state)
 static const czr_factor_kind of_each[] = {CZR_FACTOR_EIGH, CZR_FACTOR_CHOLESKY};
 
 /* Results stay as they are; of two failures the first stays. */
-static void what_is_not_finite_is_told(void **state)
+static void what_is_not_finite_is_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_hosts_are_the_hosts),
         cmocka_unit_test(small_eigenvalues_are_the_devices),
-        cmocka_unit_test(what_is_not_finite_is_told),
+        cmocka_unit_test(what_is_not_finite_is_reported),
         cmocka_unit_test(skipped_steps_write_nothing),
         cmocka_unit_test(failures_leave_nothing),
         cmocka_unit_test(what_waits_is_in_no_graph),
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest on_gpu[] = {
         cmocka_unit_test(the_hosts_are_the_hosts),
         cmocka_unit_test(small_eigenvalues_are_the_devices),
-        cmocka_unit_test(what_is_not_finite_is_told),
+        cmocka_unit_test(what_is_not_finite_is_reported),
         cmocka_unit_test(skipped_steps_write_nothing),
     };
 

@@ -151,19 +151,19 @@ static void gather_band(setting *s)
 enum { SPANS = 3, RANKS = 5 };
 
 static void put_step(setting *s, const czr_collect_spans *spans,
-                     czr_collect_verdict *verdict,
+                     czr_collect_decision *decision,
                      const czr_collect_faults *faults, int32_t limit)
 {
     czr_collect *c = s->collect;
 
     if (s->status != CZR_OK)
         return;
-    note(s, czr_collect_begin(c, verdict, faults, s->stream));
-    note(s, czr_collect_norm(c, spans, verdict, s->stream));
-    note(s, czr_collect_ask(c, verdict, limit, s->stream));
-    note(s, czr_collect_guard(c, spans, verdict, s->stream));
-    note(s,
-         czr_collect_decide(c, verdict, true, 1, faults, s->result, s->stream));
+    note(s, czr_collect_begin(c, decision, faults, s->stream));
+    note(s, czr_collect_norm(c, spans, decision, s->stream));
+    note(s, czr_collect_ask(c, decision, limit, s->stream));
+    note(s, czr_collect_guard(c, spans, decision, s->stream));
+    note(s, czr_collect_decide(c, decision, true, 1, faults, s->result,
+                               s->stream));
 }
 
 static void check_result(const setting *s, const czr_norm *norm)
@@ -186,7 +186,7 @@ static void decide(setting *s)
     const int32_t limit = INT32_C(255) << 23;
     czr_collect_span rows[SPANS];
     czr_collect_spans spans = {.n = SPANS};
-    const czr_collect_verdict verdict = {.steps = 0};
+    const czr_collect_decision decision = {.steps = 0};
     const int64_t words[RANKS] = {9};
     czr_norm norm = {{0}};
     void *pinned = NULL;
@@ -213,7 +213,7 @@ static void decide(setting *s)
     spans.rows = give(s, rows, sizeof rows);
     const czr_collect_faults faults = {.words = give(s, words, sizeof words),
                                        .n_ranks = RANKS};
-    put_step(s, &spans, give(s, &verdict, sizeof verdict), &faults, limit);
+    put_step(s, &spans, give(s, &decision, sizeof decision), &faults, limit);
     if (s->status == CZR_OK)
         note(s, czr_context_synchronize(s->bench.context, s->stream, 0));
     check_result(s, &norm);

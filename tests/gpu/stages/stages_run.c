@@ -1,7 +1,7 @@
 /* Every stage of a plan on the double of the driver, whose launches run the
  * bodies of NAME.cu on the model of the device: results have the bits that the
  * stage of NAME.c makes, a step that is skipped writes nothing, and what is not
- * finite is told.  PROGRAM is NAME; cz_double_program made it.
+ * finite is reported.  PROGRAM is NAME; cz_double_program made it.
  *
  * stages_run [TRIALS [SEED [STAGE...]]]: without stages of these numbers, whose
  * bits are not those of C.

@@ -75,19 +75,19 @@ static void rounding_is_to_nearest_even(void **state)
         const double x = (double)float_of(bits);
         if (!isfinite(x))
             continue;
-        assert_true(cz_interp_round(CZ_F32, x) == x);
-        assert_true(cz_interp_round(CZ_BF16, x) == (double)bf16_of(bits));
+        assert_true(cz_reference_round(CZ_F32, x) == x);
+        assert_true(cz_reference_round(CZ_BF16, x) == (double)bf16_of(bits));
         const double y = ldexp(random_real(), (int)(random_bits() % 320) - 170);
-        assert_true(cz_interp_round(CZ_F32, y) == (double)(float)y);
+        assert_true(cz_reference_round(CZ_F32, y) == (double)(float)y);
     }
-    assert_true(cz_interp_round(CZ_BF16, 1.0 + 0x1p-8) == 1.0);
-    assert_true(cz_interp_round(CZ_BF16, 1.0 + 0x1p-7 + 0x1p-8) ==
+    assert_true(cz_reference_round(CZ_BF16, 1.0 + 0x1p-8) == 1.0);
+    assert_true(cz_reference_round(CZ_BF16, 1.0 + 0x1p-7 + 0x1p-8) ==
                 1.0 + 0x1p-6);
-    assert_true(cz_interp_round(CZ_BF16, 1.0 + 0x1p-8 + 0x1p-50) ==
+    assert_true(cz_reference_round(CZ_BF16, 1.0 + 0x1p-8 + 0x1p-50) ==
                 1.0 + 0x1p-7);
-    assert_true(isinf(cz_interp_round(CZ_F32, 1e39)));
-    assert_true(isnan(cz_interp_round(CZ_F32, NAN)));
-    assert_true(signbit(cz_interp_round(CZ_BF16, -0.0)));
+    assert_true(isinf(cz_reference_round(CZ_F32, 1e39)));
+    assert_true(isnan(cz_reference_round(CZ_F32, NAN)));
+    assert_true(signbit(cz_reference_round(CZ_BF16, -0.0)));
 }
 
 /* ---- a whole rule ---- */
@@ -123,23 +123,23 @@ typedef struct tensors {
     double grad[N], param[N], mom[N], param_out[N], mom_out[N];
 } tensors;
 
-static void run_mat(fixture *f, tensors *x, cz_interp_form form, bool round)
+static void run_mat(fixture *f, tensors *x, cz_reference_form form, bool round)
 {
     const double *states[] = {x->mom};
     double *states_out[] = {x->mom_out};
     const double lr = 0.25;
-    cz_interp_rule(f->ir, f->view,
-                   &(cz_interp_call){.form = form,
-                                     .round = round,
-                                     .count = N,
-                                     .t = 1.0,
-                                     .clip = 0.5,
-                                     .hypers = &lr,
-                                     .grad = x->grad,
-                                     .param = x->param,
-                                     .states = states,
-                                     .param_out = x->param_out,
-                                     .states_out = states_out});
+    cz_reference_rule(f->ir, f->view,
+                      &(cz_reference_call){.form = form,
+                                           .round = round,
+                                           .count = N,
+                                           .t = 1.0,
+                                           .clip = 0.5,
+                                           .hypers = &lr,
+                                           .grad = x->grad,
+                                           .param = x->param,
+                                           .states = states,
+                                           .param_out = x->param_out,
+                                           .states_out = states_out});
 }
 
 static void a_matrix_rule_equals_its_formula(void **state)
@@ -151,8 +151,8 @@ static void a_matrix_rule_equals_its_formula(void **state)
     fill(&x.param[0], N);
     fill(&x.mom[0], N);
     mat_by_hand(x.grad, x.param, x.mom, 0.125, param, mom);
-    for (int form = CZ_INTERP_MATH; form <= CZ_INTERP_STAGES; form++) {
-        run_mat(f, &x, (cz_interp_form)form, false);
+    for (int form = CZ_REFERENCE_MATH; form <= CZ_REFERENCE_STAGES; form++) {
+        run_mat(f, &x, (cz_reference_form)form, false);
         assert_close(x.param_out, param, N);
         assert_close(x.mom_out, mom, N);
     }
@@ -166,12 +166,12 @@ static void both_forms_round_alike(void **state)
     fill(&math.param[0], N);
     fill(&math.mom[0], N);
     stages = math;
-    run_mat(f, &math, CZ_INTERP_MATH, true);
-    run_mat(f, &stages, CZ_INTERP_STAGES, true);
+    run_mat(f, &math, CZ_REFERENCE_MATH, true);
+    run_mat(f, &stages, CZ_REFERENCE_STAGES, true);
     assert_close(math.param_out, stages.param_out, N);
     assert_close(math.mom_out, stages.mom_out, N);
     tensors exact = math;
-    run_mat(f, &exact, CZ_INTERP_MATH, false);
+    run_mat(f, &exact, CZ_REFERENCE_MATH, false);
     double most = 0.0;
     for (int i = 0; i < N; i++)
         most = fmax(most, fabs(exact.param_out[i] - math.param_out[i]));
@@ -186,24 +186,24 @@ static void outputs_may_be_inputs(void **state)
     fill(&x.param[0], N);
     fill(&x.mom[0], N);
     y = x;
-    run_mat(f, &x, CZ_INTERP_MATH, true);
-    for (int form = CZ_INTERP_MATH; form <= CZ_INTERP_STAGES; form++) {
+    run_mat(f, &x, CZ_REFERENCE_MATH, true);
+    for (int form = CZ_REFERENCE_MATH; form <= CZ_REFERENCE_STAGES; form++) {
         tensors z = y;
         const double *states[] = {z.mom};
         double *states_out[] = {z.mom};
         const double lr = 0.25;
-        cz_interp_rule(f->ir, f->view,
-                       &(cz_interp_call){.form = (cz_interp_form)form,
-                                         .round = true,
-                                         .count = N,
-                                         .t = 1.0,
-                                         .clip = 0.5,
-                                         .hypers = &lr,
-                                         .grad = z.grad,
-                                         .param = z.param,
-                                         .states = states,
-                                         .param_out = z.param,
-                                         .states_out = states_out});
+        cz_reference_rule(f->ir, f->view,
+                          &(cz_reference_call){.form = (cz_reference_form)form,
+                                               .round = true,
+                                               .count = N,
+                                               .t = 1.0,
+                                               .clip = 0.5,
+                                               .hypers = &lr,
+                                               .grad = z.grad,
+                                               .param = z.param,
+                                               .states = states,
+                                               .param_out = z.param,
+                                               .states_out = states_out});
         assert_close(z.param, x.param_out, N);
         assert_close(z.mom, x.mom_out, N);
     }
@@ -217,17 +217,17 @@ static void an_element_wise_rule_takes_any_count(void **state)
     const double lr = 0.5;
     fill(grad, COUNT);
     fill(param, COUNT);
-    for (int form = CZ_INTERP_MATH; form <= CZ_INTERP_STAGES; form++) {
-        cz_interp_rule(f->ir, f->view,
-                       &(cz_interp_call){.rule = 1,
-                                         .form = (cz_interp_form)form,
-                                         .count = COUNT,
-                                         .t = 3.0,
-                                         .clip = 1.0,
-                                         .hypers = &lr,
-                                         .grad = grad,
-                                         .param = param,
-                                         .param_out = out});
+    for (int form = CZ_REFERENCE_MATH; form <= CZ_REFERENCE_STAGES; form++) {
+        cz_reference_rule(f->ir, f->view,
+                          &(cz_reference_call){.rule = 1,
+                                               .form = (cz_reference_form)form,
+                                               .count = COUNT,
+                                               .t = 3.0,
+                                               .clip = 1.0,
+                                               .hypers = &lr,
+                                               .grad = grad,
+                                               .param = param,
+                                               .param_out = out});
         for (int i = 0; i < COUNT; i++)
             assert_true(
                 out[i] ==
@@ -240,10 +240,10 @@ static void a_prologue_is_rounded_once(void **state)
     fixture *f = *state;
     double out[2];
     const double lr = 0.1;
-    cz_interp_prologue(f->view, 1, true, 3.0, 1.0, &lr, out);
+    cz_reference_prologue(f->view, 1, true, 3.0, 1.0, &lr, out);
     assert_true(out[0] == (double)0.1f);
     assert_true(out[1] == (double)(float)pow(0.9, 3.0));
-    cz_interp_prologue(f->view, 1, false, 3.0, 1.0, &lr, out);
+    cz_reference_prologue(f->view, 1, false, 3.0, 1.0, &lr, out);
     assert_true(out[0] == 0.1);
 }
 
@@ -277,7 +277,7 @@ static void sums_and_broadcasts_follow_dims(void **state)
     const double *inputs[] = {data};
     double r[2], c[3], rr[6], cc[6];
     double *outputs[] = {r, c, rr, cc};
-    cz_interp_function(b.function, false, 0, inputs, outputs);
+    cz_reference_function(b.function, false, 0, inputs, outputs);
     assert_close(r, (const double[]){6, 60}, 2);
     assert_close(c, (const double[]){11, 22, 33}, 3);
     assert_close(rr, (const double[]){6, 6, 6, 60, 60, 60}, 6);
@@ -310,7 +310,7 @@ static void what_may_be_folded_has_the_value_of_folding(void **state)
     const double folded = (double)(0.99f + 1.36f);
     double r[4], *outputs[] = {&r[0], &r[1], &r[2], &r[3]};
     for (int round = 0; round < 2; round++) {
-        cz_interp_function(b.function, round, 0, inputs, outputs);
+        cz_reference_function(b.function, round, 0, inputs, outputs);
         assert_true(r[0] == folded && r[1] == folded);
         assert_true(r[2] == folded * data && r[3] == data);
     }
@@ -359,7 +359,7 @@ static void corners_of_arithmetic(void **state)
         const cz_view_body body = {
             .n_in = 2, .n_exprs = 1, .exprs = &expr, .n_out = 1, .out = &out};
         double result;
-        cz_interp_body(&body, false, (const double[]){c->a, c->b}, &result);
+        cz_reference_body(&body, false, (const double[]){c->a, c->b}, &result);
         const bool same = isnan(c->result)
                               ? isnan(result)
                               : result == c->result &&

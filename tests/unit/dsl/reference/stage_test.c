@@ -25,7 +25,7 @@ static void run_step(const cz_view_step *step, const cz_view_body *bodies,
                                  .steps = step,
                                  .out_value = values};
     const cz_plan_view view = {.stages = &stage, .bodies = bodies};
-    cz_interp_stage(&view, 0, false, 0, in, NULL, out);
+    cz_reference_stage(&view, 0, false, 0, in, NULL, out);
 }
 
 static void a_body_takes_rows_and_columns_behind_operands(void **state)

@@ -77,9 +77,11 @@ static void what_reads_a_settled_result_reads_what_was_given(void **state)
     (void)state;
     begin(&f);
     const cz_ir_op function = doubled_and_squared(&f);
-    const cz_interp_way way = {.settled = (const double *const[]){given, NULL}};
-    cz_interp_function_that_way(function, &way, 0, (const double *const[]){x},
-                                (double *const[]){twice, squares});
+    const cz_reference_way way = {.settled =
+                                      (const double *const[]){given, NULL}};
+    cz_reference_function_that_way(function, &way, 0,
+                                   (const double *const[]){x},
+                                   (double *const[]){twice, squares});
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < COLUMNS; j++) {
             const double it = given[i * COLUMNS + j];
@@ -110,9 +112,11 @@ static void an_argument_is_not_settled(void **state)
     const cz_ir_value in = cz_ir_function_in(b.function, 0);
     cz_ir_return(
         &b, (const cz_ir_value[]){in, cz_ir_binary(&b, CZ_OP_ADD, in, in)}, 2);
-    const cz_interp_way way = {.settled = (const double *const[]){given, NULL}};
-    cz_interp_function_that_way(b.function, &way, 0, (const double *const[]){x},
-                                (double *const[]){same, twice});
+    const cz_reference_way way = {.settled =
+                                      (const double *const[]){given, NULL}};
+    cz_reference_function_that_way(b.function, &way, 0,
+                                   (const double *const[]){x},
+                                   (double *const[]){same, twice});
     for (int i = 0; i < N; i++) {
         assert_true(same[i] == x[i]);
         assert_true(twice[i] == 2 * x[i]);
@@ -124,17 +128,17 @@ static void an_argument_is_not_settled(void **state)
 
 static void what_f32_holds_stays(void **state)
 {
-    cz_interp_noise noise = {1}, none = {0};
+    cz_reference_noise noise = {1}, none = {0};
 
     (void)state;
     for (int i = 0; i < 1000; i++) {
         const double x = (double)(float)random_real();
         const double wide = random_real();
-        assert_true(cz_interp_scatter(&noise, x) == x);
-        assert_true(cz_interp_scatter(&none, wide) == wide);
+        assert_true(cz_reference_scatter(&noise, x) == x);
+        assert_true(cz_reference_scatter(&none, wide) == wide);
     }
-    assert_true(isnan(cz_interp_scatter(&noise, NAN)));
-    assert_true(isinf(cz_interp_scatter(&noise, INFINITY)));
+    assert_true(isnan(cz_reference_scatter(&noise, NAN)));
+    assert_true(isinf(cz_reference_scatter(&noise, INFINITY)));
 }
 
 /* A quarter of the way up: one in four goes up, within five deviations. */
@@ -142,12 +146,12 @@ static void others_go_up_as_often_as_they_are_near(void **state)
 {
     enum { DRAWS = 40000 };
     const double x = 1 + 0x1p-25;
-    cz_interp_noise noise = {20261122};
+    cz_reference_noise noise = {20261122};
     int ups = 0;
 
     (void)state;
     for (int i = 0; i < DRAWS; i++) {
-        const double y = cz_interp_scatter(&noise, x);
+        const double y = cz_reference_scatter(&noise, x);
         assert_true(y == 1 || y == 1 + 0x1p-23);
         ups += y > 1;
     }
@@ -187,14 +191,14 @@ static double root_moves(cz_ir_op root, double low, uint64_t seed)
 {
     const double zeros[AREA] = {0};
     double x[AREA] = {0}, exact[AREA], noisy[AREA];
-    const cz_interp_way way = {.noise = seed};
+    const cz_reference_way way = {.noise = seed};
 
     for (int i = 0; i < SIDE; i++)
         x[i * SIDE + i] = i + 1 < SIDE ? 1 : low;
-    cz_interp_function(root, false, 0, (const double *const[]){x},
-                       (double *const[]){exact});
-    cz_interp_function_that_way(root, &way, 0, (const double *const[]){x},
-                                (double *const[]){noisy});
+    cz_reference_function(root, false, 0, (const double *const[]){x},
+                          (double *const[]){exact});
+    cz_reference_function_that_way(root, &way, 0, (const double *const[]){x},
+                                   (double *const[]){noisy});
     return apart(noisy, exact, AREA) / apart(exact, zeros, AREA);
 }
 
@@ -221,12 +225,12 @@ static void a_product_moves_by_its_terms(void **state)
 {
     const double a[] = {1, 1.0 / 3, -1, 1e-7}, b[] = {1, 1, 1, 1};
     double exact, noisy, most = 0;
-    cz_interp_noise noise = {7};
+    cz_reference_noise noise = {7};
 
     (void)state;
-    cz_interp_matmul(a, b, &exact, 1, 4, 1);
+    cz_reference_matmul(a, b, &exact, 1, 4, 1);
     for (int i = 0; i < 100; i++) {
-        cz_interp_matmul_noisy(&noise, a, b, &noisy, 1, 4, 1);
+        cz_reference_matmul_noisy(&noise, a, b, &noisy, 1, 4, 1);
         most = fmax(most, fabs(noisy - exact));
     }
     assert_true(most > 0x1p-25 && most < 0x1p-21);
@@ -238,14 +242,14 @@ static void a_moved_operand_keeps_its_form(void **state)
     const cz_factor_size size = {SIDE, SIDE, 1};
     const cz_factor symmetric[] = {CZ_FACTOR_EIGH, CZ_FACTOR_ROOT,
                                    CZ_FACTOR_NEWTON_ROOT, CZ_FACTOR_CHOLESKY};
-    cz_interp_noise noise = {3};
+    cz_reference_noise noise = {3};
 
     (void)state;
     for (int k = 0; k < 4; k++) {
         double x[AREA];
         for (int i = 0; i < AREA; i++)
             x[i] = 1 + (i / SIDE == i % SIDE);
-        cz_interp_factor_noise(&noise, symmetric[k], &size, x);
+        cz_reference_factor_noise(&noise, symmetric[k], &size, x);
         assert_true(x[1] != 1 && fabs(x[1] - 1) < 1e-5);
         for (int i = 0; i < AREA; i++)
             assert_true(x[i] == x[i % SIDE * SIDE + i / SIDE]);
@@ -253,7 +257,7 @@ static void a_moved_operand_keeps_its_form(void **state)
     double lower[AREA] = {0};
     for (int i = 0; i < AREA; i++)
         lower[i] = i % SIDE <= i / SIDE;
-    cz_interp_factor_noise(&noise, CZ_FACTOR_SOLVE_LOWER, &size, lower);
+    cz_reference_factor_noise(&noise, CZ_FACTOR_SOLVE_LOWER, &size, lower);
     for (int i = 0; i < AREA; i++)
         assert_true((lower[i] == 0) == (i % SIDE > i / SIDE));
     assert_true(lower[0] != 1);

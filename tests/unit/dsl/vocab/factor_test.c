@@ -23,7 +23,7 @@ static const int sizes[] = {1, 2, 3, 17, 33};
 
 static void transpose(const double *a, int m, int n, double *out)
 {
-    cz_interp_transpose(a, out, m, n);
+    cz_reference_transpose(a, out, m, n);
 }
 
 static void assert_near(const double *a, const double *b, int n, double bound)
@@ -39,7 +39,7 @@ static void assert_orthonormal(const double *q, int m, int n)
     double turned[AREA], product[AREA];
 
     transpose(q, m, n, turned);
-    cz_interp_matmul(turned, q, product, n, m, n);
+    cz_reference_matmul(turned, q, product, n, m, n);
     for (int i = 0; i < n * n; i++)
         assert_true(fabs(product[i] - (i / n == i % n)) < 1e-13);
 }
@@ -51,12 +51,12 @@ static void make_symmetric(const double *w, int n, double *a)
     const cz_factor_size size = {n, n, 1};
 
     fill(x, n * n);
-    cz_interp_factor(CZ_FACTOR_QR, &size, NULL, (const double *[]){x},
-                     (double *[]){q, r});
+    cz_reference_factor(CZ_FACTOR_QR, &size, NULL, (const double *[]){x},
+                        (double *[]){q, r});
     transpose(q, n, n, turned);
     for (int i = 0; i < n * n; i++)
         q[i] *= w[i % n];
-    cz_interp_matmul(q, turned, a, n, n, n);
+    cz_reference_matmul(q, turned, a, n, n, n);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
             a[i * n + j] = a[j * n + i];
@@ -97,8 +97,8 @@ static void check_eigh(const double *a, int n)
     double w[MOST], q[AREA], scaled[AREA], turned[AREA], back[AREA], most = 0;
     const cz_factor_size size = {n, n, 1};
 
-    cz_interp_factor(CZ_FACTOR_EIGH, &size, NULL, (const double *[]){a},
-                     (double *[]){w, q});
+    cz_reference_factor(CZ_FACTOR_EIGH, &size, NULL, (const double *[]){a},
+                        (double *[]){w, q});
     assert_orthonormal(q, n, n);
     for (int i = 0; i < n; i++) {
         assert_true(i == 0 || w[i - 1] <= w[i]);
@@ -107,7 +107,7 @@ static void check_eigh(const double *a, int n)
     for (int i = 0; i < n * n; i++)
         scaled[i] = q[i] * w[i % n];
     transpose(q, n, n, turned);
-    cz_interp_matmul(scaled, turned, back, n, n, n);
+    cz_reference_matmul(scaled, turned, back, n, n, n);
     assert_near(back, a, n * n, 1e-14 * n * most + 1e-300);
 }
 
@@ -134,11 +134,11 @@ static void eigenvalues_of_known_matrices(void **state)
     double w[2], q[4];
 
     (void)state;
-    cz_interp_factor(CZ_FACTOR_EIGH, &size, NULL, (const double *[]){a},
-                     (double *[]){w, q});
+    cz_reference_factor(CZ_FACTOR_EIGH, &size, NULL, (const double *[]){a},
+                        (double *[]){w, q});
     assert_near(w, (const double[]){1, 3}, 2, 1e-15);
-    cz_interp_factor(CZ_FACTOR_EIGH, &size, NULL, (const double *[]){b},
-                     (double *[]){w, q});
+    cz_reference_factor(CZ_FACTOR_EIGH, &size, NULL, (const double *[]){b},
+                        (double *[]){w, q});
     assert_near(w, (const double[]){-3, 3}, 2, 1e-15);
 }
 
@@ -149,8 +149,8 @@ static void run_root(const double *a, int n, double p, double eps, double *out)
     const double parameters[] = {p, eps};
     const cz_factor_size size = {n, n, 1};
 
-    cz_interp_factor(CZ_FACTOR_ROOT, &size, parameters, (const double *[]){a},
-                     (double *[]){out});
+    cz_reference_factor(CZ_FACTOR_ROOT, &size, parameters,
+                        (const double *[]){a}, (double *[]){out});
 }
 
 static void a_root_to_its_power_is_the_inverse(void **state)
@@ -164,9 +164,9 @@ static void a_root_to_its_power_is_the_inverse(void **state)
             w[i] = 1 + i;
         make_symmetric(w, n, a);
         run_root(a, n, -0.25, 0, root);
-        cz_interp_matmul(root, root, second, n, n, n);
-        cz_interp_matmul(second, second, fourth, n, n, n);
-        cz_interp_matmul(fourth, a, one, n, n, n);
+        cz_reference_matmul(root, root, second, n, n, n);
+        cz_reference_matmul(second, second, fourth, n, n, n);
+        cz_reference_matmul(fourth, a, one, n, n, n);
         for (int i = 0; i < n * n; i++)
             assert_true(fabs(one[i] - (i / n == i % n)) < 1e-11);
     }
@@ -194,11 +194,11 @@ static void a_newton_root_of_what_is_indefinite_is_no_number(void **state)
     double root[4];
 
     (void)state;
-    cz_interp_factor(CZ_FACTOR_NEWTON_ROOT, &size, parameters,
-                     (const double *[]){a}, (double *[]){root});
+    cz_reference_factor(CZ_FACTOR_NEWTON_ROOT, &size, parameters,
+                        (const double *[]){a}, (double *[]){root});
     assert_near(root, (const double[]){0.5, 0, 0, 1}, 4, 1e-15);
-    cz_interp_factor(CZ_FACTOR_NEWTON_ROOT, &size, parameters,
-                     (const double *[]){b}, (double *[]){root});
+    cz_reference_factor(CZ_FACTOR_NEWTON_ROOT, &size, parameters,
+                        (const double *[]){b}, (double *[]){root});
     assert_true(isnan(root[0]));
 }
 
@@ -235,10 +235,10 @@ static void check_qr(int m, int n)
     fill(a, m * n);
     if (m > 2) /* two rows alike: of low rank where m is small */
         memcpy(a, a + n, (size_t)n * sizeof *a);
-    cz_interp_factor(CZ_FACTOR_QR, &size, NULL, (const double *[]){a},
-                     (double *[]){q, r});
+    cz_reference_factor(CZ_FACTOR_QR, &size, NULL, (const double *[]){a},
+                        (double *[]){q, r});
     assert_orthonormal(q, m, s);
-    cz_interp_matmul(q, r, back, m, s, n);
+    cz_reference_matmul(q, r, back, m, s, n);
     assert_near(back, a, m * n, 1e-13);
     for (int i = 0; i < s; i++) {
         assert_true(r[i * n + i] >= 0);
@@ -266,12 +266,12 @@ static void check_triangle(int n)
     for (int i = 0; i < n; i++)
         w[i] = 1 + i;
     make_symmetric(w, n, a);
-    cz_interp_factor(CZ_FACTOR_CHOLESKY, &size, NULL, (const double *[]){a},
-                     (double *[]){l});
+    cz_reference_factor(CZ_FACTOR_CHOLESKY, &size, NULL, (const double *[]){a},
+                        (double *[]){l});
     transpose(l, n, n, u);
     for (int i = 0; i < n * n; i++)
         assert_true(i % n <= i / n || l[i] == 0);
-    cz_interp_matmul(l, u, back, n, n, n);
+    cz_reference_matmul(l, u, back, n, n, n);
     assert_near(back, a, n * n, 1e-12);
     fill(b, n * 3);
     const struct {
@@ -282,10 +282,10 @@ static void check_triangle(int n)
                  {CZ_FACTOR_SOLVE_UPPER, u, u},
                  {CZ_FACTOR_SOLVE_UPPER_T, u, l}};
     for (int i = 0; i < 4; i++) {
-        cz_interp_factor(cases[i].factor, &size, NULL,
-                         (const double *[]){cases[i].stored, b},
-                         (double *[]){x});
-        cz_interp_matmul(cases[i].meant, x, again, n, n, 3);
+        cz_reference_factor(cases[i].factor, &size, NULL,
+                            (const double *[]){cases[i].stored, b},
+                            (double *[]){x});
+        cz_reference_matmul(cases[i].meant, x, again, n, n, 3);
         assert_near(again, b, n * 3, 1e-11);
     }
 }
@@ -304,11 +304,11 @@ static void what_is_not_positive_has_no_triangle(void **state)
     double l[4];
 
     (void)state;
-    cz_interp_factor(CZ_FACTOR_CHOLESKY, &size, NULL,
-                     (const double *[]){indefinite}, (double *[]){l});
+    cz_reference_factor(CZ_FACTOR_CHOLESKY, &size, NULL,
+                        (const double *[]){indefinite}, (double *[]){l});
     assert_true(isnan(l[0]) && isnan(l[3]));
-    cz_interp_factor(CZ_FACTOR_CHOLESKY, &size, NULL,
-                     (const double *[]){nothing_at_all}, (double *[]){l});
+    cz_reference_factor(CZ_FACTOR_CHOLESKY, &size, NULL,
+                        (const double *[]){nothing_at_all}, (double *[]){l});
     assert_true(isnan(l[0]));
 }
 

@@ -98,24 +98,24 @@ static void add_phases(cz_ir *ir, const trial *t, const cz_graph **updates)
 
 /* One update, results into out: param, then the states. */
 static void interpret(trial *t, const cz_ir *ir, const cz_plan_view *view,
-                      cz_interp_form form, bool round, int64_t step,
+                      cz_reference_form form, bool round, int64_t step,
                       double **out)
 {
     const double *const states[] = {t->in[2], t->in[3]};
 
     for (int i = 0; i <= N_STATES; i++)
         out[i] = CZ_NEW(&t->arena, double, t->count);
-    cz_interp_rule(ir, view,
-                   &(cz_interp_call){.form = form,
-                                     .round = round,
-                                     .count = t->count,
-                                     .t = (double)step,
-                                     .clip = 1,
-                                     .grad = t->in[0],
-                                     .param = t->in[1],
-                                     .states = states,
-                                     .param_out = out[0],
-                                     .states_out = &out[1]});
+    cz_reference_rule(ir, view,
+                      &(cz_reference_call){.form = form,
+                                           .round = round,
+                                           .count = t->count,
+                                           .t = (double)step,
+                                           .clip = 1,
+                                           .grad = t->in[0],
+                                           .param = t->in[1],
+                                           .states = states,
+                                           .param_out = out[0],
+                                           .states_out = &out[1]});
 }
 
 static void run_pass(cz_ir *ir, bool (*pass)(cz_ir *, cz_diags *),
@@ -144,20 +144,20 @@ static void run_update(trial *t, const cz_ir *ir, int p, bool round,
         in[N_IN + i] = &scalars[i];
     for (int i = 0; i <= N_STATES; i++)
         out[i] = CZ_NEW(&t->arena, double, t->count);
-    cz_interp_function(cz_ir_find_function(ir, names[p]), round, 0, in, out);
+    cz_reference_function(cz_ir_find_function(ir, names[p]), round, 0, in, out);
 }
 
 /* Math form takes the phase's update, and the stages do what it does.  A
  * parameter that is its own master is rounded by stages alone. */
 static void check_phases(trial *t, const cz_ir *ir, const cz_plan_view *view,
-                         cz_interp_form form)
+                         cz_reference_form form)
 {
     double *want[1 + N_STATES], *got[1 + N_STATES];
 
     for (int p = 0; p < MAX_UPDATES; p++)
         for (int round = 0; round < 2; round++) {
             run_update(t, ir, p, round, want);
-            interpret(t, ir, view, CZ_INTERP_MATH, round, times[p], got);
+            interpret(t, ir, view, CZ_REFERENCE_MATH, round, times[p], got);
             same_results(t, want, got);
             if (round && t->rule.param == CZ_BF16)
                 continue;
@@ -181,13 +181,13 @@ static void check_module(unsigned seed)
     add_phases(ir, &t, updates);
     run_pass(ir, cz_simplify_pass, &diags);
     run_pass(ir, cz_cut_pass, &diags);
-    check_phases(&t, ir, NULL, CZ_INTERP_CUT);
+    check_phases(&t, ir, NULL, CZ_REFERENCE_CUT);
     run_pass(ir, cz_kernel_pass, &diags);
     run_pass(ir, cz_workspace_pass, &diags);
     run_pass(ir, cz_flops_pass, &diags);
     const cz_plan_view *view = cz_plan_view_build(&t.arena, ir, &diags);
     assert_non_null(view);
-    check_phases(&t, ir, view, CZ_INTERP_STAGES);
+    check_phases(&t, ir, view, CZ_REFERENCE_STAGES);
     cz_ir_close(ir);
     trial_end(&t);
 }

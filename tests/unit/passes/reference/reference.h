@@ -48,7 +48,7 @@ typedef struct ref_family {
     cz_arena *arena;
     const cz_ir *ir;
     const cz_plan_view *view; /* of kernel form */
-    cz_interp_form form;
+    cz_reference_form form;
     bool round;
     const cz_fact_family *fact;
     const cz_fact_rule *rule;
@@ -79,7 +79,7 @@ static inline cz_dtype ref_dtype(const char *name)
 
 static inline double ref_narrow(const ref_family *f, cz_dtype dtype, double x)
 {
-    return f->round && dtype == CZ_BF16 ? cz_interp_round(dtype, x) : x;
+    return f->round && dtype == CZ_BF16 ? cz_reference_round(dtype, x) : x;
 }
 
 static inline void ref_find_rule(ref_family *f)
@@ -131,8 +131,8 @@ static inline void ref_fill_state(ref_family *f, int state)
     double *values = CZ_NEW(f->arena, double, n);
 
     for (int64_t i = 0; i < n; i++)
-        values[i] = cz_interp_round(dtype, cz_state_initial(f->rule, state, i) +
-                                               ref_uniform(f));
+        values[i] = cz_reference_round(
+            dtype, cz_state_initial(f->rule, state, i) + ref_uniform(f));
     for (int64_t i = 0; f->rule->state_symmetric.v[state] && i < n; i++)
         values[i] = i / side > i % side ? values[i]
                                         : values[i % side * side + i / side];
@@ -147,7 +147,7 @@ static inline void ref_fill(ref_family *f)
     f->copy = CZ_NEW(f->arena, double, f->count);
     f->states = CZ_NEW(f->arena, double *, f->rule->states.n + 1);
     for (int64_t i = 0; i < f->count; i++)
-        f->param[i] = cz_interp_round(f->kept, 2.0 * ref_uniform(f) - 1.0);
+        f->param[i] = cz_reference_round(f->kept, 2.0 * ref_uniform(f) - 1.0);
     for (int s = 0; s < f->rule->states.n; s++)
         ref_fill_state(f, s);
 }
@@ -179,21 +179,22 @@ static inline void ref_step(ref_family *f, int step)
         f->grad[i] = sizes[step] * (2.0 * ref_uniform(f) - 1.0);
         f->copy[i] = ref_narrow(f, f->stored, f->param[i]);
     }
-    cz_interp_rule(f->ir, f->view,
-                   &(cz_interp_call){.rule = f->rule_number,
-                                     .form = f->form,
-                                     .round = f->round,
-                                     .count = f->count,
-                                     .t = step + 1,
-                                     .clip = clips[step],
-                                     .hypers = f->hypers,
-                                     .grad = f->grad,
-                                     .param = f->param,
-                                     .states = (const double *const *)f->states,
-                                     .param_out = f->param,
-                                     .states_out = f->states,
-                                     .stored_out = f->copy});
-    for (int64_t i = 0; i < f->count && f->form == CZ_INTERP_MATH; i++) {
+    cz_reference_rule(
+        f->ir, f->view,
+        &(cz_reference_call){.rule = f->rule_number,
+                             .form = f->form,
+                             .round = f->round,
+                             .count = f->count,
+                             .t = step + 1,
+                             .clip = clips[step],
+                             .hypers = f->hypers,
+                             .grad = f->grad,
+                             .param = f->param,
+                             .states = (const double *const *)f->states,
+                             .param_out = f->param,
+                             .states_out = f->states,
+                             .stored_out = f->copy});
+    for (int64_t i = 0; i < f->count && f->form == CZ_REFERENCE_MATH; i++) {
         f->param[i] = ref_narrow(f, f->kept, f->param[i]);
         f->copy[i] = ref_narrow(f, f->stored, f->param[i]);
     }
@@ -244,7 +245,7 @@ static inline ref_values ref_run(ref_family like)
 
 /* The form of a module's stages; math form where there are none.  A stage that
  * hands its arguments on has no operation: another one decides. */
-static inline cz_interp_form ref_form(const cz_ir *ir, cz_arena *arena)
+static inline cz_reference_form ref_form(const cz_ir *ir, cz_arena *arena)
 {
     int n;
     const cz_fact_stage *stages = cz_ir_read_stage(ir, arena, &n);
@@ -253,21 +254,21 @@ static inline cz_interp_form ref_form(const cz_ir *ir, cz_arena *arena)
         const cz_ir_kind kind = cz_ir_op_kind(
             cz_ir_first_op(cz_ir_find_function(ir, stages[i].body)));
         if (kind == CZ_IR_MAP || kind == CZ_IR_PRODUCT)
-            return CZ_INTERP_STAGES;
+            return CZ_REFERENCE_STAGES;
     }
-    return n > 0 ? CZ_INTERP_CUT : CZ_INTERP_MATH;
+    return n > 0 ? CZ_REFERENCE_CUT : CZ_REFERENCE_MATH;
 }
 
 /* False when no view could be built, after reporting. */
 static inline bool ref_take(cz_arena *arena, const cz_ir *ir, cz_diags *diags,
                             ref_taken *taken)
 {
-    const cz_interp_form forms[REF_FORMS] = {CZ_INTERP_MATH,
-                                             ref_form(ir, arena)};
+    const cz_reference_form forms[REF_FORMS] = {CZ_REFERENCE_MATH,
+                                                ref_form(ir, arena)};
     ref_family like = {.arena = arena, .ir = ir};
 
-    taken->n = forms[1] == CZ_INTERP_MATH ? 1 : 2;
-    if (forms[1] == CZ_INTERP_STAGES) {
+    taken->n = forms[1] == CZ_REFERENCE_MATH ? 1 : 2;
+    if (forms[1] == CZ_REFERENCE_STAGES) {
         like.view = cz_plan_view_build(arena, ir, diags);
         if (!like.view)
             return false;
