@@ -28,68 +28,70 @@ PLANS = {"loopback": "tests/fixtures/gpu/loopback",
 # name, plan, file, what stands there, what the mutant has
 MUTANTS = [
     ("members read before all have come", "loopback", "world/loopback_unit.c",
-     "        status = meet(lobby);\n"
-     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
+     "        status = meet(communicator);\n"
+     "    for (int i = 0; i < communicator->size && status == CZR_OK; i++)\n"
      "        status = is_sum",
      "        ;\n"
-     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
+     "    for (int i = 0; i < communicator->size && status == CZR_OK; i++)\n"
      "        status = is_sum"),
     ("boxes travel before they are filled", "loopback", "world/loopback_unit.c",
      "    if (status == CZR_OK)\n"
-     "        status = meet(lobby);\n"
-     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
-     "        if (lobby->posted[i])",
-     "    for (int i = 0; i < lobby->size && status == CZR_OK; i++)\n"
-     "        if (lobby->posted[i])"),
+     "        status = meet(communicator);\n"
+     "    for (int i = 0; i < communicator->size && status == CZR_OK; i++)\n"
+     "        if (communicator->posted[i])",
+     "    for (int i = 0; i < communicator->size && status == CZR_OK; i++)\n"
+     "        if (communicator->posted[i])"),
     ("boxes are filled anew while they travel", "loopback", "world/loopback_unit.c",
      "        status = czr_boxes_put(&boxes);\n"
-     "    return status == CZR_OK ? meet(lobby) : status;",
-     "        status = czr_boxes_put(&boxes);\n    return status;"),
+     "    return status == CZR_OK ? meet(communicator) : status;",
+     "        status = czr_boxes_put(&boxes);\n"
+     "    return status;"),
     ("boxes of many runs stay where they are", "loopback", "world/loopback_unit.c",
      "        status = czr_boxes_put(&boxes);\n", "        ;\n"),
     ("boxes of many runs travel on a stream of their own", "loopback",
-     "world/loopback_unit.c", ".stream = stream_of(lobby, first_of(lobby))",
+     "world/loopback_unit.c", ".stream =\n"
+     "                           stream_of(communicator, first_of(communicator))",
      ".stream = NULL"),
     ("sums begin before all have come", "loopback", "world/loopback_unit.c",
-     "    czr_status status = gather_streams(lobby);\n\n"
-     "    if (status == CZR_OK)\n        status = unit->kind",
-     "    czr_status status = CZR_OK;\n\n"
-     "    if (status == CZR_OK)\n        status = unit->kind"),
+     "    czr_status status = gather_streams(communicator);\n"
+     "\n"
+     "    if (status == CZR_OK)\n"
+     "        status = unit->kind",
+     "    czr_status status = CZR_OK;\n"
+     "\n"
+     "    if (status == CZR_OK)\n"
+     "        status = unit->kind"),
     ("nobody waits for sums", "loopback", "world/loopback_unit.c",
-     "                                                    : put_sums(lobby, unit);\n"
-     "    return status == CZR_OK ? release_streams(lobby) : status;",
-     "                                                    : put_sums(lobby, unit);\n"
+     ": put_sums(communicator, unit);\n"
+     "    return status == CZR_OK ? release_streams(communicator) : status;",
+     "                                                    : put_sums(communicator, unit);\n"
      "    return status;"),
     ("a sender's first row is sent again", "loopback", "world/loopback_unit.c",
-     "&lobby->cursors[to->peer],", "&(int64_t){0},"),
+     "&communicator->cursors[to->peer],", "&(int64_t){0},"),
     ("a table of pointers is another unit's", "bands", "world/loopback_world.c",
-     "           memcmp(lobby->lanes[lane].sent, pointers,\n"
-     "                  (size_t)lobby->size * sizeof *pointers) == 0;",
+     "           memcmp(communicator->lanes[lane].sent, pointers,\n"
+     "                  (size_t)communicator->size * sizeof *pointers) == 0;",
      "           true;"),
     ("skipped steps write", "loopback", "exec/op.c",
-     "        .skip = &rank->verdict->skip,",
-     "        .skip = &rank->verdict->beyond + 8,"),
+     "        .skip = &rank->decision->skip,",
+     "        .skip = &rank->decision->beyond + 8,"),
     ("names of parameters are those of the first", "loopback", "exec/op.c",
      "        .count = (size_t)row->count,", "        .count = 1,"),
     ("phases are not looked at", "turns", "exec/op.c",
      "variants[rank->engine->phases[row->param]]", "variants[0]"),
     ("the guard does not look", "turns", "exec/op.c",
-     "        status = czr_collect_guard(collect, &rank->guarded, rank->verdict,\n"
-     "                                   rank->engine->stream);",
+     "        status = czr_collect_guard(collect, &rank->guarded, rank->decision,\n"
+     "                                   engine->stream);",
      "        ;"),
     ("ranks do not agree on gradients", "turns", "exec/op.c",
      "        sum_beyond(rank, turn);", "        ;"),
     ("nothing is decided without a norm", "turns", "exec/op.c",
      "        if (!rank->has_decision)\n            status", "        if (false)\n"
      "            status"),
-    ("the guard does not wait for reductions", "turns", "exec/rank_group_list.c",
-     "        status = fork_or_join(member->rank, true);\n"
-     "        member->rank->engine->stream", "        status = CZR_OK;\n"
-     "        member->rank->engine->stream"),
     ("what is undone is not put back", "loopback", "exec/fault.c",
      "        status = put_all_back(rank);", "        ;"),
     ("what is sound is put back", "loopback", "exec/fault.c",
-     "&rank->verdict->sound, engine->stream);", "NULL, engine->stream);"),
+     "&rank->decision->sound, engine->stream);", "NULL, engine->stream);"),
     ("ranks do not tell each other of rules", "failing", "exec/fault.c",
      "        gather(rank, turn);", "        ;"),
     ("another row is named", "failing", "exec/fault.c",
@@ -110,7 +112,7 @@ MUTANTS = [
     ("a refused gradient is said again", "failing", "exec/outcome.c",
      "    rank->refused = of->refused;\n", ""),
     ("an update before is taken for this one", "loopback", "exec/rank_group.c",
-     "program_of(team)->phases || results", "program_of(team)->phases"),
+     "program_of(rank_group)->phases || results", "program_of(rank_group)->phases"),
     ("another rank's rule is said as this one's", "failing", "exec/outcome.c",
      "(program, number, rank->result->mark)",
      "(program, rank->engine->rank, rank->result->mark)"),
@@ -123,30 +125,36 @@ MUTANTS = [
     ("run-time values stay", "loopback", "exec/rank_group.c",
      "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
     ("a step's words stay", "loopback", "exec/rank_group_list.c",
-     "czr_collect_begin(rank->parts.collect, rank->verdict, &rank->faults,\n"
-     "                              rank->main)",
+     "czr_collect_begin(rank->parts.collect, rank->decision,\n"
+     "                              &rank->faults, rank->main)",
      "CZR_OK"),
     ("a step's words are cleared behind reductions", "turns", "exec/rank_group_list.c",
-     "team->is_open ? CZR_OK : begin_all(team)", "begin_all(team)"),
+     "rank_group->is_open ? CZR_OK : begin_all(rank_group)", "begin_all(rank_group)"),
     ("a trainer's stream is not waited for", "loopback", "exec/rank_group_list.c",
      "        status = czr_context_wait(context, rank->main, rank->event);",
      "        status = CZR_OK;"),
     ("reductions do not wait for the producer", "loopback", "exec/rank_group_list.c",
      "    if (status == CZR_OK && producer)", "    if (false)"),
     ("what is left does not wait for main streams", "parts", "exec/rank_group_list.c",
-     "    czr_status status = fork_all(team);\n\n    if (status == CZR_OK)\n"
-     "        status = run_list(team);",
-     "    czr_status status = team->next_op ? CZR_OK : fork_all(team);\n\n"
-     "    if (status == CZR_OK)\n        status = run_list(team);"),
+     "    czr_status status = fork_all(rank_group);\n"
+     "\n"
+     "    if (status == CZR_OK)\n"
+     "        status = run_list(rank_group);",
+     "    czr_status status = rank_group->next_op ? CZR_OK : fork_all(rank_group);\n"
+     "\n"
+     "    if (status == CZR_OK)\n"
+     "        status = run_list(rank_group);"),
     ("threads of hooks do not have the device", "loopback", "exec/rank_group_list.c",
      "rank, czr_context_enter(rank->parts.context)", "rank, CZR_OK"),
     ("one rank's gradients are enough", "loopback", "exec/rank_group_list.c",
-     "    for (int i = 0; i < team->n; i++)\n        if (!czr_step_is_ready",
-     "    for (int i = 0; i < 1; i++)\n        if (!czr_step_is_ready"),
+     "    for (int i = 0; i < rank_group->n; i++)\n"
+     "        if (!czr_step_is_ready",
+     "    for (int i = 0; i < 1; i++)\n"
+     "        if (!czr_step_is_ready"),
     ("reductions wait for their step", "loopback", "exec/rank_group_list.c",
-     "is_ready(team, team->next_op)", "false"),
+     "is_ready(rank_group, rank_group->next_op)", "false"),
     ("reductions are made again", "loopback", "exec/rank_group_list.c",
-     "int op = team->next_op;", "int op = 0;"),
+     "int op = rank_group->next_op;", "int op = 0;"),
     ("the trainer's stream does not wait", "loopback", "exec/rank_group.c",
      "        status = czr_context_wait(context, stream, rank->ended);",
      "        status = CZR_OK;"),
@@ -156,44 +164,53 @@ MUTANTS = [
     ("tensors are not copied out", "loopback", "exec/rank_group.c",
      "        czr_loose_copy_out(engine, param);", "        ;"),
     ("phases follow the step before the last", "turns", "exec/rank_group.c",
-     "program_of(team)->phases || results", "results"),
+     "program_of(rank_group)->phases || results", "results"),
     ("a graph of other phases is launched", "turns", "exec/captured.c",
-     "memcmp(team->scripts[i].phases, phases, n) == 0", "true"),
+     "memcmp(rank_group->captured[i].phases, phases, n) == 0", "true"),
     ("captured decisions count", "loopback", "exec/captured.c",
-     "        team->members[i].rank->sequence -= script->decisions;",
+     "        rank_group->members[i].rank->sequence -= captured->decisions;",
      "        ;"),
     ("launched operations do not count", "loopback", "exec/captured.c",
-     "    add_counts(team, script->counts, 1);", ""),
+     "    add_counts(rank_group, captured->counts, 1);", ""),
     ("a graph does not wait for the ranks' streams", "loopback", "exec/captured.c",
-     "        status = meet(team, true);\n    if (status == CZR_OK)\n"
+     "        status = meet(rank_group, true);\n"
+     "    if (status == CZR_OK)\n"
      "        status = czr_graph_launch",
-     "        ;\n    if (status == CZR_OK)\n        status = czr_graph_launch"),
+     "        ;\n"
+     "    if (status == CZR_OK)\n"
+     "        status = czr_graph_launch"),
     ("a bucket's graph is the first one's", "buckets", "exec/captured.c",
-     "&team->reductions[op], put)", "&team->reductions[0], put)"),
+     "&rank_group->reductions[op], put)", "&rank_group->reductions[0], put)"),
     ("what was captured is waited for", "nccl_signs", "exec/captured.c",
-     "    czr_status status = begin_units(team);\n\n    if (status == CZR_OK)\n"
-     "        status = meet", "    czr_status status = CZR_OK;\n\n"
-     "    if (status == CZR_OK)\n        status = meet"),
+     "    czr_status status = begin_units(rank_group);\n"
+     "\n"
+     "    if (status == CZR_OK)\n"
+     "        status = meet", "    czr_status status = CZR_OK;\n"
+     "\n"
+     "    if (status == CZR_OK)\n"
+     "        status = meet"),
     ("a rank captures what others do not", "nccl", "exec/captured.c",
-     "    if (team->n < size)\n", "    n = n ? size : 0;\n    if (false)\n"),
+     "    if (rank_group->n < size)\n", "    n = n ? size : 0;\n"
+     "    if (false)\n"),
     ("nobody asks whether others capture", "nccl", "world/process.c",
      "n != (is_captured ? engine->world->size : 0)", "false"),
     ("graphs are closed behind communicators", "nccl", "world/process.c",
-     "    czr_cuda_scripts_close(&process->team);\n"
+     "    czr_cuda_captured_close(&process->rank_group);\n"
      "    czr_cuda_rank_close(process->member.rank);\n"
      "    czr_world_nccl_close(process->world);\n",
      "    czr_cuda_rank_close(process->member.rank);\n"
      "    czr_world_nccl_close(process->world);\n"
-     "    czr_cuda_scripts_close(&process->team);\n"),
+     "    czr_cuda_captured_close(&process->rank_group);\n"),
     ("the ranks' streams do not wait for a graph", "loopback", "exec/captured.c",
-     "    if (status == CZR_OK)\n        status = meet(team, false);\n"
+     "    if (status == CZR_OK)\n"
+     "        status = meet(rank_group, false);\n"
      "    add_counts", "    add_counts"),
     ("who reads parameters that may be undone does not wait", "loopback",
      "exec/device.c",
      "? czr_context_wait(device->context, stream, device->ended)", "? CZR_OK"),
     ("who reads a bucket does not wait", "several", "exec/param_ready.c",
      "            status = czr_context_wait(context, stream,\n"
-     "                                      rank->delivery.events[lasts[i]]);",
+     "                                      rank->param_ready.events[lasts[i]]);",
      "            status = CZR_OK;"),
     ("who reads a bucket waits for all of them", "several", "exec/param_ready.c",
      "|| !has_last", "|| true"),
@@ -208,7 +225,7 @@ MUTANTS = [
      "if (!context->is_capturing)", "if (true)"),
     ("who reads a bucket over NCCL does not wait", "nccl_several", "exec/param_ready.c",
      "            status = czr_context_wait(context, stream,\n"
-     "                                      rank->delivery.events[lasts[i]]);",
+     "                                      rank->param_ready.events[lasts[i]]);",
      "            status = CZR_OK;"),
     ("who reads a bucket over NCCL waits for all of them", "nccl_several",
      "exec/param_ready.c", "|| !has_last", "|| true"),

@@ -21,8 +21,8 @@ MUTANTS = [
     ("results are as far as addends", NOTES, "distance(a->out, b->out)",
      "distance(a->addend, b->addend)"),
     ("steps of the first unit alone", NOTES,
-     "&notes->notes[unit * notes->most_notes + step]",
-     "&notes->notes[0 * notes->most_notes + step]"),
+     "&notes->notes[unit * notes->most_deferred + step]",
+     "&notes->notes[0 * notes->most_deferred + step]"),
     ("pointers of a unit are those of the one before", NOTES,
      "const void **kept = notes->pointers +\n"
      "                        (notes->n_units - 1)",
