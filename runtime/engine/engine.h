@@ -185,7 +185,7 @@ typedef struct czr_device_source {
 czr_status czr_engine_open(const czr_program *program, czr_world *world,
                            const czr_options *options,
                            const czr_device_source *source, czr_engine **out);
-/* The rest when ranks have agreed: its seats in the world. */
+/* The rest when ranks have agreed: its members of communicators. */
 czr_status czr_engine_join(czr_engine *engine);
 
 void czr_engine_lock(czr_engine *engine);

@@ -1,4 +1,5 @@
-/* Lobbies: who meets where, and the tables that their units need. */
+/* Communicators in loop-back: who meets where, and the tables that their units
+ * need. */
 #include "runtime/cuda/world/loopback_world.h"
 
 #include <stdio.h>

@@ -87,7 +87,7 @@ czr_status czr_nccl_fail(czr_world_nccl *world, czr_status status,
 /* The failure, or OK. */
 czr_status czr_nccl_failure(czr_world_nccl *world);
 
-/* world_nccl_member.c */
+/* nccl_member.c */
 czr_status czr_nccl_join(czr_world *world, czr_channel channel,
                          const int *ranks, int n, czr_comm **out);
 /* Memory for slots and boxes of so many bytes. */
@@ -110,7 +110,7 @@ size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_transfer_row *rows,
 void czr_nccl_post(czr_comm *comm, const czr_unit *unit);
 czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why);
 
-/* world_nccl_watchdog.c */
+/* nccl_watchdog.c */
 /* Lock held: what NCCL says of each communicator, while nothing has failed. */
 void czr_nccl_look(czr_world_nccl *world);
 czr_status czr_nccl_watchdog_open(czr_world_nccl *world);
