@@ -28,11 +28,6 @@ const cz_pass cz_passes[] = {
     {0},
 };
 
-static bool run_one(const cz_pass *pass, cz_ir *ir, cz_diags *diags)
-{
-    return pass->run(ir, diags) && cz_ir_verify(ir);
-}
-
 const cz_pass *cz_passes_find(const char *name)
 {
     for (const cz_pass *pass = cz_passes; pass->name; pass++)
@@ -48,7 +43,7 @@ static bool run_from(const cz_pass *first, const char *last, cz_ir *ir,
     const cz_pass *end = last ? cz_passes_find(last) : NULL;
 
     for (const cz_pass *pass = first; pass->name; pass++) {
-        if (!run_one(pass, ir, diags))
+        if (!pass->run(ir, diags) || !cz_ir_verify(ir))
             return false;
         if (pass == end)
             break;

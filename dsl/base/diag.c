@@ -197,21 +197,6 @@ static struct view view_of(const cz_span *span)
     return view;
 }
 
-static void put_caret(cz_text *out, const struct view *view, size_t length,
-                      const char *colour)
-{
-    cz_text_printf(out, "      | %s", view->starts_late ? "   " : "");
-    for (size_t i = 0; i < view->at; i++)
-        if (i >= view->n || !is_inside_character(view->bytes[i]))
-            cz_text_put(out, i < view->n && view->bytes[i] == '\t' ? "\t" : " ",
-                        1);
-    cz_text_printf(out, "%s^", colour);
-    for (size_t i = view->at + 1; i < view->at + length && i < view->n; i++)
-        if (!is_inside_character(view->bytes[i]))
-            cz_text_put(out, "~", 1);
-    cz_text_printf(out, "%s\n", *colour ? "\033[0m" : "");
-}
-
 static void put_source_line(cz_text *out, const cz_span *span,
                             const char *colour)
 {
@@ -220,7 +205,17 @@ static void put_source_line(cz_text *out, const cz_span *span,
     cz_text_printf(out, "%5u | %s", span->line, view.starts_late ? "..." : "");
     put_visible(out, view.bytes, view.n);
     cz_text_puts(out, view.ends_early ? "...\n" : "\n");
-    put_caret(out, &view, span->length, colour);
+    const size_t length = span->length;
+    cz_text_printf(out, "      | %s", view.starts_late ? "   " : "");
+    for (size_t i = 0; i < view.at; i++)
+        if (i >= view.n || !is_inside_character(view.bytes[i]))
+            cz_text_put(out, i < view.n && view.bytes[i] == '\t' ? "\t" : " ",
+                        1);
+    cz_text_printf(out, "%s^", colour);
+    for (size_t i = view.at + 1; i < view.at + length && i < view.n; i++)
+        if (!is_inside_character(view.bytes[i]))
+            cz_text_put(out, "~", 1);
+    cz_text_printf(out, "%s\n", *colour ? "\033[0m" : "");
 }
 
 static void print_one(const cz_diag *diag, cz_text *out, bool colour)

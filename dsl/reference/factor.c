@@ -16,28 +16,12 @@ static void fill(double *out, int64_t n, double value)
         out[i] = value;
 }
 
-static void set_identity(double *q, int64_t n)
-{
-    memset(q, 0, (size_t)(n * n) * sizeof *q);
-    for (int64_t i = 0; i < n; i++)
-        q[i * n + i] = 1.0;
-}
-
 /* ---- eigenvalues ---- */
 
 typedef struct rotation {
     int64_t p, q;
     double c, s;
 } rotation;
-
-static void rotate_rows(double *a, int64_t n, const rotation *r)
-{
-    for (int64_t k = 0; k < n; k++) {
-        const double x = a[r->p * n + k], y = a[r->q * n + k];
-        a[r->p * n + k] = r->c * x - r->s * y;
-        a[r->q * n + k] = r->s * x + r->c * y;
-    }
-}
 
 static void rotate_columns(double *a, int64_t n, const rotation *r)
 {
@@ -46,17 +30,6 @@ static void rotate_columns(double *a, int64_t n, const rotation *r)
         a[k * n + r->p] = r->c * x - r->s * y;
         a[k * n + r->q] = r->s * x + r->c * y;
     }
-}
-
-/* The rotation that makes a[p][q] zero, by the smaller of two angles. */
-static rotation rotation_of(const double *a, int64_t n, int64_t p, int64_t q)
-{
-    const double theta = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
-    const double t =
-        copysign(1.0, theta) / (fabs(theta) + sqrt(theta * theta + 1));
-    const double c = 1 / sqrt(t * t + 1);
-
-    return (rotation){p, q, c, t * c};
 }
 
 /* Whether the element counts beside the diagonal; NaN does not. */
@@ -76,8 +49,20 @@ static bool sweep(double *a, double *vectors, int64_t n)
         for (int64_t q = p + 1; q < n; q++) {
             if (!is_large(a, n, p, q))
                 continue;
-            const rotation r = rotation_of(a, n, p, q);
-            rotate_rows(a, n, &r);
+            /* The rotation that makes a[p][q] zero, by the smaller of two
+             * angles. */
+            const double theta =
+                (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
+            const double t =
+                copysign(1.0, theta) / (fabs(theta) + sqrt(theta * theta + 1));
+            const double c = 1 / sqrt(t * t + 1);
+
+            const rotation r = (rotation){p, q, c, t * c};
+            for (int64_t k = 0; k < n; k++) {
+                const double x = a[r.p * n + k], y = a[r.q * n + k];
+                a[r.p * n + k] = r.c * x - r.s * y;
+                a[r.q * n + k] = r.s * x + r.c * y;
+            }
             rotate_columns(a, n, &r);
             rotate_columns(vectors, n, &r);
             a[p * n + q] = a[q * n + p] = 0;
@@ -86,9 +71,18 @@ static bool sweep(double *a, double *vectors, int64_t n)
     return changed;
 }
 
-/* The diagonal of `a` and the columns of `vectors`, ascending. */
-static void sort_pairs(double *a, double *vectors, int64_t n)
+static void run_eigh(cz_arena *arena, const double *in, int64_t n,
+                     double *values, double *vectors)
 {
+    double *a = CZ_NEW(arena, double, n *n);
+
+    memcpy(a, in, (size_t)(n * n) * sizeof *a);
+    memset(vectors, 0, (size_t)(n * n) * sizeof *vectors);
+    for (int64_t i = 0; i < n; i++)
+        vectors[i * n + i] = 1.0;
+    for (int i = 0; i < MOST_SWEEPS && sweep(a, vectors, n); i++)
+        ;
+    /* The diagonal of `a` and the columns of `vectors`, ascending. */
     for (int64_t i = 0; i < n; i++) {
         int64_t least = i;
         for (int64_t k = i + 1; k < n; k++)
@@ -103,18 +97,6 @@ static void sort_pairs(double *a, double *vectors, int64_t n)
             vectors[k * n + least] = x;
         }
     }
-}
-
-static void run_eigh(cz_arena *arena, const double *in, int64_t n,
-                     double *values, double *vectors)
-{
-    double *a = CZ_NEW(arena, double, n *n);
-
-    memcpy(a, in, (size_t)(n * n) * sizeof *a);
-    set_identity(vectors, n);
-    for (int i = 0; i < MOST_SWEEPS && sweep(a, vectors, n); i++)
-        ;
-    sort_pairs(a, vectors, n);
     for (int64_t i = 0; i < n; i++)
         values[i] = a[i * n + i];
 }

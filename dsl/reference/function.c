@@ -99,14 +99,6 @@ static bool is_constant(const frame *f, cz_ir_op op)
 
 /* ---- operations ---- */
 
-static void run_constant(cz_ir_op op, double *out, int64_t n)
-{
-    double value = 0.0;
-    cz_ir_op_constant(op, &value);
-    for (int64_t i = 0; i < n; i++)
-        out[i] = value;
-}
-
 /* Whether the operation only takes back an EXTEND: f32 values are held in
  * float64, and what nothing was computed with is not rounded. */
 static bool takes_back(cz_ir_op op)
@@ -129,7 +121,10 @@ static void run_element(frame *f, cz_ir_op op, double *out, int64_t n)
                             .round = f->round && !takes_back(op)};
 
     if (what.op == CZ_OP_CONSTANT) {
-        run_constant(op, out, n);
+        double value = 0.0;
+        cz_ir_op_constant(op, &value);
+        for (int64_t i = 0; i < n; i++)
+            out[i] = value;
         return;
     }
     for (int i = 0; i < 3; i++)

@@ -143,24 +143,6 @@ static int64_t slot_elements(const frame *f, const char *name)
     return f->call->count;
 }
 
-/* The body of a stage in math form takes its scalars behind the slots. */
-static void run_cut(const frame *f, const cz_fact_stage *fact, int64_t count,
-                    const double *const *in, double *const *out)
-{
-    const int n_in = fact->ins.n;
-    const double **all =
-        CZ_NEW(f->arena, const double *, n_in + fact->scalars.n);
-
-    for (int i = 0; i < n_in; i++)
-        all[i] = in[i];
-    for (int i = 0; i < fact->scalars.n; i++)
-        all[n_in + i] = &f->scalars[fact->scalars.v[i]];
-    cz_reference_function(
-        cz_ir_find_function(
-            f->ir, cz_reference_body_in(f->ir, f->arena, fact, f->phase)),
-        f->call->round, count, all, out);
-}
-
 /* A stage reads its inputs before it writes any output. */
 static void run_stage(const frame *f, slots *s, const cz_fact_stage *fact,
                       const cz_view_stage *variant)
@@ -178,8 +160,22 @@ static void run_stage(const frame *f, slots *s, const cz_fact_stage *fact,
     if (variant)
         cz_reference_variant(f->view, variant, f->call->round, count, in,
                              f->scalars, out);
-    else
-        run_cut(f, fact, count, in, out);
+    else {
+        /* The body of a stage in math form takes its scalars behind the slots.
+         */
+        const int n_in = fact->ins.n;
+        const double **all =
+            CZ_NEW(f->arena, const double *, n_in + fact->scalars.n);
+
+        for (int i = 0; i < n_in; i++)
+            all[i] = in[i];
+        for (int i = 0; i < fact->scalars.n; i++)
+            all[n_in + i] = &f->scalars[fact->scalars.v[i]];
+        cz_reference_function(
+            cz_ir_find_function(
+                f->ir, cz_reference_body_in(f->ir, f->arena, fact, f->phase)),
+            f->call->round, count, all, out);
+    }
     for (int i = 0; i < fact->outs.n; i++)
         write_slot(f, s, fact->outs.v[i], out[i]);
 }

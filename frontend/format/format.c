@@ -39,16 +39,6 @@ static int end_of_run(const cz_fmt_lines *lines, int first)
     return end;
 }
 
-static int comment_column(const cz_fmt_lines *lines, int first, int end)
-{
-    int column = 0;
-
-    for (int i = first; i < end; i++)
-        if (is_in_column(&lines->list[i]) && lines->list[i].width > column)
-            column = lines->list[i].width;
-    return column;
-}
-
 static void put_blanks(cz_text *out, int n)
 {
     for (int i = 0; i < n; i++)
@@ -73,7 +63,11 @@ void cz_fmt_print(const cz_fmt_lines *lines, cz_text *out)
 {
     for (int first = 0, end; first < lines->n; first = end) {
         end = end_of_run(lines, first);
-        const int column = comment_column(lines, first, end);
+        int column = 0;
+
+        for (int i = first; i < end; i++)
+            if (is_in_column(&lines->list[i]) && lines->list[i].width > column)
+                column = lines->list[i].width;
         for (int i = first; i < end; i++)
             put_line(&lines->list[i], column, out);
     }
@@ -82,17 +76,14 @@ void cz_fmt_print(const cz_fmt_lines *lines, cz_text *out)
 /* ---- the whole --------------------------------------------------------------
  */
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 /* Are the nodes alike, their children left out? */
 static bool is_same_node(const cz_node *a, const cz_node *b)
 {
-    return a->kind == b->kind && a->flags == b->flags &&
-           cz_n_children(a) == cz_n_children(b) && a->integer == b->integer &&
-           is_same_text(a->text, b->text);
+    if (a->kind != b->kind || a->flags != b->flags ||
+        cz_n_children(a) != cz_n_children(b) || a->integer != b->integer)
+        return false;
+    return a->text == b->text ||
+           (a->text && b->text && strcmp(a->text, b->text) == 0);
 }
 
 static bool is_same_tree(const cz_node *a, const cz_node *b)
@@ -107,27 +98,6 @@ static bool is_same_tree(const cz_node *a, const cz_node *b)
             return false;
     }
     return true;
-}
-
-/* Both texts give one tree; else the mistake is ours, and the text is better
- * left alone. */
-static bool keeps_meaning(cz_arena *arena, const cz_source *source,
-                          const cz_node *file, const cz_text *after,
-                          cz_diags *diags)
-{
-    const cz_source again = {source->name, cz_text_string(after), after->n};
-    cz_diags unheard;
-
-    cz_diags_init(&unheard, arena);
-    if (after->n > CZ_MAX_SOURCE_BYTES)
-        cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){.source = source},
-                      "in canonical layout the text is longer than 4 MiB");
-    else if (!is_same_tree(file, cz_parse(arena, &again, &unheard)) ||
-             unheard.n_errors > 0)
-        cz_diag_error(diags, CZ_CHECK_FAILED, (cz_span){.source = source},
-                      "canonical layout would change what this text means: "
-                      "that is a mistake of canzona");
-    return diags->n_errors == 0;
 }
 
 bool cz_format(cz_arena *arena, const cz_source *source, cz_diags *diags,
@@ -146,7 +116,21 @@ bool cz_format(cz_arena *arena, const cz_source *source, cz_diags *diags,
         cz_fmt_align(&fmt);
         cz_fmt_break(&fmt, &lines);
         cz_fmt_print(&lines, &text);
-        ok = keeps_meaning(arena, source, file, &text, diags);
+        /* Both texts give one tree; else the mistake is ours, and the text is
+         * better left alone. */
+        const cz_source again = {source->name, cz_text_string(&text), text.n};
+        cz_diags unheard;
+
+        cz_diags_init(&unheard, arena);
+        if (text.n > CZ_MAX_SOURCE_BYTES)
+            cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){.source = source},
+                          "in canonical layout the text is longer than 4 MiB");
+        else if (!is_same_tree(file, cz_parse(arena, &again, &unheard)) ||
+                 unheard.n_errors > 0)
+            cz_diag_error(diags, CZ_CHECK_FAILED, (cz_span){.source = source},
+                          "canonical layout would change what this text means: "
+                          "that is a mistake of canzona");
+        ok = diags->n_errors == 0;
     }
     if (ok)
         cz_text_put(out, cz_text_string(&text), text.n);

@@ -61,15 +61,6 @@ static void put_run(cz_text *out, cz_index_run run, int n, const char *name)
                        run.end);
 }
 
-static void put_runs(cz_text *out, cz_index_set set, const char *name)
-{
-    for (int i = 0; i < set.n_runs; i++) {
-        if (i > 0)
-            cz_text_puts(out, i % MAX_RUNS == 0 ? "\n" : " or ");
-        put_run(out, set.runs[i], set.n, name);
-    }
-}
-
 /* The period p of { r, r + p, r + 2 p, ... } below n with r < p; 0: the set is
  * no such thing. */
 static int period_of(cz_index_set set)
@@ -110,8 +101,13 @@ static const char *cz_condition_text(cz_arena *arena, cz_index_set set,
         return "";
     if (set.n_runs <= FEW_RUNS ||
         (!put_period(&out, set, name, "==") &&
-         !put_period(&out, cz_index_set_complement(arena, set), name, "!=")))
-        put_runs(&out, set, name);
+         !put_period(&out, cz_index_set_complement(arena, set), name, "!="))) {
+        for (int i = 0; i < set.n_runs; i++) {
+            if (i > 0)
+                cz_text_puts(&out, i % MAX_RUNS == 0 ? "\n" : " or ");
+            put_run(&out, set.runs[i], set.n, name);
+        }
+    }
     const char *text = cz_arena_copy(arena, cz_text_string(&out), out.n);
     cz_text_fini(&out);
     return text;
@@ -190,26 +186,6 @@ static int by_order(const void *left, const void *right)
     return a->order - b->order;
 }
 
-/* Sort the statements by condition, and what has the same one is a group. */
-static void make_groups(cz_arena *arena, statements *all)
-{
-    ordered_group *groups = CZ_NEW(arena, ordered_group, all->n);
-
-    qsort(all->list, (size_t)all->n, sizeof *all->list, by_condition);
-    for (int at = 0, end; at < all->n; at = end) {
-        const statement *first = &all->list[at];
-        for (end = at + 1; end < all->n && strcmp(all->list[end].condition,
-                                                  first->condition) == 0;)
-            end++;
-        groups[all->n_groups++] =
-            (ordered_group){{at, end, false}, first->order};
-    }
-    qsort(groups, (size_t)all->n_groups, sizeof *groups, by_order);
-    all->groups = CZ_NEW(arena, condition_group, all->n_groups);
-    for (int i = 0; i < all->n_groups; i++)
-        all->groups[i] = groups[i].group;
-}
-
 /* Equal lines become one statement. */
 static statements gather(cz_arena *arena, cz_import_member *members, int n,
                          int extent, const char *index)
@@ -227,7 +203,23 @@ static statements gather(cz_arena *arena, cz_import_member *members, int n,
         out.list[out.n++] =
             statement_of(arena, members + at, end - at, extent, index);
     }
-    make_groups(arena, &out);
+    /* Sort the statements by condition, and what has the same one is a group.
+     */
+    ordered_group *groups = CZ_NEW(arena, ordered_group, out.n);
+
+    qsort(out.list, (size_t)out.n, sizeof *out.list, by_condition);
+    for (int at = 0, end; at < out.n; at = end) {
+        const statement *first = &out.list[at];
+        for (end = at + 1; end < out.n && strcmp(out.list[end].condition,
+                                                 first->condition) == 0;)
+            end++;
+        groups[out.n_groups++] =
+            (ordered_group){{at, end, false}, first->order};
+    }
+    qsort(groups, (size_t)out.n_groups, sizeof *groups, by_order);
+    out.groups = CZ_NEW(arena, condition_group, out.n_groups);
+    for (int i = 0; i < out.n_groups; i++)
+        out.groups[i] = groups[i].group;
     return out;
 }
 

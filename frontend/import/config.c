@@ -36,18 +36,6 @@ typedef struct names {
     int n;
 } name_list;
 
-static name_list architectures(cz_arena *arena)
-{
-    name_list out = {NULL, 0};
-
-    for (const cz_embedded *file = cz_std_files; file->path; file++) {
-        const char *name = architecture_of(arena, file);
-        if (name && !cz_architecture_has_storage(name))
-            *CZ_PUSH(arena, out.list, out.n) = name;
-    }
-    return out;
-}
-
 static const char *joined(cz_arena *arena, name_list names)
 {
     const char *out = "";
@@ -58,29 +46,18 @@ static const char *joined(cz_arena *arena, name_list names)
     return out;
 }
 
-static void unknown_type(const cz_import *convert, cz_span place,
-                         const char *type, name_list known)
-{
-    const char *near = cz_diag_nearest(type, known.list, known.n);
-
-    cz_diag_error(convert->diags, CZ_UNKNOWN_NAME, place,
-                  "the library has no architecture for model_type \"%.64s\"; "
-                  "it has %s",
-                  type, joined(convert->arena, known));
-    if (near)
-        cz_diag_note(convert->diags, (cz_span){0}, "did you mean '%s'?", near);
-    cz_diag_note(convert->diags, (cz_span){0},
-                 "import the model's safetensors (a header or the index is "
-                 "enough), or write the architecture: \"Models\" in "
-                 "dsl/LANGUAGE.md");
-}
-
 /* The model_type, which the library knows; NULL after reporting. */
 static const char *find_type(const cz_import *convert, const cz_config *config)
 {
     const cz_config_entry *entry = cz_config_find(config, "model_type");
     const cz_span place = {.source = config->source};
-    const name_list known = architectures(convert->arena);
+    name_list known = {NULL, 0};
+
+    for (const cz_embedded *file = cz_std_files; file->path; file++) {
+        const char *name = architecture_of(convert->arena, file);
+        if (name && !cz_architecture_has_storage(name))
+            *CZ_PUSH(convert->arena, known.list, known.n) = name;
+    }
 
     if (!entry || !entry->is_scalar || entry->value.kind != CZ_VALUE_STRING) {
         cz_diag_error(convert->diags, CZ_MISSING_KEY, place,
@@ -92,7 +69,19 @@ static const char *find_type(const cz_import *convert, const cz_config *config)
     for (int i = 0; i < known.n; i++)
         if (strcmp(known.list[i], entry->value.string) == 0)
             return known.list[i];
-    unknown_type(convert, place, entry->value.string, known);
+    const char *near =
+        cz_diag_nearest(entry->value.string, known.list, known.n);
+
+    cz_diag_error(convert->diags, CZ_UNKNOWN_NAME, place,
+                  "the library has no architecture for model_type \"%.64s\"; "
+                  "it has %s",
+                  entry->value.string, joined(convert->arena, known));
+    if (near)
+        cz_diag_note(convert->diags, (cz_span){0}, "did you mean '%s'?", near);
+    cz_diag_note(convert->diags, (cz_span){0},
+                 "import the model's safetensors (a header or the index is "
+                 "enough), or write the architecture: \"Models\" in "
+                 "dsl/LANGUAGE.md");
     return NULL;
 }
 
@@ -218,23 +207,6 @@ static int64_t layers_of(const cz_config *config)
     return 0;
 }
 
-/* Layers that stages cannot have equally many of are listed, as even as it
- * goes. */
-static void write_pipeline(const cz_import *convert, const cz_config *config,
-                           cz_text *out)
-{
-    const int64_t pp = cz_import_mesh_size(&convert->mesh, "pp");
-    const int64_t n = layers_of(config);
-
-    if (pp <= 1 || pp > CZ_MAX_STAGES || n <= 0 || n % pp == 0)
-        return;
-    cz_text_puts(out, "\nschedule {\n    pipeline (");
-    for (int64_t stage = 0; stage < pp; stage++)
-        cz_text_printf(out, "%s%" PRId64, stage > 0 ? ", " : "",
-                       n / pp + (stage < n % pp));
-    cz_text_printf(out, ")  # of %" PRId64 " layers\n}\n", n);
-}
-
 bool cz_import_config(const cz_import *convert, cz_text *out)
 {
     cz_config config;
@@ -256,6 +228,17 @@ bool cz_import_config(const cz_import *convert, cz_text *out)
     cz_text_printf(out, "model %s from %s\n\n", type, string);
     cz_import_write_uses(convert, matrices_of(type), out);
     cz_import_write_schedule(out);
-    write_pipeline(convert, &config, out);
+    /* Layers that stages cannot have equally many of are listed, as even as it
+     * goes. */
+    const int64_t pp = cz_import_mesh_size(&convert->mesh, "pp");
+    const int64_t n = layers_of(&config);
+
+    if (pp > 1 && pp <= CZ_MAX_STAGES && n > 0 && n % pp != 0) {
+        cz_text_puts(out, "\nschedule {\n    pipeline (");
+        for (int64_t stage = 0; stage < pp; stage++)
+            cz_text_printf(out, "%s%" PRId64, stage > 0 ? ", " : "",
+                           n / pp + (stage < n % pp));
+        cz_text_printf(out, ")  # of %" PRId64 " layers\n}\n", n);
+    }
     return check(convert, out);
 }

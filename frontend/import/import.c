@@ -18,17 +18,6 @@ enum {
 
 typedef enum input_kind { CONFIG, INDEX, PARAMS, UNKNOWN } input_kind;
 
-/* JSON has no control bytes; a safetensors file, whose header is shorter than
- * 2^32 bytes, begins with several. */
-static bool is_json(const cz_text *start)
-{
-    const char *bytes = cz_text_string(start);
-    const size_t blanks = strspn(bytes, " \t\r\n");
-
-    return start->n >= 2 && bytes[blanks] == '{' &&
-           !memchr(bytes, '\0', start->n < N_START ? start->n : N_START);
-}
-
 static input_kind kind_of_key(const char *key)
 {
     static const struct {
@@ -110,7 +99,13 @@ static bool read_input(const cz_import *convert, cz_text *text, cz_text *out)
 
     if (!good)
         return cannot_read(convert, why);
-    if (!is_json(text))
+    /* JSON has no control bytes; a safetensors file, whose header is shorter
+     * than 2^32 bytes, begins with several. */
+    const char *bytes = cz_text_string(text);
+    const size_t blanks = strspn(bytes, " \t\r\n");
+
+    if (text->n < 2 || bytes[blanks] != '{' ||
+        memchr(bytes, '\0', text->n < N_START ? text->n : N_START))
         return cz_import_safetensors(convert, text, out);
     if (!is_stdin) {
         cz_text_fini(text);

@@ -99,23 +99,19 @@ static bool is_keyword(const char *word)
     return false;
 }
 
-static void put_first(const char *word, cz_text *out)
-{
-    const int n = (int)strcspn(word, "[");
-
-    if (is_keyword(word))
-        cz_text_printf(out, "{%.*s}%s", n, word, word + n);
-    else
-        cz_text_puts(out, word);
-}
-
 void cz_import_lines_print(cz_arena *arena, cz_import_lines lines, cz_text *out)
 {
     for (int i = 0; i < N_PASSES; i++)
         lines = join_all(arena, lines);
     for (int i = 0; i < lines.n; i++) {
         const cz_import_line *line = &lines.list[i];
-        put_first(line->words[0], out);
+        const char *word = line->words[0];
+        const int n = (int)strcspn(word, "[");
+
+        if (is_keyword(word))
+            cz_text_printf(out, "{%.*s}%s", n, word, word + n);
+        else
+            cz_text_puts(out, word);
         for (int k = 1; k < line->n_words; k++)
             cz_text_printf(out, ".%s", line->words[k]);
         cz_text_printf(out, "%s\n", line->rest);

@@ -13,22 +13,18 @@ enum {
 
 enum { SHOWN_BEHIND = 256 /* bytes that a message may show */ };
 
-/* Messages are printed when the text is gone: what they show is kept. */
-static const cz_source *keep(const cz_json_text *text, size_t end)
+static cz_span span_of(const cz_json_text *text, cz_json_part part)
 {
+    cz_span span = cz_json_span(text->source, part.from);
+
+    /* Messages are printed when the text is gone: what they show is kept. */
+    const size_t end = span.offset;
     cz_source *kept = CZ_NEW(text->arena, cz_source, 1);
 
     *kept = *text->source;
     kept->n = kept->n < end + SHOWN_BEHIND ? kept->n : end + SHOWN_BEHIND;
     kept->bytes = cz_arena_copy(text->arena, kept->bytes, kept->n);
-    return kept;
-}
-
-static cz_span span_of(const cz_json_text *text, cz_json_part part)
-{
-    cz_span span = cz_json_span(text->source, part.from);
-
-    span.source = keep(text, span.offset);
+    span.source = kept;
     span.length = (uint32_t)(part.n > 0 ? part.n : 1);
     return span;
 }

@@ -155,28 +155,24 @@ static bool read_tensor(header *h, const cz_json_entry *member,
 
 /* ---- one header ---- */
 
-/* __metadata__ maps strings to strings; nothing in it matters here. */
-static bool read_metadata(header *h, const cz_json_entry *member)
-{
-    cz_json_members members;
-    cz_json_entry entry;
-
-    if (!cz_json_open_members(&members, &h->text, member->value, '{',
-                              "__metadata__"))
-        return false;
-    while (cz_json_next(&members, &entry))
-        if (cz_json_kind(&h->text, entry.value) != '"') {
-            cz_json_error(&h->text, entry.key_part, CZ_BAD_CONFIG,
-                          "__metadata__ maps strings to strings");
-            return false;
-        }
-    return !members.failed;
-}
-
 static bool read_member(header *h, const cz_json_entry *member)
 {
-    if (strcmp(member->key, "__metadata__") == 0)
-        return read_metadata(h, member);
+    if (strcmp(member->key, "__metadata__") == 0) {
+        /* __metadata__ maps strings to strings; nothing in it matters here. */
+        cz_json_members members;
+        cz_json_entry entry;
+
+        if (!cz_json_open_members(&members, &h->text, member->value, '{',
+                                  "__metadata__"))
+            return false;
+        while (cz_json_next(&members, &entry))
+            if (cz_json_kind(&h->text, entry.value) != '"') {
+                cz_json_error(&h->text, entry.key_part, CZ_BAD_CONFIG,
+                              "__metadata__ maps strings to strings");
+                return false;
+            }
+        return !members.failed;
+    }
     json_t *json = cz_json_load(&h->text, member->value);
     const bool good = json && read_tensor(h, member, json);
     json_decref(json);
@@ -218,20 +214,6 @@ static bool check_extents(header *h)
     cz_json_error(&h->text, (cz_json_part){0, 1}, CZ_TOO_LARGE,
                   "more data than 2^63 bytes");
     return false;
-}
-
-static bool read_header(header *h)
-{
-    cz_json_members members;
-    cz_json_entry member;
-
-    if (!cz_json_open_members(&members, &h->text, cz_json_whole(&h->text), '{',
-                              "a safetensors header"))
-        return false;
-    while (cz_json_next(&members, &member))
-        if (!read_member(h, &member))
-            return false;
-    return !members.failed && check_extents(h);
 }
 
 /* ---- files ---- */
@@ -283,7 +265,16 @@ static bool read_bytes(const cz_import *convert, const char *name,
     const cz_source source = {name, bytes, n};
     header h = {.text = {convert->arena, convert->diags, &source},
                 .tensors = tensors};
-    return read_header(&h);
+    cz_json_members members;
+    cz_json_entry member;
+
+    if (!cz_json_open_members(&members, &h.text, cz_json_whole(&h.text), '{',
+                              "a safetensors header"))
+        return false;
+    while (cz_json_next(&members, &member))
+        if (!read_member(&h, &member))
+            return false;
+    return !members.failed && check_extents(&h);
 }
 
 /* At most n bytes of the file; false after reporting. */

@@ -60,19 +60,6 @@ void cz_import_write_schedule(cz_text *out)
 
 /* ---- an explicit model ---- */
 
-static cz_dtype commonest_dtype(const cz_import_list *list)
-{
-    int counts[CZ_N_DTYPES] = {0};
-    int best = 0;
-
-    for (int i = 0; i < list->n; i++)
-        counts[list->params[i].dtype]++;
-    for (int i = 1; i < CZ_N_DTYPES; i++)
-        if (counts[i] > counts[best])
-            best = i;
-    return (cz_dtype)best;
-}
-
 static bool is_name_byte(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -152,8 +139,8 @@ static enum role role_of(const cz_import *convert, const cz_import_param *param,
     return MATRIX;
 }
 
-static use_roles find_roles(const cz_import *convert,
-                            const cz_import_list *list)
+static void put_uses(const cz_import *convert, const cz_import_list *list,
+                     cz_text *out)
 {
     use_roles roles = {.n_stacks = 0};
 
@@ -161,32 +148,21 @@ static use_roles find_roles(const cz_import *convert,
         roles.has_experts |= strstr(list->params[i].name, ".experts.") != NULL;
     for (int i = 0; i < list->n; i++)
         roles.found[role_of(convert, &list->params[i], &roles)] = true;
-    return roles;
-}
-
-/* Few stacks are named; of many, all matrices are meant. */
-static void put_matrices(const use_roles *roles, cz_text *out)
-{
-    const bool by_stack = roles->n_stacks <= MAX_STACKS;
-
-    cz_text_puts(out, MUON);
-    for (int i = 0; by_stack && i < roles->n_stacks; i++)
-        cz_text_printf(out, "%s%s.**", i > 0 ? ", " : "", roles->stacks[i]);
-    cz_text_printf(out, "%s where ndim >= 2\n", by_stack ? "" : "**");
-}
-
-static void put_uses(const cz_import *convert, const cz_import_list *list,
-                     cz_text *out)
-{
-    const use_roles roles = find_roles(convert, list);
 
     if (roles.found[ROUTER])
         cz_text_printf(out, ADAMW("routers", "0.1") "**.%s.weight\n",
                        !roles.gate     ? "router"
                        : !roles.router ? "gate"
                                        : "{gate, router}");
-    if (roles.found[MATRIX])
-        put_matrices(&roles, out);
+    if (roles.found[MATRIX]) {
+        /* Few stacks are named; of many, all matrices are meant. */
+        const bool by_stack = roles.n_stacks <= MAX_STACKS;
+
+        cz_text_puts(out, MUON);
+        for (int i = 0; by_stack && i < roles.n_stacks; i++)
+            cz_text_printf(out, "%s%s.**", i > 0 ? ", " : "", roles.stacks[i]);
+        cz_text_printf(out, "%s where ndim >= 2\n", by_stack ? "" : "**");
+    }
     if (roles.found[VECTOR])
         cz_text_puts(out, ADAMW("vectors", "0") "** where ndim == 1\n");
     if (roles.found[REST] &&
@@ -194,20 +170,19 @@ static void put_uses(const cz_import *convert, const cz_import_list *list,
         cz_text_puts(out, ADAMW("rest", "0.1") "**\n");
 }
 
-static void put_comments(const cz_import_list *list, cz_text *out)
-{
-    for (int i = 0; i < list->n_comments; i++) {
-        cz_text_puts(out, "# ");
-        put_visible(out, list->comments[i]);
-        cz_text_puts(out, "\n");
-    }
-}
-
 void cz_import_write_model(const cz_import *convert, const cz_import_list *list,
                            const cz_import_mesh *mesh, const char *hint,
                            cz_text *out)
 {
-    const cz_dtype dtype = commonest_dtype(list);
+    int counts[CZ_N_DTYPES] = {0};
+    int best = 0;
+
+    for (int i = 0; i < list->n; i++)
+        counts[list->params[i].dtype]++;
+    for (int i = 1; i < CZ_N_DTYPES; i++)
+        if (counts[i] > counts[best])
+            best = i;
+    const cz_dtype dtype = (cz_dtype)best;
     cz_text statements = {0};
 
     cz_import_families(convert->arena, list, dtype, &statements);
@@ -215,7 +190,11 @@ void cz_import_write_model(const cz_import *convert, const cz_import_list *list,
     cz_import_mesh_print(mesh, out);
     cz_text_puts(out, "\n");
     cz_text_puts(out, hint);
-    put_comments(list, out);
+    for (int i = 0; i < list->n_comments; i++) {
+        cz_text_puts(out, "# ");
+        put_visible(out, list->comments[i]);
+        cz_text_puts(out, "\n");
+    }
     cz_text_printf(out, "model %s {\nparams %s {\n", model_name(convert),
                    cz_dtype_name(dtype));
     cz_text_put(out, cz_text_string(&statements), statements.n);

@@ -60,21 +60,6 @@ static bool add_piece(cz_blocks *blocks, cz_piece *pieces, const cz_node *node,
     return cz_checked_add(blocks->period, size, &blocks->period);
 }
 
-static bool check_sum(const cz_node *node, const cz_blocks *blocks,
-                      const cz_family *family, cz_diags *diags)
-{
-    const int64_t rows = family->shape[row_dim(family)];
-    int64_t sum;
-    if (cz_checked_mul(blocks->n, blocks->period, &sum) && sum == rows)
-        return true;
-    cz_diag_error(diags, CZ_SHAPE_MISMATCH, node->span,
-                  "%lld times %lld rows of pieces are not the %lld rows of the "
-                  "tensor",
-                  (long long)blocks->n, (long long)blocks->period,
-                  (long long)rows);
-    return false;
-}
-
 bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
                      cz_diags *diags, cz_family *family)
 {
@@ -101,7 +86,16 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
             return false;
         }
     family->blocks = blocks;
-    return check_sum(node, blocks, family, diags);
+    const int64_t rows = family->shape[row_dim(family)];
+    int64_t sum;
+    if (cz_checked_mul(blocks->n, blocks->period, &sum) && sum == rows)
+        return true;
+    cz_diag_error(diags, CZ_SHAPE_MISMATCH, node->span,
+                  "%lld times %lld rows of pieces are not the %lld rows of the "
+                  "tensor",
+                  (long long)blocks->n, (long long)blocks->period,
+                  (long long)rows);
+    return false;
 }
 
 /* ---- parts ---- */
@@ -118,33 +112,6 @@ bool cz_part_equal(const cz_part *a, const cz_part *b)
            a->at[1] == b->at[1];
 }
 
-/* The first dimension becomes the last index. */
-static void take_batch(cz_family *family)
-{
-    const int k = family->n_indices++;
-    family->first[k] = 0;
-    family->extents[k] = family->shape[0];
-    family->spread = family->shard[0];
-    family->spread_index = k;
-    family->shared |= 1U << k;
-    family->n_dims--;
-    for (int d = 0; d < family->n_dims; d++) {
-        family->shape[d] = family->shape[d + 1];
-        family->stored[d] = family->stored[d + 1];
-        family->shard[d] = family->shard[d + 1];
-    }
-}
-
-/* Of a matrix its tile. */
-static void take_tile(cz_family *family, cz_part part)
-{
-    for (int k = 0; k < 2; k++) {
-        int64_t *size = &family->shape[cz_matrix_dim(family, k)];
-        const int64_t rest = *size - part.at[k] * part.tile;
-        *size = rest < part.tile ? rest : part.tile;
-    }
-}
-
 cz_family cz_part_family(const cz_family *family, cz_part part)
 {
     cz_family seen = *family;
@@ -154,10 +121,29 @@ cz_family cz_part_family(const cz_family *family, cz_part part)
         seen.shape[row_dim(family)] =
             part.repeat < 0 ? size * family->blocks->n : size;
     }
-    if (part.batch)
-        take_batch(&seen);
-    if (part.tile > 0)
-        take_tile(&seen, part);
+    if (part.batch) {
+        /* The first dimension becomes the last index. */
+        const int k = seen.n_indices++;
+        seen.first[k] = 0;
+        seen.extents[k] = seen.shape[0];
+        seen.spread = seen.shard[0];
+        seen.spread_index = k;
+        seen.shared |= 1U << k;
+        seen.n_dims--;
+        for (int d = 0; d < seen.n_dims; d++) {
+            seen.shape[d] = seen.shape[d + 1];
+            seen.stored[d] = seen.stored[d + 1];
+            seen.shard[d] = seen.shard[d + 1];
+        }
+    }
+    if (part.tile > 0) {
+        /* Of a matrix its tile. */
+        for (int k = 0; k < 2; k++) {
+            int64_t *size = &seen.shape[cz_matrix_dim(&seen, k)];
+            const int64_t rest = *size - part.at[k] * part.tile;
+            *size = rest < part.tile ? rest : part.tile;
+        }
+    }
     return seen;
 }
 

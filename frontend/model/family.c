@@ -83,8 +83,10 @@ static bool same_blocks(const cz_blocks *a, const cz_blocks *b)
     return true;
 }
 
-static bool same_shape(const cz_family *a, const cz_family *b)
+bool cz_family_is_alike(const cz_family *a, const cz_family *b, int k)
 {
+    if (a->n_indices != b->n_indices || !same_words(a, b))
+        return false;
     if (a->n_dims != b->n_dims || a->dtype != b->dtype ||
         a->transposed != b->transposed || !same_blocks(a->blocks, b->blocks) ||
         a->spread != b->spread || a->spread_index != b->spread_index ||
@@ -95,13 +97,6 @@ static bool same_shape(const cz_family *a, const cz_family *b)
         if (a->shape[i] != b->shape[i] || a->stored[i] != b->stored[i] ||
             a->shard[i] != b->shard[i])
             return false;
-    return true;
-}
-
-bool cz_family_is_alike(const cz_family *a, const cz_family *b, int k)
-{
-    if (a->n_indices != b->n_indices || !same_words(a, b) || !same_shape(a, b))
-        return false;
     for (int i = 0; i < a->n_indices; i++)
         if (i != k &&
             (a->first[i] != b->first[i] || a->extents[i] != b->extents[i]))

@@ -68,22 +68,6 @@ void cz_instance_allow(const cz_instance *instance, cz_options *options)
 
 /* ---- the configuration ---- */
 
-static bool check_model_type(const cz_instance *instance, cz_diags *diags)
-{
-    const cz_config_entry *type =
-        cz_config_find(&instance->config, "model_type");
-    if (!type || !type->is_scalar || type->value.kind != CZ_VALUE_STRING ||
-        cz_architecture_serves(instance->from->text, type->value.string))
-        return true;
-    cz_diag_error(diags, CZ_BAD_CONFIG, instance->from->span,
-                  "this is model %s, but '%s' has model_type \"%.64s\"",
-                  instance->from->text, instance->config.source->name,
-                  type->value.string);
-    cz_diag_note(diags, cz_config_place(&instance->config, "model_type"),
-                 "here");
-    return false;
-}
-
 /* The path is relative to the file that names it. */
 static bool read_config(cz_instance *instance, cz_scope *scope, cz_arena *arena,
                         cz_diags *diags)
@@ -96,9 +80,21 @@ static bool read_config(cz_instance *instance, cz_scope *scope, cz_arena *arena,
         *name == '/'
             ? name
             : cz_arena_printf(arena, "%s/%s", cz_scope_folder(scope), name);
-    return cz_config_read(arena, path, name, string->span, diags,
-                          &instance->config) &&
-           check_model_type(instance, diags);
+    if (!cz_config_read(arena, path, name, string->span, diags,
+                        &instance->config))
+        return false;
+    const cz_config_entry *type =
+        cz_config_find(&instance->config, "model_type");
+    if (!type || !type->is_scalar || type->value.kind != CZ_VALUE_STRING ||
+        cz_architecture_serves(instance->from->text, type->value.string))
+        return true;
+    cz_diag_error(diags, CZ_BAD_CONFIG, instance->from->span,
+                  "this is model %s, but '%s' has model_type \"%.64s\"",
+                  instance->from->text, instance->config.source->name,
+                  type->value.string);
+    cz_diag_note(diags, cz_config_place(&instance->config, "model_type"),
+                 "here");
+    return false;
 }
 
 /* ---- formals ---- */
@@ -183,15 +179,6 @@ static void check_argument(const binder *b, int i, int *n_positional)
                       "'%s' is given twice", arg->text);
         cz_diag_note(b->diags, earlier->span, "first here");
     }
-}
-
-static void check_arguments(const binder *b)
-{
-    const cz_node *from = b->instance->from;
-    int n_positional = 0;
-    for (int i = 0; from->kind == CZ_AST_MODEL_CALL && i < cz_n_items(from);
-         i++)
-        check_argument(b, i, &n_positional);
 }
 
 static bool missing(const binder *b, const cz_node *formal)
@@ -312,7 +299,11 @@ void cz_instance_bind(cz_instance *instance, cz_scope *scope,
     const bool has_values = instance->from->kind != CZ_AST_MODEL_FROM ||
                             read_config(instance, scope, globals->arena, diags);
     check_formals(&b);
-    check_arguments(&b);
+    const cz_node *from = b.instance->from;
+    int n_positional = 0;
+    for (int i = 0; from->kind == CZ_AST_MODEL_CALL && i < cz_n_items(from);
+         i++)
+        check_argument(&b, i, &n_positional);
     cz_env_init(&instance->env, globals->arena, globals);
     for (int i = 0; i < cz_n_items(formals); i++) {
         cz_value value;

@@ -214,18 +214,6 @@ static void add_axis(reader *r, cz_factoring *into, const cz_node *size,
     cz_factoring_insert(into, is_pp && from_option ? 0 : into->n, name, value);
 }
 
-static void read_axes(reader *r, const cz_node *node)
-{
-    cz_factoring *into = is_of_experts(node) ? &r->experts : &r->dense;
-    for (int i = 0; i < cz_n_items(node); i++) {
-        const cz_node *axis = cz_item(node, i);
-        if (cz_axis_of(axis))
-            r->of_dp = axis;
-        else if (check_axis(r, into, node, axis))
-            add_axis(r, into, cz_axis_size(axis), axis->text, false);
-    }
-}
-
 /* ---- statements ---- */
 
 static void read_statement(reader *r, const cz_node *node)
@@ -247,36 +235,17 @@ static void read_statement(reader *r, const cz_node *node)
         r->failed = true;
         return;
     }
-    read_axes(r, node);
-}
-
-static void read_statements(reader *r, const cz_node *file)
-{
-    for (int i = 0; i < cz_n_items(file); i++)
-        if (cz_item(file, i)->kind == CZ_AST_MESH)
-            read_statement(r, cz_item(file, i));
-}
-
-/* ---- what the text leaves open ---- */
-
-static void add_from_options(reader *r)
-{
-    for (int i = 0; i < N_AXES; i++) {
-        const cz_node *size =
-            cz_options_find(r->options, "mesh", axis_names[i]);
-        if (size && cz_factoring_find(&r->dense, axis_names[i]) < 0)
-            add_axis(r, &r->dense, size, axis_names[i], true);
+    cz_factoring *into = is_of_experts(node) ? &r->experts : &r->dense;
+    for (int i = 0; i < cz_n_items(node); i++) {
+        const cz_node *axis = cz_item(node, i);
+        if (cz_axis_of(axis))
+            r->of_dp = axis;
+        else if (check_axis(r, into, node, axis))
+            add_axis(r, into, cz_axis_size(axis), axis->text, false);
     }
 }
 
-/* Data-parallel ranks are what the plan is about: the axis always exists. */
-static void add_dp(reader *r)
-{
-    const cz_factoring *dense = &r->dense;
-    if (cz_factoring_find(dense, "dp") < 0)
-        cz_factoring_insert(&r->dense, cz_factoring_find(dense, "pp") == 0,
-                            "dp", 1);
-}
+/* ---- what the text leaves open ---- */
 
 static int64_t dense_size(const reader *r, const char *axis)
 {
@@ -375,9 +344,20 @@ void cz_mesh_build(const cz_node *file, const cz_options *options,
                 .globals = globals,
                 .diags = diags};
     const char *uneven = NULL;
-    read_statements(&r, file);
-    add_from_options(&r);
-    add_dp(&r);
+    for (int i = 0; i < cz_n_items(file); i++)
+        if (cz_item(file, i)->kind == CZ_AST_MESH)
+            read_statement(&r, cz_item(file, i));
+    for (int i = 0; i < N_AXES; i++) {
+        const cz_node *size = cz_options_find(r.options, "mesh", axis_names[i]);
+        if (size && cz_factoring_find(&r.dense, axis_names[i]) < 0)
+            add_axis(&r, &r.dense, size, axis_names[i], true);
+    }
+    /* Data-parallel ranks are what the plan is about: the axis always exists.
+     */
+    const cz_factoring *dense = &r.dense;
+    if (cz_factoring_find(dense, "dp") < 0)
+        cz_factoring_insert(&r.dense, cz_factoring_find(dense, "pp") == 0, "dp",
+                            1);
     if (r.of_dp)
         take_of_dp(&r);
     if (r.experts.n > 0)

@@ -92,19 +92,6 @@ static bool add_pieces(cz_arena *arena, const cz_factoring *dense, int axis,
 
 /* ---- names ---- */
 
-/* The pieces between two strides.  A piece of size 1 belongs to the dense axis
- * of its name alone. */
-static int64_t pieces_between(const cz_mesh *mesh, int64_t low, int64_t high)
-{
-    int64_t set = 0, stride = 1;
-    for (int a = mesh->n - 1; a >= 0; a--) {
-        if (mesh->sizes[a] > 1 && stride >= low && stride < high)
-            set |= (int64_t)1 << a;
-        stride *= mesh->sizes[a];
-    }
-    return set;
-}
-
 static void add_names(const cz_factoring *factoring, cz_mesh *mesh)
 {
     for (int i = 0; i < factoring->n; i++) {
@@ -112,8 +99,16 @@ static void add_names(const cz_factoring *factoring, cz_mesh *mesh)
         if (strcmp(factoring->axes[i], "pp") == 0 && mesh->n_names > 0)
             continue; /* the same in both */
         mesh->names[mesh->n_names] = factoring->axes[i];
-        mesh->sets[mesh->n_names] =
-            pieces_between(mesh, low, low * factoring->sizes[i]);
+        /* The pieces between two strides.  A piece of size 1 belongs to the
+         * dense axis of its name alone. */
+        const int64_t high = low * factoring->sizes[i];
+        int64_t set = 0, stride = 1;
+        for (int a = mesh->n - 1; a >= 0; a--) {
+            if (mesh->sizes[a] > 1 && stride >= low && stride < high)
+                set |= (int64_t)1 << a;
+            stride *= mesh->sizes[a];
+        }
+        mesh->sets[mesh->n_names] = set;
         for (int a = 0; a < mesh->n; a++)
             if (strcmp(mesh->axes[a], factoring->axes[i]) == 0)
                 mesh->sets[mesh->n_names] = (int64_t)1 << a;

@@ -369,22 +369,17 @@ static void walk_index(walk *w, const cz_node *node, int at, cz_env *env)
     w->expert = outer.expert;
 }
 
-static void walk_group(walk *w, const cz_node *node, cz_env *env)
-{
-    const uint64_t outer = w->home;
-    if (cz_stage_read(node, w->mesh, env, w->diags, &w->home))
-        walk_block(w, cz_group_block(node), env);
-    else
-        fail(w);
-    w->home = outer;
-}
-
 static void walk_path(walk *w, const cz_node *node, int at, cz_env *env)
 {
     const cz_node *path = cz_param_path(node);
     const cz_node *here = cz_item(path, at);
     if (!here && node->kind == CZ_AST_GROUP) {
-        walk_group(w, node, env);
+        const uint64_t outer = w->home;
+        if (cz_stage_read(node, w->mesh, env, w->diags, &w->home))
+            walk_block(w, cz_group_block(node), env);
+        else
+            fail(w);
+        w->home = outer;
     } else if (!here && node->kind == CZ_AST_TIE) {
         add_tie(w, node, env);
     } else if (!here) {

@@ -139,22 +139,6 @@ static bool build_dim(const shaper *s, const cz_node *dim, cz_family *family,
            check_divides(s, dim, "a dimension", family->stored[d], *shard);
 }
 
-static bool check_shards(const shaper *s, const cz_node *dims,
-                         const cz_family *family)
-{
-    int64_t seen = 0;
-    for (int d = 0; d < family->n_dims; d++) {
-        if (seen & family->shard[d]) {
-            cz_diag_error(s->diags, CZ_BAD_DIMENSION, dims->span,
-                          "%s cuts two dimensions",
-                          axes_of(s, cz_item(dims, d)));
-            return false;
-        }
-        seen |= family->shard[d];
-    }
-    return true;
-}
-
 bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
                     cz_diags *diags, cz_family *out)
 {
@@ -173,7 +157,19 @@ bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
                       "a parameter has at most 2^62 elements");
         return false;
     }
-    return good && check_shards(&s, dims, out);
+    if (!good)
+        return false;
+    int64_t seen = 0;
+    for (int d = 0; d < out->n_dims; d++) {
+        if (seen & out->shard[d]) {
+            cz_diag_error(s.diags, CZ_BAD_DIMENSION, dims->span,
+                          "%s cuts two dimensions",
+                          axes_of(&s, cz_item(dims, d)));
+            return false;
+        }
+        seen |= out->shard[d];
+    }
+    return true;
 }
 
 bool cz_shape_count(const cz_node *count, cz_env *env, const cz_mesh *mesh,

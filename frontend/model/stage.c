@@ -54,18 +54,13 @@ bool cz_pipeline_read(const cz_node *node, const cz_mesh *mesh, cz_env *env,
 
 /* ---- indices ---- */
 
-static bool is_dealt(const cz_node *bound)
-{
-    return bound->kind == CZ_AST_DIV &&
-           cz_binary_right(bound)->kind == CZ_AST_NAME &&
-           strcmp(cz_binary_right(bound)->text, "pp") == 0;
-}
-
 bool cz_stage_is_dealt(const cz_node *bound)
 {
     while (bound->kind == CZ_AST_ADD)
         bound = cz_binary_left(bound);
-    return is_dealt(bound);
+    return bound->kind == CZ_AST_DIV &&
+           cz_binary_right(bound)->kind == CZ_AST_NAME &&
+           strcmp(cz_binary_right(bound)->text, "pp") == 0;
 }
 
 typedef struct dealer {
@@ -119,21 +114,6 @@ static int64_t dividing(const dealer *d, int64_t n)
     return stages;
 }
 
-static void note_divides(const dealer *d, const cz_node *bound, int64_t n,
-                         int64_t chunks)
-{
-    const int64_t stages = dividing(d, n);
-    cz_diag_note(
-        d->diags, bound->span, "write `pipeline %s%s` in `schedule`%s",
-        nearly_even(d, n),
-        chunks == 1
-            ? ""
-            : cz_arena_printf(d->env->arena, " chunks %lld", (long long)chunks),
-        stages == 1 ? ""
-                    : cz_arena_printf(d->env->arena, ", or take pp = %lld",
-                                      (long long)stages));
-}
-
 static bool check_divides(const dealer *d, const cz_node *bound, int64_t n)
 {
     const int64_t chunks = d->pipeline->n_chunks / d->stages;
@@ -150,7 +130,16 @@ static bool check_divides(const dealer *d, const cz_node *bound, int64_t n)
     if (cz_diag_has(d->diags, CZ_NOT_DIVISIBLE, message))
         return false;
     cz_diag_error(d->diags, CZ_NOT_DIVISIBLE, bound->span, "%s", message);
-    note_divides(d, bound, n, chunks);
+    const int64_t stages = dividing(d, n);
+    cz_diag_note(
+        d->diags, bound->span, "write `pipeline %s%s` in `schedule`%s",
+        nearly_even(d, n),
+        chunks == 1
+            ? ""
+            : cz_arena_printf(d->env->arena, " chunks %lld", (long long)chunks),
+        stages == 1 ? ""
+                    : cz_arena_printf(d->env->arena, ", or take pp = %lld",
+                                      (long long)stages));
     return false;
 }
 

@@ -107,9 +107,11 @@ static double real_result(cz_kind kind, double a, double b)
 
 /* ---- operators ---- */
 
-static bool check_domain(const cz_node *e, const cz_value *values,
-                         cz_diags *diags)
+static bool binary(const cz_node *e, const cz_value *values, cz_diags *diags,
+                   cz_value *out)
 {
+    int64_t result = 0;
+    bool fits;
     const double b = values[1].real;
     if (e->kind == CZ_AST_DIV && b == 0) {
         cz_diag_error(diags, CZ_BAD_NUMBER, cz_binary_right(e)->span,
@@ -121,16 +123,6 @@ static bool check_domain(const cz_node *e, const cz_value *values,
                       "the exponent must be an integer of at most 1024");
         return false;
     }
-    return true;
-}
-
-static bool binary(const cz_node *e, const cz_value *values, cz_diags *diags,
-                   cz_value *out)
-{
-    int64_t result = 0;
-    bool fits;
-    if (!check_domain(e, values, diags))
-        return false;
     if (are_integers(values, 2) &&
         integer_result(e->kind, values[0].integer, values[1].integer, &fits,
                        &result)) {

@@ -7,14 +7,6 @@
 
 /* ---- places ---- */
 
-/* The byte behind the string that starts at `at`. */
-static size_t string_end(const cz_source *source, size_t at)
-{
-    for (at++; at < source->n && source->bytes[at] != '"'; at++)
-        at += source->bytes[at] == '\\';
-    return at + 1 < source->n ? at + 1 : source->n;
-}
-
 /* Whether the string from `at` to `end` is `key` and a colon follows. */
 static bool is_key(const cz_source *source, size_t at, size_t end,
                    const char *key)
@@ -37,7 +29,11 @@ cz_span cz_config_place(const cz_config *config, const char *key)
         depth += (c == '{' || c == '[') - (c == '}' || c == ']');
         if (c != '"')
             continue;
-        const size_t end = string_end(source, i);
+        /* The byte behind the string that starts at `at`. */
+        size_t at = i;
+        for (at++; at < source->n && source->bytes[at] != '"'; at++)
+            at += source->bytes[at] == '\\';
+        const size_t end = at + 1 < source->n ? at + 1 : source->n;
         if (depth == 1 && is_key(source, i, end, key)) {
             cz_span span = cz_json_span(source, i);
             span.length = (uint32_t)(end - i);

@@ -130,26 +130,6 @@ typedef struct eval_state {
 static bool eval(eval_state *state, const cz_node *e, cz_env *env,
                  cz_value *out);
 
-static bool unknown_name(eval_state *state, const cz_node *e, cz_env *env)
-{
-    const char *near = nearest_name(env, e->text);
-    cz_diag_error(state->diags, CZ_UNKNOWN_NAME, e->span,
-                  "nothing here is called '%s'", e->text);
-    if (near)
-        cz_diag_note(state->diags, e->span, "did you mean '%s'?", near);
-    return false;
-}
-
-/* On the way back from a cycle: who asked, up to the one that closes it. */
-static void trace_cycle(eval_state *state, const cz_node *e,
-                        const cz_binding *binding)
-{
-    if (binding == state->cycle)
-        state->cycle = NULL;
-    else
-        cz_diag_note(state->diags, e->span, "by way of '%s'", e->text);
-}
-
 /* `home` may grow while the let is evaluated only in other environments, so
  * the binding stays where it is. */
 static bool force(eval_state *state, const cz_node *e, cz_binding *binding,
@@ -171,8 +151,14 @@ static bool force(eval_state *state, const cz_node *e, cz_binding *binding,
     state->waiting++;
     if (!eval(state, cz_let_value(binding->let), home, &binding->value))
         binding->value = (cz_value){.kind = CZ_VALUE_POISON};
-    if (state->cycle)
-        trace_cycle(state, e, binding);
+    if (state->cycle) {
+        /* On the way back from a cycle: who asked, up to the one that closes
+         * it. */
+        if (binding == state->cycle)
+            state->cycle = NULL;
+        else
+            cz_diag_note(state->diags, e->span, "by way of '%s'", e->text);
+    }
     state->waiting--;
     binding->running = false;
     binding->let = NULL;
@@ -184,8 +170,14 @@ static bool eval_name(eval_state *state, const cz_node *e, cz_env *env,
 {
     cz_env *home = NULL;
     cz_binding *binding = find(env, e->text, &home);
-    if (!binding)
-        return unknown_name(state, e, env);
+    if (!binding) {
+        const char *near = nearest_name(env, e->text);
+        cz_diag_error(state->diags, CZ_UNKNOWN_NAME, e->span,
+                      "nothing here is called '%s'", e->text);
+        if (near)
+            cz_diag_note(state->diags, e->span, "did you mean '%s'?", near);
+        return false;
+    }
     if (binding->let && !force(state, e, binding, home))
         return false;
     *out = binding->value;
@@ -230,17 +222,6 @@ static bool eval_operands(eval_state *state, const cz_node *e, cz_env *env,
     return good;
 }
 
-static bool eval_operator(eval_state *state, const cz_node *e, cz_env *env,
-                          cz_value *out)
-{
-    cz_value *values = CZ_NEW(env->arena, cz_value, cz_n_items(e));
-    if (!eval_operands(state, e, env, values))
-        return false;
-    if (e->kind == CZ_AST_CALL)
-        return cz_arith_call(e, values, env->arena, state->diags, out);
-    return cz_arith_operator(e, values, env->arena, state->diags, out);
-}
-
 static cz_value number(const cz_node *e)
 {
     return cz_node_has(e, CZ_FLAG_INTEGER) ? cz_value_int(e->integer)
@@ -265,8 +246,14 @@ static bool eval(eval_state *state, const cz_node *e, cz_env *env,
         return eval(state, cz_pipe_call(e), env, out);
     else if (e->kind == CZ_AST_ERROR)
         return false;
-    else
-        return eval_operator(state, e, env, out);
+    else {
+        cz_value *values = CZ_NEW(env->arena, cz_value, cz_n_items(e));
+        if (!eval_operands(state, e, env, values))
+            return false;
+        if (e->kind == CZ_AST_CALL)
+            return cz_arith_call(e, values, env->arena, state->diags, out);
+        return cz_arith_operator(e, values, env->arena, state->diags, out);
+    }
     return true;
 }
 

@@ -192,20 +192,6 @@ static bool is_definition(cz_kind kind)
            kind == CZ_AST_MACHINE;
 }
 
-/* mesh, model ... from, use, schedule and which machine are the main file's to
- * say. */
-static void check_imported(cz_scope *scope, const cz_node *tree)
-{
-    for (int i = 0; i < cz_n_items(tree); i++) {
-        const cz_node *node = cz_item(tree, i);
-        if (!is_definition(node->kind) && node->kind != CZ_AST_IMPORT &&
-            node->kind != CZ_AST_ERROR)
-            cz_diag_error(scope->diags, CZ_MISPLACED, node->span,
-                          "an imported file holds definitions only: this "
-                          "belongs in the main file");
-    }
-}
-
 /* ---- names ---- */
 
 static const cz_node *find_in(const cz_node *tree, cz_kind kind,
@@ -245,26 +231,6 @@ static int compare_definitions(const void *left, const void *right)
     const definition *a = left, *b = right;
     const int names = compare_names(a, b);
     return names ? names : a->order - b->order;
-}
-
-/* The first definition of the name among the user's. */
-static const cz_node *find_user(const cz_scope *scope, cz_kind kind,
-                                const char *name)
-{
-    const cz_node key = {.kind = kind, .text = name};
-    const definition wanted = {&key, -1};
-    int low = 0, high = scope->user.n;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (compare_names(&scope->user.list[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < scope->user.n &&
-                   compare_names(&scope->user.list[low], &wanted) == 0
-               ? scope->user.list[low].node
-               : NULL;
 }
 
 /* The definitions in order of name, equal ones in order of the texts. */
@@ -346,15 +312,41 @@ cz_scope *cz_scope_build(cz_arena *arena, const char *path, const cz_text *text,
     scope->diags = diags;
     read_main(scope, path, text);
     scope->n_user_files = scope->n_files;
-    for (int i = 1; i < scope->n_user_files; i++)
-        check_imported(scope, scope->files[i].tree);
+    for (int i = 1; i < scope->n_user_files; i++) {
+        /* mesh, model ... from, use, schedule and which machine are the main
+         * file's to say. */
+        const cz_node *tree = scope->files[i].tree;
+        for (int j = 0; j < cz_n_items(tree); j++) {
+            const cz_node *node = cz_item(tree, j);
+            if (!is_definition(node->kind) && node->kind != CZ_AST_IMPORT &&
+                node->kind != CZ_AST_ERROR)
+                cz_diag_error(scope->diags, CZ_MISPLACED, node->span,
+                              "an imported file holds definitions only: this "
+                              "belongs in the main file");
+        }
+    }
     check_twice(scope);
     return scope;
 }
 
 const cz_node *cz_scope_find(cz_scope *scope, cz_kind kind, const char *name)
 {
-    const cz_node *found = find_user(scope, kind, name);
+    /* The first definition of the name among the user's. */
+    const cz_node key = {.kind = kind, .text = name};
+    const definition wanted = {&key, -1};
+    int low = 0, high = scope->user.n;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (compare_names(&scope->user.list[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const cz_node *found =
+        low < scope->user.n &&
+                compare_names(&scope->user.list[low], &wanted) == 0
+            ? scope->user.list[low].node
+            : NULL;
     if (found)
         return found;
     read_library(scope);

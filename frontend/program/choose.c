@@ -76,20 +76,6 @@ static int64_t run_end(const chooser *c, int64_t from, int64_t end)
 
 /* ---- one cell ---- */
 
-static void bind_shape(cz_env *env, const cz_family *family)
-{
-    const int last = family->n_dims - 1;
-    const int64_t outer = last > 0 ? family->shape[last - 1] : 1;
-    const int64_t inner = family->shape[last];
-    const bool swap = family->transposed || last == 0;
-    const int64_t rows = swap ? inner : outer;
-    const int64_t cols = swap ? outer : inner;
-    cz_env_bind(env, "ndim", cz_value_int(family->n_dims));
-    cz_env_bind(env, "rows", cz_value_int(rows));
-    cz_env_bind(env, "cols", cz_value_int(cols));
-    cz_env_bind(env, "numel", cz_value_int(cz_family_numel(family)));
-}
-
 static bool condition_holds(chooser *c, cz_use *use, const cz_family *family)
 {
     bool holds = true;
@@ -98,7 +84,16 @@ static bool condition_holds(chooser *c, cz_use *use, const cz_family *family)
     if (!condition || use->broken)
         return true;
     cz_env_init(&env, arena_of(c), c->globals);
-    bind_shape(&env, family);
+    const int last = family->n_dims - 1;
+    const int64_t outer = last > 0 ? family->shape[last - 1] : 1;
+    const int64_t inner = family->shape[last];
+    const bool swap = family->transposed || last == 0;
+    const int64_t rows = swap ? inner : outer;
+    const int64_t cols = swap ? outer : inner;
+    cz_env_bind(&env, "ndim", cz_value_int(family->n_dims));
+    cz_env_bind(&env, "rows", cz_value_int(rows));
+    cz_env_bind(&env, "cols", cz_value_int(cols));
+    cz_env_bind(&env, "numel", cz_value_int(cz_family_numel(family)));
     if (!cz_eval_bool(condition, &env, c->diags, &holds))
         use->broken = true;
     return holds;
@@ -164,22 +159,6 @@ static void offer_pieces(chooser *c, const cz_family *family, int number,
         use->taken = p->taken = true;
         p->use[i] = number;
         p->each[i] = each;
-    }
-}
-
-/* Every use learns whether it matches; the first one takes a part. */
-static void offer_all(chooser *c, const cz_family *family, pieces *p)
-{
-    const char *words[CZ_MAX_WORDS];
-    cz_family_words(arena_of(c), family, family->first, words);
-    for (int i = 0; i < c->uses->n; i++) {
-        cz_use *use = &c->uses->list[i];
-        if (!cz_match_paths(cz_use_paths(use->node), words, family->n_words))
-            continue;
-        use->matches_path = true;
-        const bool by_piece = p->n > 0 && !sees_whole(use);
-        if (by_piece || (offer_whole(c, family, i, p) && p->n > 0))
-            offer_pieces(c, family, i, p);
     }
 }
 
@@ -312,7 +291,18 @@ static void take(chooser *c, int start, const cz_family *family)
     cell made = {.family = *family, .grads = choose_grads(c, family)};
     for (int i = 0; i < n; i++)
         p.use[i] = NO_USE;
-    offer_all(c, family, &p);
+    /* Every use learns whether it matches; the first one takes a part. */
+    const char *words[CZ_MAX_WORDS];
+    cz_family_words(arena_of(c), family, family->first, words);
+    for (int i = 0; i < c->uses->n; i++) {
+        cz_use *use = &c->uses->list[i];
+        if (!cz_match_paths(cz_use_paths(use->node), words, family->n_words))
+            continue;
+        use->matches_path = true;
+        const bool by_piece = p.n > 0 && !sees_whole(use);
+        if (by_piece || (offer_whole(c, family, i, &p) && p.n > 0))
+            offer_pieces(c, family, i, &p);
+    }
     list_parts(c, &made, &p);
     if (!c->stopped && !extend(c, start, &made))
         *CZ_PUSH(arena_of(c), c->cells, c->n_cells) = made;
@@ -376,13 +366,6 @@ static void report_nothing(chooser *c, const cz_use *use)
             "this holds for no parameter that '%s' matches", path->text);
     else
         report_path(c, path);
-}
-
-static void check_grads(chooser *c)
-{
-    for (int i = 1; i < c->policy->n_grads; i++)
-        if (!c->grads_match[i])
-            report_path(c, cz_item(c->policy->grads[i].paths, 0));
 }
 
 static void check_uses(chooser *c)
@@ -452,18 +435,6 @@ static void check_choices(chooser *c)
     }
 }
 
-/* The parts of all cells, one behind the other. */
-static void list_choices(chooser *c)
-{
-    for (int i = 0; i < c->n_cells; i++)
-        for (int k = 0; k < c->cells[i].n; k++) {
-            const struct taken *taken = &c->cells[i].parts[k];
-            *CZ_PUSH(arena_of(c), c->out->list, c->out->n) =
-                (cz_choice){c->cells[i].family, taken->part, taken->use,
-                            c->cells[i].grads, i};
-        }
-}
-
 void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
                const cz_mesh *mesh, cz_span model_place, cz_env *globals,
                cz_diags *diags, cz_choices *out)
@@ -485,9 +456,18 @@ void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
     }
     if (c.stopped)
         return;
-    list_choices(&c);
+    /* The parts of all cells, one behind the other. */
+    for (int i = 0; i < c.n_cells; i++)
+        for (int k = 0; k < c.cells[i].n; k++) {
+            const struct taken *taken = &c.cells[i].parts[k];
+            *CZ_PUSH(arena_of(&c), c.out->list, c.out->n) =
+                (cz_choice){c.cells[i].family, taken->part, taken->use,
+                            c.cells[i].grads, i};
+        }
     check_uses(&c);
-    check_grads(&c);
+    for (int i = 1; i < c.policy->n_grads; i++)
+        if (!c.grads_match[i])
+            report_path(&c, cz_item(c.policy->grads[i].paths, 0));
     check_covered(&c, model_place);
     check_choices(&c);
 }

@@ -16,18 +16,6 @@ typedef struct front {
     cz_unit unit;
 } front;
 
-/* File-level lets: the user's, and none of the library. */
-static void bind_globals(front *f)
-{
-    cz_env_init(&f->globals, f->arena, NULL);
-    for (int i = 0; i < cz_scope_n_files(f->unit.scope); i++) {
-        const cz_scope_file *file = cz_scope_file_at(f->unit.scope, i);
-        for (int k = 0; k < cz_n_items(file->tree) && !file->library; k++)
-            if (cz_item(file->tree, k)->kind == CZ_AST_LET)
-                cz_env_bind_let(&f->globals, cz_item(file->tree, k));
-    }
-}
-
 /* -D needs to know all names that can be set before any value is read. */
 static bool resolve_defines(front *f, const cz_compile_options *options)
 {
@@ -76,19 +64,6 @@ static bool check_rules(front *f, const cz_compile_options *options)
     return false;
 }
 
-/* Everything but the model's parameters. */
-static void read_statements(front *f)
-{
-    cz_mesh_build(f->file, &f->defines, f->unit.options->one_rank, &f->globals,
-                  f->diags, &f->unit.mesh);
-    cz_policy_build(f->file, &f->unit.mesh, &f->defines, &f->globals, f->diags,
-                    &f->unit.policy);
-    cz_uses_bind(&f->unit.uses, &f->defines, f->unit.policy.fact.clip > 0,
-                 f->diags);
-    cz_machine_read(f->unit.scope, f->file, &f->defines, &f->globals, f->diags,
-                    &f->unit.machine);
-}
-
 static bool build_model(front *f)
 {
     cz_instance_bind(&f->instance, f->unit.scope, &f->defines, &f->globals,
@@ -109,11 +84,26 @@ static bool check(front *f, const cz_compile_options *options)
     if (f->diags->n_errors > 0)
         return false;
     f->file = cz_scope_file_at(f->unit.scope, 0)->tree;
-    bind_globals(f);
+    /* File-level lets: the user's, and none of the library. */
+    cz_env_init(&f->globals, f->arena, NULL);
+    for (int i = 0; i < cz_scope_n_files(f->unit.scope); i++) {
+        const cz_scope_file *file = cz_scope_file_at(f->unit.scope, i);
+        for (int k = 0; k < cz_n_items(file->tree) && !file->library; k++)
+            if (cz_item(file->tree, k)->kind == CZ_AST_LET)
+                cz_env_bind_let(&f->globals, cz_item(file->tree, k));
+    }
     if (!check_rules(f, options))
         return false;
     const bool has_model = resolve_defines(f, options);
-    read_statements(f);
+    /* Everything but the model's parameters. */
+    cz_mesh_build(f->file, &f->defines, f->unit.options->one_rank, &f->globals,
+                  f->diags, &f->unit.mesh);
+    cz_policy_build(f->file, &f->unit.mesh, &f->defines, &f->globals, f->diags,
+                    &f->unit.policy);
+    cz_uses_bind(&f->unit.uses, &f->defines, f->unit.policy.fact.clip > 0,
+                 f->diags);
+    cz_machine_read(f->unit.scope, f->file, &f->defines, &f->globals, f->diags,
+                    &f->unit.machine);
     if (has_model && build_model(f))
         cz_choose(&f->unit.model, &f->unit.uses, &f->unit.policy, &f->unit.mesh,
                   f->instance.from->span, &f->globals, f->diags,

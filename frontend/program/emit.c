@@ -111,16 +111,6 @@ static bool emit_program(const emitter *e)
 
 /* ---- mesh, policy, uses ---- */
 
-static void emit_mesh(const emitter *e)
-{
-    const cz_mesh *mesh = &e->unit->mesh;
-    const cz_fact_mesh fact = {.axes = {mesh->axes, mesh->n},
-                               .sizes = {mesh->sizes, mesh->n},
-                               .names = {mesh->names, mesh->n_names},
-                               .sets = {mesh->sets, mesh->n_names}};
-    cz_ir_add_mesh(e->ir, &fact);
-}
-
 /* `master none` says that there is nothing to keep apart. */
 static bool check_master(const emitter *e)
 {
@@ -204,16 +194,6 @@ static void emit_uses(const emitter *e)
         if (use->taken)
             cz_ir_add_use(e->ir, &fact);
     }
-}
-
-static void emit_machine(const emitter *e)
-{
-    const cz_machine_said *machine = &e->unit->machine;
-    cz_ir_add_machine(e->ir, &machine->fact);
-    for (int i = 0; i < machine->n_timings; i++)
-        cz_ir_add_timing(e->ir, &machine->timings[i]);
-    for (int i = 0; i < machine->n_uneven_reduces; i++)
-        cz_ir_add_uneven_reduce(e->ir, &machine->uneven_reduces[i]);
 }
 
 /* ---- rules ---- */
@@ -453,16 +433,6 @@ static void emit_tie(const emitter *e, const cz_tie *tie)
     cz_ir_add_tie(e->ir, &fact);
 }
 
-static void emit_untrained(const emitter *e)
-{
-    const cz_model *model = &e->unit->model;
-    for (int i = 0, n = 0; i < model->n; i++)
-        if (model->families[i].frozen)
-            emit_frozen(e, n++, &model->families[i]);
-    for (int i = 0; i < model->n_ties; i++)
-        emit_tie(e, &model->ties[i]);
-}
-
 bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
 {
     emitter e = {.ir = ir, .unit = unit, .arena = arena, .diags = diags};
@@ -470,9 +440,19 @@ bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
     bool good = check_master(&e) && find_reductions(&e) && emit_program(&e);
     if (!good)
         return false;
-    emit_mesh(&e);
+    const cz_mesh *mesh = &e.unit->mesh;
+    const cz_fact_mesh fact = {.axes = {mesh->axes, mesh->n},
+                               .sizes = {mesh->sizes, mesh->n},
+                               .names = {mesh->names, mesh->n_names},
+                               .sets = {mesh->sets, mesh->n_names}};
+    cz_ir_add_mesh(e.ir, &fact);
     cz_ir_add_policy(ir, &unit->policy.fact);
-    emit_machine(&e);
+    const cz_machine_said *machine = &e.unit->machine;
+    cz_ir_add_machine(e.ir, &machine->fact);
+    for (int i = 0; i < machine->n_timings; i++)
+        cz_ir_add_timing(e.ir, &machine->timings[i]);
+    for (int i = 0; i < machine->n_uneven_reduces; i++)
+        cz_ir_add_uneven_reduce(e.ir, &machine->uneven_reduces[i]);
     emit_reductions(&e);
     emit_uses(&e);
     for (int i = 0; i < unit->uses.n; i++)
@@ -481,7 +461,12 @@ bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
         emit_family(&e, i, &unit->choices.list[i]);
     if (good) {
         cz_turn_emit(ir, arena, &unit->choices);
-        emit_untrained(&e);
+        const cz_model *model = &e.unit->model;
+        for (int i = 0, n = 0; i < model->n; i++)
+            if (model->families[i].frozen)
+                emit_frozen(&e, n++, &model->families[i]);
+        for (int i = 0; i < model->n_ties; i++)
+            emit_tie(&e, &model->ties[i]);
         emit_pieces(&e);
     }
     return good;

@@ -376,26 +376,6 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
     *CZ_PUSH(globals->arena, policy->shards, policy->n_shards) = (cz_shards){0};
 }
 
-/* One asks for what the other rules out. */
-static void check_strict(cz_clauses *c)
-{
-    const cz_node *strict = c->seen[CZ_AST_STRICT];
-    const cz_node *tolerance = c->seen[CZ_AST_TOLERANCE];
-    if (!strict || !tolerance)
-        return;
-    cz_diag_error(c->diags, CZ_BAD_SCHEDULE, tolerance->span,
-                  "a strict schedule tolerates nothing");
-    cz_diag_note(c->diags, strict->span, "strict here");
-    c->failed = true;
-}
-
-static void read_block(cz_clauses *c, const cz_node *block)
-{
-    for (int i = 0; i < cz_n_items(block); i++)
-        read_clause(c, cz_item(block, i));
-    check_strict(c);
-}
-
 bool cz_policy_build(const cz_node *file, const cz_mesh *mesh,
                      const cz_options *options, cz_env *globals,
                      cz_diags *diags, cz_policy *out)
@@ -415,7 +395,17 @@ bool cz_policy_build(const cz_node *file, const cz_mesh *mesh,
             return false;
         }
         seen = node;
-        read_block(&c, node);
+        for (int j = 0; j < cz_n_items(node); j++)
+            read_clause(&c, cz_item(node, j));
+        /* One asks for what the other rules out. */
+        const cz_node *strict = c.seen[CZ_AST_STRICT];
+        const cz_node *tolerance = c.seen[CZ_AST_TOLERANCE];
+        if (!strict || !tolerance)
+            continue;
+        cz_diag_error(c.diags, CZ_BAD_SCHEDULE, tolerance->span,
+                      "a strict schedule tolerates nothing");
+        cz_diag_note(c.diags, strict->span, "strict here");
+        c.failed = true;
     }
     read_options(&c, options);
     return !c.failed;

@@ -20,24 +20,6 @@ static int by_name(const void *left, const void *right)
     return order ? order : (a->choice > b->choice) - (a->choice < b->choice);
 }
 
-/* [choices] the place of each one's name among those of its use. */
-static const int64_t *find_places(cz_arena *arena, const cz_fact_family *facts,
-                                  const cz_choices *choices)
-{
-    named *list = CZ_NEW(arena, named, choices->n + 1);
-    int64_t *places = CZ_NEW(arena, int64_t, choices->n + 1);
-    for (int i = 0; i < choices->n; i++)
-        list[i] = (named){facts[i].pattern, choices->list[i].use, i};
-    qsort(list, (size_t)choices->n, sizeof *list, by_name);
-    for (int i = 1; i < choices->n; i++)
-        places[list[i].choice] =
-            list[i].use != list[i - 1].use
-                ? 0
-                : places[list[i - 1].choice] +
-                      (strcmp(list[i].name, list[i - 1].name) != 0);
-    return places;
-}
-
 static cz_ints indices_of(cz_arena *arena, const cz_choice *choice)
 {
     const cz_family family = cz_part_family(&choice->family, choice->part);
@@ -62,7 +44,18 @@ void cz_turn_emit(cz_ir *ir, cz_arena *arena, const cz_choices *choices)
     int n_events, n;
     const cz_fact_event *events = cz_ir_read_event(ir, arena, &n_events);
     const cz_fact_family *facts = cz_ir_read_family(ir, arena, &n);
-    const int64_t *places = find_places(arena, facts, choices);
+    /* [choices] the place of each one's name among those of its use. */
+    named *list = CZ_NEW(arena, named, choices->n + 1);
+    int64_t *places = CZ_NEW(arena, int64_t, choices->n + 1);
+    for (int i = 0; i < choices->n; i++)
+        list[i] = (named){facts[i].pattern, choices->list[i].use, i};
+    qsort(list, (size_t)choices->n, sizeof *list, by_name);
+    for (int i = 1; i < choices->n; i++)
+        places[list[i].choice] =
+            list[i].use != list[i - 1].use
+                ? 0
+                : places[list[i - 1].choice] +
+                      (strcmp(list[i].name, list[i - 1].name) != 0);
     for (int i = 0; i < choices->n; i++)
         if (is_staggered(events, n_events, facts[i].rule))
             cz_ir_add_turn(

@@ -35,9 +35,9 @@ static int by_name(const void *left, const void *right)
     return order ? order : a->number - b->number;
 }
 
-/* The first use of the same name, or itself, for each. */
-static const int *find_firsts(cz_arena *arena, const cz_uses *uses)
+static void check_names(cz_arena *arena, cz_uses *uses, cz_diags *diags)
 {
+    /* The first use of the same name, or itself, for each. */
     int *first = CZ_NEW(arena, int, uses->n);
     named_use *sorted = CZ_NEW(arena, named_use, uses->n);
     for (int i = 0; i < uses->n; i++)
@@ -49,12 +49,6 @@ static const int *find_firsts(cz_arena *arena, const cz_uses *uses)
             start = i;
         first[sorted[i].number] = sorted[start].number;
     }
-    return first;
-}
-
-static void check_names(cz_arena *arena, cz_uses *uses, cz_diags *diags)
-{
-    const int *first = find_firsts(arena, uses);
     for (int i = 0; i < uses->n; i++) {
         cz_use *use = &uses->list[i];
         if (first[i] == i)

@@ -30,21 +30,6 @@ static void put_link(const cz_document *s, const cz_document_bound *bound,
     cz_text_puts(out, ".\n");
 }
 
-/* Beside the plan: FSDP's own, or gradients that arrive summed. */
-static void put_trainer(const cz_document *s, cz_text *out)
-{
-    const int64_t gradients = s->trainer_gradient_bytes;
-    const int64_t parameters = s->trainer_parameter_bytes;
-    if (gradients + parameters == 0)
-        return;
-    cz_text_puts(out, "  The trainer itself sends ");
-    cz_number_short(out, gradients / s->n_ranks, "B");
-    cz_text_puts(out, " of gradients and ");
-    cz_number_short(out, parameters / s->n_ranks, "B");
-    cz_text_puts(out, " of parameters, in the mean of ranks and each once a "
-                      "step, which no figure of time has.\n");
-}
-
 /* What links and kernels together take, and at least. */
 static void put_step(const cz_look *look, cz_text *out)
 {
@@ -53,29 +38,24 @@ static void put_step(const cz_look *look, cz_text *out)
     for (int i = 0; i < s->n_bounds; i++)
         if (s->bounds[i].is_of_links && s->bounds[i].value > 0)
             put_link(s, &s->bounds[i], out);
-    put_trainer(s, out);
+    /* Beside the plan: FSDP's own, or gradients that arrive summed. */
+    const int64_t gradients = s->trainer_gradient_bytes;
+    const int64_t parameters = s->trainer_parameter_bytes;
+    if (gradients + parameters != 0) {
+        cz_text_puts(out, "  The trainer itself sends ");
+        cz_number_short(out, gradients / s->n_ranks, "B");
+        cz_text_puts(out, " of gradients and ");
+        cz_number_short(out, parameters / s->n_ranks, "B");
+        cz_text_puts(out,
+                     " of parameters, in the mean of ranks and each once a "
+                     "step, which no figure of time has.\n");
+    }
     cz_text_puts(out, "  One step by itself takes ");
     cz_number_time(out, look->timeline->makespan);
     cz_text_puts(out, ", ");
     cz_number_ratio(out, look->timeline->makespan, 1, bound->value);
     cz_text_printf(out, " times the largest of all bounds, \"%s\".\n",
                    bound->name);
-}
-
-/* Of updates that differ; all else is of the mean one. */
-static void put_longest(const cz_document *s, cz_text *out)
-{
-    if (!s->has_longest)
-        return;
-    cz_text_puts(out, "  That is the mean update.  The longest spends ");
-    cz_number_time(out, s->longest_ps);
-    cz_text_puts(out, " on whole matrices of one rank");
-    if (s->together_ps != s->longest_ps) {
-        cz_text_puts(out, ", and would spend ");
-        cz_number_time(out, s->together_ps);
-        cz_text_puts(out, " if they were not staggered");
-    }
-    cz_text_puts(out, ".\n");
 }
 
 static void put_time(const cz_look *look, cz_text *out)
@@ -91,7 +71,18 @@ static void put_time(const cz_look *look, cz_text *out)
     cz_text_puts(out, " on the mean one; the busiest is ");
     cz_look_rank_name(look, time.at_max, out);
     cz_text_printf(out, ".  Times are %s.\n", cz_basis_word(&basis));
-    put_longest(s, out);
+    /* Of updates that differ; all else is of the mean one. */
+    if (s->has_longest) {
+        cz_text_puts(out, "  That is the mean update.  The longest spends ");
+        cz_number_time(out, s->longest_ps);
+        cz_text_puts(out, " on whole matrices of one rank");
+        if (s->together_ps != s->longest_ps) {
+            cz_text_puts(out, ", and would spend ");
+            cz_number_time(out, s->together_ps);
+            cz_text_puts(out, " if they were not staggered");
+        }
+        cz_text_puts(out, ".\n");
+    }
     if (!bound)
         return;
     cz_text_printf(out, "  Bound \"%s\", ", bound->name);
@@ -107,19 +98,6 @@ static void put_time(const cz_look *look, cz_text *out)
 }
 
 /* ---- what would help ---- */
-
-/* When the last operation of a section ends. */
-static int64_t end_of(const cz_look *look, cz_section section)
-{
-    const cz_document *s = look->document;
-    int64_t end = 0;
-    for (int64_t i = 0; i < (int64_t)s->n_ops * s->n_ranks; i++) {
-        const cz_document_op *op = &s->ops[i / s->n_ranks];
-        if (op->section == section && look->timeline->end[i] > end)
-            end = look->timeline->end[i];
-    }
-    return end;
-}
 
 /* A long matrix is in the way where ranks are uneven by more than 1 %. */
 static void advise_matrix(const cz_document *s, const cz_rank_sums *time,
@@ -180,7 +158,15 @@ static int64_t busy_of(const cz_look *look, int rank, bool computes)
 
 static void advise_links(const cz_look *look, int rank, cz_text *out)
 {
-    const int64_t reduced = end_of(look, CZ_SECTION_REDUCE);
+    /* When the last operation of a section ends. */
+    const cz_document *s = look->document;
+    int64_t reduced = 0;
+    for (int64_t i = 0; i < (int64_t)s->n_ops * s->n_ranks; i++) {
+        const cz_document_op *op = &s->ops[i / s->n_ranks];
+        if (op->section == CZ_SECTION_REDUCE &&
+            look->timeline->end[i] > reduced)
+            reduced = look->timeline->end[i];
+    }
     const int64_t makespan = look->timeline->makespan;
     const int64_t kernels = busy_of(look, rank, true);
     const int64_t links = busy_of(look, rank, false);
@@ -200,16 +186,6 @@ static void advise_links(const cz_look *look, int rank, cz_text *out)
                           : ": faster kernels would help most.\n");
 }
 
-static void put_advice(const cz_look *look, cz_text *out)
-{
-    const cz_document *s = look->document;
-    const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
-    cz_text_puts(out, "\nwhat would help\n");
-    advise_matrix(s, &time, out);
-    advise_load(&time, out);
-    advise_links(look, time.at_max, out);
-}
-
 /* ---- matrices ---- */
 
 static void put_class(const cz_document *s, const cz_matrix_class *of,
@@ -226,18 +202,6 @@ static void put_class(const cz_document *s, const cz_matrix_class *of,
                                                        : "assumed");
     cz_class_others(of, ";\n    ", out);
     cz_text_puts(out, ".\n");
-}
-
-static void put_matrices(const cz_document *s, cz_text *out)
-{
-    int n;
-    cz_arena arena;
-    cz_arena_init(&arena);
-    const cz_matrix_class *all = cz_matrix_classes(&arena, s, &n);
-    cz_text_puts(out, n > 0 ? "\nmatrices\n" : "");
-    for (int i = 0; i < n; i++)
-        put_class(s, &all[i], out);
-    cz_arena_fini(&arena);
 }
 
 /* ---- externs ---- */
@@ -409,16 +373,6 @@ static void put_cut(const cz_document *s, int first, int last, cz_text *out)
     cz_text_puts(out, " times the mean of its bucket.\n");
 }
 
-/* Neighbours that are cut alike are said together. */
-static void put_bucket(const cz_document *s, int first, int last, cz_text *out)
-{
-    cz_text_printf(out, "  %d", first);
-    if (last > first)
-        cz_text_printf(out, " to %d", last);
-    cz_text_printf(out, " (%s): ", s->buckets[first].groups);
-    put_cut(s, first, last, out);
-}
-
 static void put_buckets(const cz_document *s, cz_text *out)
 {
     cz_text_puts(out, "\nbuckets\n");
@@ -427,20 +381,12 @@ static void put_buckets(const cz_document *s, cz_text *out)
         while (last + 1 < s->n_buckets &&
                is_alike(&s->buckets[b], &s->buckets[last + 1]))
             last++;
-        put_bucket(s, b, last, out);
-    }
-}
-
-static void put_geometries(const cz_document *s, cz_text *out)
-{
-    for (int i = 0; i < s->n_geometries; i++) {
-        const cz_document_geometry *geometry = &s->geometries[i];
-        cz_text_printf(out, "  Slices of %d of them are ", geometry->n_buckets);
-        cz_report_put_geometry(geometry, out);
-        cz_text_puts(out, geometry->low == geometry->high
-                              ? ".\n"
-                              : ".\n  Nobody has measured how fast uneven "
-                                "ones are: least at worst is chosen.\n");
+        /* Neighbours that are cut alike are said together. */
+        cz_text_printf(out, "  %d", b);
+        if (last > b)
+            cz_text_printf(out, " to %d", last);
+        cz_text_printf(out, " (%s): ", s->buckets[b].groups);
+        put_cut(s, b, last, out);
     }
 }
 
@@ -490,12 +436,33 @@ void cz_report_explain(const cz_look *look, cz_text *out)
 {
     cz_text text = {0};
     put_time(look, &text);
-    put_advice(look, &text);
-    put_matrices(look->document, &text);
+    const cz_document *s = look->document;
+    const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
+    cz_text_puts(&text, "\nwhat would help\n");
+    advise_matrix(s, &time, &text);
+    advise_load(&time, &text);
+    advise_links(look, time.at_max, &text);
+    int n;
+    cz_arena arena;
+    cz_arena_init(&arena);
+    const cz_matrix_class *all = cz_matrix_classes(&arena, look->document, &n);
+    cz_text_puts(&text, n > 0 ? "\nmatrices\n" : "");
+    for (int i = 0; i < n; i++)
+        put_class(look->document, &all[i], &text);
+    cz_arena_fini(&arena);
     put_externs(look->document, &text);
     put_rewrites(look->document, &text);
     put_buckets(look->document, &text);
-    put_geometries(look->document, &text);
+    for (int i = 0; i < look->document->n_geometries; i++) {
+        const cz_document_geometry *geometry = &look->document->geometries[i];
+        cz_text_printf(&text, "  Slices of %d of them are ",
+                       geometry->n_buckets);
+        cz_report_put_geometry(geometry, &text);
+        cz_text_puts(&text, geometry->low == geometry->high
+                                ? ".\n"
+                                : ".\n  Nobody has measured how fast uneven "
+                                  "ones are: least at worst is chosen.\n");
+    }
     put_micro_groups(look->document, &text);
     cz_report_wrap(cz_text_string(&text), WIDTH, out);
     cz_text_fini(&text);

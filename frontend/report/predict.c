@@ -9,18 +9,12 @@
 
 enum { LABEL = 12, NAME = 38, N_COLUMNS = 40 }; /* widths */
 
-static int n_measured(const cz_fact_machine *machine)
-{
-    int n = 0;
-    for (int i = 0; i < machine->measured.n; i++)
-        n += machine->measured.v[i] != 0;
-    return n;
-}
-
 static void put_source(const cz_plan_view *view, cz_text *out)
 {
     const cz_fact_machine *machine = view->machine;
-    const int measured = n_measured(machine);
+    int measured = 0;
+    for (int i = 0; i < machine->measured.n; i++)
+        measured += machine->measured.v[i] != 0;
     cz_text_printf(out, "%*sof kernels on %s: ", LABEL, "", machine->name);
     if (measured == 0)
         cz_text_puts(out, "all constants are assumed");
@@ -50,20 +44,6 @@ static void put_witness(const cz_plan_view *view, const cz_time_bounds *bounds,
     else
         cz_text_printf(out, "%" PRId64 " of the longest matrices share a rank",
                        bound->n_items);
-}
-
-/* Bounds hold for every plan that the schedule admits. */
-static void put_bound(const cz_plan_view *view, const cz_time_bounds *bounds,
-                      int64_t max_ps, cz_text *out)
-{
-    const cz_time_bound *bound = &bounds->of[bounds->kernels];
-    cz_text_printf(out, "%*s", LABEL, "");
-    cz_number_ratio(out, max_ps, 1, bound->value_ps);
-    cz_text_puts(out, " of the least that any plan takes, ");
-    cz_number_time(out, bound->value_ps);
-    cz_text_puts(out, ": ");
-    put_witness(view, bounds, out);
-    cz_text_puts(out, "\n");
 }
 
 static int64_t longest(const int64_t *times, int n)
@@ -105,15 +85,6 @@ static void put_baselines(cz_arena *arena, const cz_plan_view *view,
     }
 }
 
-static void put_bars(cz_arena *arena, const int64_t *ranks, int n,
-                     cz_bar_style style, cz_text *out)
-{
-    cz_text_printf(out, "%*s", LABEL, "");
-    cz_bars_put(arena, ranks, n, N_COLUMNS, style, out);
-    cz_text_printf(out, " %d rank%s%s\n", n, n == 1 ? "" : "s",
-                   n == 1 ? "" : ", the busiest first");
-}
-
 void cz_report_predictions(cz_arena *arena, const cz_plan_view *view,
                            cz_bar_style style, cz_text *out)
 {
@@ -133,8 +104,21 @@ void cz_report_predictions(cz_arena *arena, const cz_plan_view *view,
     cz_text_puts(out, " max per rank: max/mean ");
     cz_number_ratio(out, load.max_ps, view->n_ranks, load.sum_ps);
     cz_text_puts(out, "\n");
-    put_bars(arena, ranks, view->n_ranks, style, out);
+    const int n = view->n_ranks;
+    cz_text_printf(out, "%*s", LABEL, "");
+    cz_bars_put(arena, ranks, n, N_COLUMNS, style, out);
+    cz_text_printf(out, " %d rank%s%s\n", n, n == 1 ? "" : "s",
+                   n == 1 ? "" : ", the busiest first");
     put_source(view, out);
-    put_bound(view, &bounds, load.max_ps, out);
+    /* Bounds hold for every plan that the schedule admits. */
+    const int64_t max_ps = load.max_ps;
+    const cz_time_bound *bound = &bounds.of[bounds.kernels];
+    cz_text_printf(out, "%*s", LABEL, "");
+    cz_number_ratio(out, max_ps, 1, bound->value_ps);
+    cz_text_puts(out, " of the least that any plan takes, ");
+    cz_number_time(out, bound->value_ps);
+    cz_text_puts(out, ": ");
+    put_witness(view, &bounds, out);
+    cz_text_puts(out, "\n");
     put_baselines(arena, view, times, load.max_ps, out);
 }

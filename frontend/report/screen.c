@@ -86,17 +86,6 @@ static bool is_of_experts(const char *axis)
     return false;
 }
 
-static void put_experts_mesh(screen *s)
-{
-    const cz_fact_mesh *mesh = s->view->mesh;
-    int n = 0;
-    for (int i = 0; i < mesh->names.n; i++)
-        if (is_of_experts(mesh->names.v[i]))
-            cz_text_printf(s->out, "%s%s %" PRId64, n++ ? " x " : "; experts ",
-                           mesh->names.v[i],
-                           cz_view_parts(s->view, mesh->sets.v[i]));
-}
-
 static int64_t tensors_of(const cz_plan_view *view, int reduction)
 {
     int64_t n = 0;
@@ -138,7 +127,12 @@ static void print_mesh(screen *s)
                        cz_view_parts(s->view, mesh->sets.v[i]));
     cz_text_printf(s->out, "%s%d rank%s", mesh->axes.n > 0 ? " = " : "",
                    s->view->n_ranks, s->view->n_ranks == 1 ? "" : "s");
-    put_experts_mesh(s);
+    int n = 0;
+    for (int i = 0; i < mesh->names.n; i++)
+        if (is_of_experts(mesh->names.v[i]))
+            cz_text_printf(s->out, "%s%s %" PRId64, n++ ? " x " : "; experts ",
+                           mesh->names.v[i],
+                           cz_view_parts(s->view, mesh->sets.v[i]));
     end(s);
     for (int k = 0; k < s->view->n_reductions; k++)
         print_reduction(s, k);
@@ -192,18 +186,6 @@ static void print_untrained(screen *s)
     }
 }
 
-static void print_owners(screen *s)
-{
-    const cz_spread *n = &s->metrics->matrices;
-    if (n->sum == 0)
-        return;
-    label(s, "owners");
-    cz_text_printf(s->out,
-                   "%" PRId64 " updates of matrices, %" PRId64 " to %" PRId64
-                   " on a rank\n",
-                   n->sum, n->min, n->max);
-}
-
 static void print_load(screen *s)
 {
     const cz_spread *flops = &s->metrics->flops;
@@ -223,40 +205,12 @@ static void print_load(screen *s)
     cz_text_printf(s->out, " on one rank for %s\n", s->view->params[item].name);
 }
 
-static void print_memory(screen *s)
-{
-    for (int k = 0; k < CZ_N_MEMORIES; k++) {
-        label(s, k == 0 ? "memory" : "");
-        cz_text_printf(s->out, "%-15s", cz_memory_name((cz_memory)k));
-        put_spread(s, &s->metrics->memory[k], "B");
-        cz_text_puts(s->out, k == 0 ? " per rank\n" : "\n");
-    }
-}
-
 static bool is_same(const cz_ints *a, const cz_ints *b)
 {
     bool same = a->n == b->n;
     for (int i = 0; same && i < a->n; i++)
         same = a->v[i] == b->v[i];
     return same;
-}
-
-/* Every communicator that operations of a kind have: " over dp, over edp". */
-static void put_comms(screen *s, cz_step_kind kind)
-{
-    const cz_plan_view *view = s->view;
-    int n = 0;
-    for (int i = 0; i < view->n_ops; i++) {
-        bool is_new = view->ops[i].kind == kind;
-        for (int k = 0; is_new && k < i; k++)
-            is_new =
-                view->ops[k].kind != kind ||
-                !is_same(&view->ops[k].fact->comm, &view->ops[i].fact->comm);
-        if (!is_new)
-            continue;
-        cz_text_puts(s->out, n++ ? ", over " : " over ");
-        put_axes(s, &view->ops[i].fact->comm);
-    }
 }
 
 /* "trainer  5.44 kB mean by itself: gradients 2.72 kB, parameters 2.72 kB" */
@@ -305,7 +259,22 @@ static void print_wire(screen *s)
         cz_text_printf(s->out, "%-15s", cz_step_names[k]);
         put_spread(s, sent, "B");
         cz_text_puts(s->out, " sent per rank and step");
-        put_comms(s, (cz_step_kind)k);
+        /* Every communicator that operations of a kind have: " over dp, over
+         * edp". */
+        const cz_step_kind kind = (cz_step_kind)k;
+        const cz_plan_view *view = s->view;
+        int n = 0;
+        for (int i = 0; i < view->n_ops; i++) {
+            bool is_new = view->ops[i].kind == kind;
+            for (int j = 0; is_new && j < i; j++)
+                is_new = view->ops[j].kind != kind ||
+                         !is_same(&view->ops[j].fact->comm,
+                                  &view->ops[i].fact->comm);
+            if (!is_new)
+                continue;
+            cz_text_puts(s->out, n++ ? ", over " : " over ");
+            put_axes(s, &view->ops[i].fact->comm);
+        }
         end(s);
         is_first = false;
     }
@@ -350,18 +319,6 @@ static void print_buckets(screen *s)
     end(s);
 }
 
-/* Where the planner chose it. */
-static void print_geometries(screen *s)
-{
-    for (int i = 0; i < s->view->n_geometries; i++) {
-        const cz_document_geometry geometry =
-            cz_report_geometry(s->arena, s->view, &s->view->geometries[i]);
-        label(s, i == 0 ? "slices" : "");
-        cz_report_put_geometry(&geometry, s->out);
-        end(s);
-    }
-}
-
 static void print_groups(screen *s)
 {
     int n;
@@ -391,14 +348,33 @@ void cz_report_screen(const cz_plan_view *view, const char *hash,
     print_mesh(&s);
     print_uses(&s);
     print_untrained(&s);
-    print_owners(&s);
+    const cz_spread *n = &s.metrics->matrices;
+    if (n->sum != 0) {
+        label(&s, "owners");
+        cz_text_printf(s.out,
+                       "%" PRId64 " updates of matrices, %" PRId64
+                       " to %" PRId64 " on a rank\n",
+                       n->sum, n->min, n->max);
+    }
     print_load(&s);
     cz_report_predictions(&arena, view, style, out);
     cz_report_stage_lines(&arena, view, s.metrics, out);
-    print_memory(&s);
+    for (int k = 0; k < CZ_N_MEMORIES; k++) {
+        label(&s, k == 0 ? "memory" : "");
+        cz_text_printf(s.out, "%-15s", cz_memory_name((cz_memory)k));
+        put_spread(&s, &s.metrics->memory[k], "B");
+        cz_text_puts(s.out, k == 0 ? " per rank\n" : "\n");
+    }
     print_wire(&s);
     print_buckets(&s);
-    print_geometries(&s);
+    /* Where the planner chose it. */
+    for (int i = 0; i < s.view->n_geometries; i++) {
+        const cz_document_geometry geometry =
+            cz_report_geometry(s.arena, s.view, &s.view->geometries[i]);
+        label(&s, i == 0 ? "slices" : "");
+        cz_report_put_geometry(&geometry, s.out);
+        end(&s);
+    }
     print_groups(&s);
     cz_arena_fini(&arena);
 }

@@ -59,17 +59,6 @@ static void put_settings(const cz_simulation_report *report, cz_text *out)
     cz_text_puts(out, "\n");
 }
 
-static void put_disturbances(const cz_simulation_report *report, cz_text *out)
-{
-    if (report->jitter > 0 || report->n_stragglers > 0) {
-        cz_text_printf(out, "%-11s kernels up to ", "disturbed");
-        put_percent(out, report->jitter);
-        cz_text_printf(out, " slower; %d stragglers, ", report->n_stragglers);
-        cz_number_ratio(out, report->slowdown, 1, 1000000);
-        cz_text_printf(out, " times as slow; seed %" PRId64 "\n", report->seed);
-    }
-}
-
 static void put_row(const cz_simulation_report *report, int i, cz_text *out)
 {
     const cz_simulate_times *row = &report->rows[i].times;
@@ -88,8 +77,22 @@ static void put_part(cz_text *out, const char *what, int64_t ps)
     cz_text_puts(out, "\n");
 }
 
-static void put_parts(const cz_simulation_report *report, cz_text *out)
+void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
 {
+    put_settings(report, out);
+    if (report->jitter > 0 || report->n_stragglers > 0) {
+        cz_text_printf(out, "%-11s kernels up to ", "disturbed");
+        put_percent(out, report->jitter);
+        cz_text_printf(out, " slower; %d stragglers, ", report->n_stragglers);
+        cz_number_ratio(out, report->slowdown, 1, 1000000);
+        cz_text_printf(out, " times as slow; seed %" PRId64 "\n", report->seed);
+    }
+    cz_text_printf(out, "\n%-28s%17s%17s%17s\n%-28s%9s%8s%9s%8s%9s%8s\n", "",
+                   "iteration", "step", "with gather", "", "ms", "ratio", "ms",
+                   "ratio", "ms", "ratio");
+    for (int i = 0; i < report->n_rows; i++)
+        put_row(report, i, out);
+    cz_text_puts(out, "\n");
     const cz_simulate_times *plan = &report->rows[0].times;
     const int64_t n = report->document->n_ranks;
     cz_text_puts(out, "of the plan, on the busiest rank\n");
@@ -100,19 +103,6 @@ static void put_parts(const cz_simulation_report *report, cz_text *out)
     put_part(out, "update, kernels", plan->update);
     put_part(out, "  mean of ranks",
              plan->update_sum / n + (plan->update_sum % n != 0));
-}
-
-void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
-{
-    put_settings(report, out);
-    put_disturbances(report, out);
-    cz_text_printf(out, "\n%-28s%17s%17s%17s\n%-28s%9s%8s%9s%8s%9s%8s\n", "",
-                   "iteration", "step", "with gather", "", "ms", "ratio", "ms",
-                   "ratio", "ms", "ratio");
-    for (int i = 0; i < report->n_rows; i++)
-        put_row(report, i, out);
-    cz_text_puts(out, "\n");
-    put_parts(report, out);
 }
 
 /* ---- JSON ---- */

@@ -63,17 +63,6 @@ static void put_event(trace *t, int op, int rank)
     cz_text_fini(&name);
 }
 
-static void put_other(trace *t, int n_shown)
-{
-    const cz_document *s = t->look->document;
-    cz_json_open(&t->json, "otherData", '{');
-    cz_json_string(&t->json, "plan", s->name);
-    cz_json_string(&t->json, "plan_hash", s->plan_hash);
-    cz_json_int(&t->json, "ranks", s->n_ranks);
-    cz_json_int(&t->json, "ranks_shown", n_shown);
-    cz_json_close(&t->json);
-}
-
 void cz_report_trace(const cz_look *look, cz_text *out)
 {
     const int n_ranks = look->document->n_ranks;
@@ -82,7 +71,13 @@ void cz_report_trace(const cz_look *look, cz_text *out)
     cz_json_init(&t.json, out);
     cz_json_open(&t.json, NULL, '{');
     cz_json_string(&t.json, "displayTimeUnit", "ns");
-    put_other(&t, n);
+    const cz_document *s = t.look->document;
+    cz_json_open(&t.json, "otherData", '{');
+    cz_json_string(&t.json, "plan", s->name);
+    cz_json_string(&t.json, "plan_hash", s->plan_hash);
+    cz_json_int(&t.json, "ranks", s->n_ranks);
+    cz_json_int(&t.json, "ranks_shown", n);
+    cz_json_close(&t.json);
     cz_json_open(&t.json, "traceEvents", '[');
     for (int rank = 0; rank < n; rank++) {
         put_labels(&t, rank);

@@ -31,22 +31,6 @@ static const cz_scalar *add_run_time(cz_rule *rule, const char *name,
                                 : cz_scalar_input(&rule->scalars, input);
 }
 
-/* betas = (0.9, 0.999) is betas_0 and betas_1. */
-static cz_rule_value *add_tuple(cz_rule *rule, const argument *hyper,
-                                const cz_rule_value *value)
-{
-    cz_rule_value **items =
-        CZ_NEW(rule->arena, cz_rule_value *, value->n_items);
-    for (int i = 0; i < value->n_items; i++) {
-        const char *name =
-            cz_arena_printf(rule->arena, "%s_%d", hyper->formal->text, i);
-        items[i] = cz_rule_number(
-            rule,
-            add_run_time(rule, name, hyper->is_bare ? NULL : value->items[i]));
-    }
-    return cz_rule_items(rule, CZ_RULE_TUPLE, items, value->n_items);
-}
-
 /* ---- checking them ---- */
 
 static bool is_number(const cz_rule_value *value)
@@ -76,14 +60,6 @@ static bool is_real_tuple(const cz_rule_value *value)
     return value->kind == CZ_RULE_TUPLE && real;
 }
 
-static bool are_numbers(const cz_rule_value *value)
-{
-    for (int i = 0; i < value->n_items; i++)
-        if (!is_number(value->items[i]))
-            return false;
-    return true;
-}
-
 /* Whether an argument may stand where `standard` is the default: a number for
  * a float, an integer for an integer, else the same kind. */
 static bool fits(const cz_rule_value *given, const cz_rule_value *standard)
@@ -92,9 +68,14 @@ static bool fits(const cz_rule_value *given, const cz_rule_value *standard)
         return is_integer(given);
     if (is_real(standard))
         return is_number(given);
-    if (is_real_tuple(standard))
-        return given->kind == CZ_RULE_TUPLE &&
-               given->n_items == standard->n_items && are_numbers(given);
+    if (is_real_tuple(standard)) {
+        if (given->kind != CZ_RULE_TUPLE || given->n_items != standard->n_items)
+            return false;
+        for (int i = 0; i < given->n_items; i++)
+            if (!is_number(given->items[i]))
+                return false;
+        return true;
+    }
     return given->kind == standard->kind &&
            cz_rule_is_bool(given) == cz_rule_is_bool(standard);
 }
@@ -126,21 +107,6 @@ static bool check_value(cz_rule *rule, const argument *hyper,
                   "exp, log, tanh and broken powers in a hyperparameter's "
                   "value are not supported yet");
     return false;
-}
-
-static bool check(cz_rule *rule, const argument *hyper)
-{
-    const cz_rule_value *given = hyper->given, *standard = hyper->standard;
-    if (!check_value(rule, hyper, given) || !check_value(rule, hyper, standard))
-        return false;
-    if (given && standard && !fits(given, standard)) {
-        cz_rule_error(rule, CZ_BAD_TYPE, hyper->place,
-                      "'%s' takes %s, as its default is; this is %s",
-                      hyper->formal->text, describe(rule, standard),
-                      describe(rule, given));
-        return false;
-    }
-    return true;
 }
 
 /* ---- one by one ---- */
@@ -192,8 +158,18 @@ static cz_rule_value *symbol_of(cz_rule *rule, const argument *hyper,
 static cz_rule_value *bind_formal(cz_rule *rule, const argument *hyper)
 {
     cz_rule_value *value = hyper->given ? hyper->given : hyper->standard;
-    if ((value && value->kind == CZ_RULE_ERROR) || !check(rule, hyper))
+    if ((value && value->kind == CZ_RULE_ERROR))
         return cz_rule_absorb();
+    const cz_rule_value *given = hyper->given, *standard = hyper->standard;
+    if (!check_value(rule, hyper, given) || !check_value(rule, hyper, standard))
+        return cz_rule_absorb();
+    if (given && standard && !fits(given, standard)) {
+        cz_rule_error(rule, CZ_BAD_TYPE, hyper->place,
+                      "'%s' takes %s, as its default is; this is %s",
+                      hyper->formal->text, describe(rule, standard),
+                      describe(rule, given));
+        return cz_rule_absorb();
+    }
     if (!is_run_time(hyper) && hyper->is_bare)
         return cz_rule_error(rule, CZ_WRONG_ARGUMENT, hyper->place,
                              "'%s' is decided when the rule is compiled: it "
@@ -201,8 +177,19 @@ static cz_rule_value *bind_formal(cz_rule *rule, const argument *hyper)
                              hyper->formal->text);
     if (!is_run_time(hyper))
         return rule->path ? symbol_of(rule, hyper, value) : value;
-    if (value && value->kind == CZ_RULE_TUPLE)
-        return add_tuple(rule, hyper, value);
+    if (value && value->kind == CZ_RULE_TUPLE) {
+        /* betas = (0.9, 0.999) is betas_0 and betas_1. */
+        cz_rule_value **items =
+            CZ_NEW(rule->arena, cz_rule_value *, value->n_items);
+        for (int i = 0; i < value->n_items; i++) {
+            const char *name =
+                cz_arena_printf(rule->arena, "%s_%d", hyper->formal->text, i);
+            items[i] = cz_rule_number(
+                rule, add_run_time(rule, name,
+                                   hyper->is_bare ? NULL : value->items[i]));
+        }
+        return cz_rule_items(rule, CZ_RULE_TUPLE, items, value->n_items);
+    }
     return cz_rule_number(rule, add_run_time(rule, hyper->formal->text,
                                              hyper->is_bare ? NULL : value));
 }

@@ -72,20 +72,15 @@ static void bind_name(cz_rule *rule, const cz_node *statement,
                      target);
 }
 
-/* A call whose value gets a name gives that name to its states. */
-static void name_call(cz_rule *rule, const cz_node *statement)
-{
-    const cz_node *target = cz_assign_target(statement);
-    const cz_node *call = cz_sole_call(cz_assign_value(statement));
-    if (!call || target->kind != CZ_AST_NAME)
-        return;
-    rule->bound_call = call;
-    rule->bound_name = target->text;
-}
-
 static void run_bind(cz_rule *rule, const cz_node *statement)
 {
-    name_call(rule, statement);
+    /* A call whose value gets a name gives that name to its states. */
+    const cz_node *target = cz_assign_target(statement);
+    const cz_node *call = cz_sole_call(cz_assign_value(statement));
+    if (call && target->kind == CZ_AST_NAME) {
+        rule->bound_call = call;
+        rule->bound_name = target->text;
+    }
     cz_rule_value *value = cz_rule_eval(rule, cz_assign_value(statement));
     assign(rule, statement, cz_assign_target(statement), value, bind_name);
 }

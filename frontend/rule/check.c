@@ -126,19 +126,6 @@ static void check_header_names(cz_rule *rule, const cz_node *header)
     }
 }
 
-static void follow(cz_rule *rule)
-{
-    const cz_node *header = cz_optimizer_header(rule->use->optimizer);
-    const bool any = cz_rule_is_any(rule);
-    const cz_rule_shape shape = {.n_dims = any ? 0 : 2, .master_dtype = CZ_F32};
-    cz_rule_phases phases;
-    name_extents(rule, header);
-    cz_rule_bind_formals(rule);
-    check_header_names(rule, header);
-    if (!rule->failed)
-        cz_rule_check_body(rule, &shape, &phases);
-}
-
 /* Along one path; its values live no longer. */
 static void check_path(checker *c, const cz_node *optimizer, cz_rule_path *path)
 {
@@ -156,20 +143,18 @@ static void check_path(checker *c, const cz_node *optimizer, cz_rule_path *path)
                     .diags = &found,
                     .arena = &scratch,
                     .scalars = {.arena = &scratch}};
-    follow(&rule);
+    const cz_node *header = cz_optimizer_header(rule.use->optimizer);
+    const bool any = cz_rule_is_any(&rule);
+    const cz_rule_shape shape = {.n_dims = any ? 0 : 2, .master_dtype = CZ_F32};
+    cz_rule_phases phases;
+    name_extents(&rule, header);
+    cz_rule_bind_formals(&rule);
+    check_header_names(&rule, header);
+    if (!rule.failed)
+        cz_rule_check_body(&rule, &shape, &phases);
     add_findings(c, &found, cz_rule_path_text(path, c->arena));
     cz_rule_path_fork(path);
     cz_arena_fini(&scratch);
-}
-
-static void check_optimizer(checker *c, const cz_node *optimizer)
-{
-    cz_rule_path path;
-    cz_rule_path_init(&path, c->arena, &c->left);
-    do
-        check_path(c, optimizer, &path);
-    while (cz_rule_path_next(&path));
-    report_findings(c, cz_optimizer_header(optimizer), path.n_paths);
 }
 
 /* ---- defs and tables by themselves ---- */
@@ -236,7 +221,12 @@ static void check_definition(checker *c, const cz_node *node, cz_kind kind,
     if (node->kind != kind || c->left < 0)
         return;
     if (kind == CZ_AST_OPTIMIZER) {
-        check_optimizer(c, node);
+        cz_rule_path path;
+        cz_rule_path_init(&path, c->arena, &c->left);
+        do
+            check_path(c, node, &path);
+        while (cz_rule_path_next(&path));
+        report_findings(c, cz_optimizer_header(node), path.n_paths);
         out->n_optimizers++;
     } else if (kind == CZ_AST_DEF) {
         check_alone(c, node, run_def);

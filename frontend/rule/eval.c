@@ -150,33 +150,28 @@ static void scale(cz_rule *rule, scalings *scales, const cz_node *node,
 static cz_rule_value *eval_chain(cz_rule *rule, const cz_node *node,
                                  scalings *scales);
 
-/* A link `left * right` or `left / right` that a product follows. */
-static cz_rule_value *eval_link(cz_rule *rule, const cz_node *node,
-                                scalings *scales)
-{
-    cz_rule_value *right = cz_rule_eval(rule, cz_binary_right(node));
-    if (right->kind == CZ_RULE_ERROR)
-        return right;
-    if (cz_rule_is_scalar(right)) {
-        scale(rule, scales, node, right, false);
-        return eval_chain(rule, cz_binary_left(node), scales);
-    }
-    cz_rule_value *left = cz_rule_eval(rule, cz_binary_left(node));
-    if (left->kind == CZ_RULE_ERROR)
-        return left;
-    if (!cz_rule_is_scalar(left) || node->kind == CZ_AST_DIV)
-        return needs_parentheses(rule, node);
-    scale(rule, scales, node, left, true);
-    return right;
-}
-
 static cz_rule_value *eval_chain(cz_rule *rule, const cz_node *node,
                                  scalings *scales)
 {
     if (!is_chained(node))
         return cz_rule_eval(rule, node);
-    if (node->kind != CZ_AST_MATMUL)
-        return eval_link(rule, node, scales);
+    if (node->kind != CZ_AST_MATMUL) {
+        /* A link `left * right` or `left / right` that a product follows. */
+        cz_rule_value *right = cz_rule_eval(rule, cz_binary_right(node));
+        if (right->kind == CZ_RULE_ERROR)
+            return right;
+        if (cz_rule_is_scalar(right)) {
+            scale(rule, scales, node, right, false);
+            return eval_chain(rule, cz_binary_left(node), scales);
+        }
+        cz_rule_value *left = cz_rule_eval(rule, cz_binary_left(node));
+        if (left->kind == CZ_RULE_ERROR)
+            return left;
+        if (!cz_rule_is_scalar(left) || node->kind == CZ_AST_DIV)
+            return needs_parentheses(rule, node);
+        scale(rule, scales, node, left, true);
+        return right;
+    }
     cz_rule_value *left = eval_chain(rule, cz_binary_left(node), scales);
     return cz_rule_product(rule, node, left,
                            cz_rule_eval(rule, cz_binary_right(node)));

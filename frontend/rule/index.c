@@ -1,11 +1,6 @@
 /* Where an element stands: the numbers of rows and columns, and triangles. */
 #include "frontend/rule/internal.h"
 
-static bool has_dim(const cz_tensor *tensor, int dim)
-{
-    return tensor->kept >> (dim ^ (int)tensor->flipped) & 1;
-}
-
 /* A vector of one dimension, which lies alike either way. */
 static cz_rule_value *indices(cz_rule *rule, const cz_node *node,
                               const cz_scalar *length, int dim)
@@ -38,7 +33,8 @@ cz_rule_value *cz_rule_index(cz_rule *rule, const cz_node *node,
                              "a rule `for any` sees single elements; rows and "
                              "columns need `for [m, n]`");
     const cz_scalar *length = cz_rule_extent(&value->tensor, dim);
-    if (!has_dim(&value->tensor, dim))
+    const cz_tensor *tensor = &value->tensor;
+    if (!(tensor->kept >> (dim ^ (int)tensor->flipped) & 1))
         return cz_rule_number(rule, cz_scalar_integer(&rule->scalars, 0));
     return indices(rule, node, length, dim);
 }

@@ -91,14 +91,6 @@ static bool is_granted(const cz_rule_path *path, const request *wish,
     return (cz_scalar_at(wish->last, at) != 0) == wish->holds;
 }
 
-static unsigned symbols_of_wish(const cz_rule_path *path, const request *wish)
-{
-    unsigned found = symbols_of(wish->last);
-    for (int i = 0; i < wish->n; i++)
-        found |= symbols_of(path->decisions[i].truth);
-    return found;
-}
-
 /* The next values of the symbols in `which`, like an odometer; false after the
  * last. */
 static bool advance(const cz_rule_path *path, unsigned which, int *place,
@@ -118,7 +110,9 @@ static bool advance(const cz_rule_path *path, unsigned which, int *place,
 
 static bool find(const cz_rule_path *path, const request *wish, double *at)
 {
-    const unsigned which = symbols_of_wish(path, wish);
+    unsigned which = symbols_of(wish->last);
+    for (int i = 0; i < wish->n; i++)
+        which |= symbols_of(path->decisions[i].truth);
     int place[CZ_PATH_SYMBOLS] = {0};
     memcpy(at, path->now.example, sizeof path->now.example);
     for (int i = 0; i < path->n_symbols; i++)

@@ -139,25 +139,6 @@ static bool list_phases(cz_rule *rule, cz_rule_phases *out)
     return false;
 }
 
-/* Whether a state proved not to stay symmetric. */
-static bool run_phases(cz_rule *rule, void (*run)(cz_rule *),
-                       const cz_rule_phases *phases)
-{
-    cz_diags *diags = rule->diags, unheard;
-    bool refuted = false;
-    /* A phase that will not be one may make mistakes that are none. */
-    cz_diags_init(&unheard, rule->arena);
-    rule->diags = &unheard;
-    for (int p = 0; p < phases->n; p++) {
-        rule->fires = phases->fires[p];
-        run(rule);
-        refuted = cz_rule_refute_symmetric(rule) || refuted;
-    }
-    rule->diags = diags;
-    rule->failed = false;
-    return refuted;
-}
-
 bool cz_rule_find_phases(cz_rule *rule, void (*run)(cz_rule *),
                          cz_rule_phases *out)
 {
@@ -167,7 +148,20 @@ bool cz_rule_find_phases(cz_rule *rule, void (*run)(cz_rule *),
         const int n_known = rule->n_events;
         if (!list_phases(rule, out))
             return false;
-        again = run_phases(rule, run, out);
+        /* Whether a state proved not to stay symmetric. */
+        cz_diags *diags = rule->diags, unheard;
+        bool refuted = false;
+        /* A phase that will not be one may make mistakes that are none. */
+        cz_diags_init(&unheard, rule->arena);
+        rule->diags = &unheard;
+        for (int p = 0; p < out->n; p++) {
+            rule->fires = out->fires[p];
+            run(rule);
+            refuted = cz_rule_refute_symmetric(rule) || refuted;
+        }
+        rule->diags = diags;
+        rule->failed = false;
+        again = refuted;
         if (rule->n_events > n_known) {
             rule->n_asymmetric = 0; /* by phases that will not be ones */
             again = true;

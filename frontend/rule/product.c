@@ -38,12 +38,6 @@ static cz_rule_value *report_unchained(cz_rule *rule, const cz_node *node,
     return cz_rule_failed(rule, CZ_BAD_PRODUCT);
 }
 
-/* The factors chain, and the second is the transpose of the first. */
-static bool is_gram(const cz_tensor *a, const cz_tensor *b)
-{
-    return a->serial == b->serial && (a->symmetric || a->flipped != b->flipped);
-}
-
 /* A product lies in memory as its larger factor does: then the steps of an
  * iteration all lie alike, and nothing is ever transposed. */
 static bool product_layout(const cz_tensor *a, const cz_tensor *b)
@@ -89,7 +83,9 @@ cz_rule_value *cz_rule_product(cz_rule *rule, const cz_node *node,
     cz_tensor *left = &cz_rule_round(rule, a)->tensor;
     cz_tensor *right = &cz_rule_round(rule, b)->tensor;
     const bool wide = left->dtype == CZ_F32 || right->dtype == CZ_F32;
-    const bool symmetric = is_gram(left, right);
+    /* The factors chain, and the second is the transpose of the first. */
+    const bool symmetric = left->serial == right->serial &&
+                           (left->symmetric || left->flipped != right->flipped);
     const bool flipped = !symmetric && product_layout(left, right);
     cz_tensor result = {
         .dtype = wide ? CZ_F32 : CZ_BF16,

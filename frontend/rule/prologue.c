@@ -12,20 +12,6 @@ int cz_rule_result(cz_rule *rule, const cz_scalar *number)
     return rule->n_results - 1;
 }
 
-/* Which nodes the results need: operands stand before their users. */
-static const bool *mark_needed(cz_rule *rule)
-{
-    bool *needed = CZ_NEW(rule->arena, bool, rule->scalars.n);
-    for (int i = 0; i < rule->n_results; i++)
-        needed[rule->results[i]->id] = true;
-    for (int id = rule->scalars.n - 1; id >= 0; id--) {
-        const cz_scalar *scalar = rule->scalars.list[id];
-        for (int i = 0; needed[id] && i < scalar->n_operands; i++)
-            needed[scalar->operands[i]->id] = true;
-    }
-    return needed;
-}
-
 static cz_ir_value emit(cz_ir_builder *builder, const cz_scalar *scalar,
                         const cz_ir_value *values)
 {
@@ -66,7 +52,15 @@ void cz_rule_build_prologue(cz_rule *rule, cz_ir *ir, const char *name)
     };
     cz_ir_builder builder =
         cz_ir_function(ir, &signature, rule->use->optimizer->span);
-    const bool *needed = mark_needed(rule);
+    /* Which nodes the results need: operands stand before their users. */
+    bool *needed = CZ_NEW(rule->arena, bool, rule->scalars.n);
+    for (int i = 0; i < rule->n_results; i++)
+        needed[rule->results[i]->id] = true;
+    for (int id = rule->scalars.n - 1; id >= 0; id--) {
+        const cz_scalar *scalar = rule->scalars.list[id];
+        for (int i = 0; needed[id] && i < scalar->n_operands; i++)
+            needed[scalar->operands[i]->id] = true;
+    }
     cz_ir_value *values = CZ_NEW(rule->arena, cz_ir_value, rule->scalars.n);
     for (int id = 0; id < rule->scalars.n; id++)
         if (needed[id])

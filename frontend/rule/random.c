@@ -39,18 +39,6 @@ static cz_ir_value name_part(const sampler *s, int part, const cz_tensor *as)
         CZ_F64);
 }
 
-/* All keys and the name, in every element of a tensor like `as`. */
-static cz_ir_value mix_keys(const sampler *s, cz_rule_value *const *keys, int n,
-                            const cz_tensor *as)
-{
-    cz_ir_value hash = spread(s, keys[0]->number, as);
-    for (int i = 1; i < n; i++)
-        hash = mix(s, hash, spread(s, keys[i]->number, as));
-    for (int part = 0; part < CZ_NAME_SCALARS; part++)
-        hash = mix(s, hash, name_part(s, part, as));
-    return hash;
-}
-
 /* The numbers of the rows or columns of the result, as the rule sees them. */
 static cz_rule_value *places(const sampler *s, const cz_node *node, int dim)
 {
@@ -89,7 +77,12 @@ static cz_ir_value mix_rows(const sampler *s, const cz_node *node,
 {
     cz_rule_value *rows = places(s, node, 0);
     cz_tensor as = rows->kind == CZ_RULE_TENSOR ? rows->tensor : *s->result;
-    const cz_ir_value hash = mix_keys(s, keys, n, &as);
+    /* All keys and the name, in every element of a tensor like `as`. */
+    cz_ir_value hash = spread(s, keys[0]->number, &as);
+    for (int i = 1; i < n; i++)
+        hash = mix(s, hash, spread(s, keys[i]->number, &as));
+    for (int part = 0; part < CZ_NAME_SCALARS; part++)
+        hash = mix(s, hash, name_part(s, part, &as));
     as.wide = mix(s, hash, place(s, rows, &as));
     return cz_rule_spread(s->rule, cz_rule_tensor(s->rule, as), s->result);
 }

@@ -53,15 +53,6 @@ static cz_rule_value *gradient(cz_rule *rule)
     return cz_rule_binary(rule, rule->use->optimizer, CZ_OP_MUL, grad, factor);
 }
 
-static void bind_dimensions(cz_rule *rule)
-{
-    const cz_tensor *param = &rule->slots[0].value->tensor;
-    for (int i = 0; i < cz_n_items(header(rule)); i++)
-        cz_rule_bind(rule, cz_item(header(rule), i)->text,
-                     cz_rule_number(rule, cz_rule_extent(param, i)),
-                     cz_item(header(rule), i));
-}
-
 /* Run the whole body in a fresh frame. */
 static void run(cz_rule *rule)
 {
@@ -80,7 +71,11 @@ static void run(cz_rule *rule)
     for (int i = 0; i < rule->n_formals; i++)
         cz_rule_bind(rule, rule->formals[i].name, rule->formals[i].value,
                      rule->formals[i].place);
-    bind_dimensions(rule);
+    const cz_tensor *param = &rule->slots[0].value->tensor;
+    for (int i = 0; i < cz_n_items(header(rule)); i++)
+        cz_rule_bind(rule, cz_item(header(rule), i)->text,
+                     cz_rule_number(rule, cz_rule_extent(param, i)),
+                     cz_item(header(rule), i));
     cz_rule_bind(rule, "grad", gradient(rule), header(rule));
     cz_rule_run(rule, cz_optimizer_block(rule->use->optimizer));
     rule->frame = NULL;
@@ -95,9 +90,9 @@ static cz_ir_type slot_type(const cz_tensor *as)
     return cz_rule_stored_type(as, as->dtype);
 }
 
-/* (grad, param, states, scalars) -> (param, states). */
-static cz_ir_builder open_update(cz_rule *rule, cz_ir *ir, const char *name)
+static void build_update(cz_rule *rule, cz_ir *ir, const char *name)
 {
+    /* (grad, param, states, scalars) -> (param, states). */
     const int n_tensors = 1 + rule->n_slots;
     const int n_in =
         n_tensors + rule->n_results + (rule->asks_name ? CZ_NAME_SCALARS : 0);
@@ -114,12 +109,7 @@ static cz_ir_builder open_update(cz_rule *rule, cz_ir *ir, const char *name)
         .in = in,
         .out = in + 1,
     };
-    return cz_ir_function(ir, &signature, rule->use->optimizer->span);
-}
-
-static void build_update(cz_rule *rule, cz_ir *ir, const char *name)
-{
-    rule->builder = open_update(rule, ir, name);
+    rule->builder = cz_ir_function(ir, &signature, rule->use->optimizer->span);
     rule->n_states = rule->n_slots - FIRST_STATE;
     rule->building = true;
     run(rule);
@@ -285,9 +275,19 @@ static void check_states(cz_rule *rule, const cz_rule_slot *slots, int n)
                       rule->use->optimizer->text);
 }
 
-/* Run the body in every phase and report what is wrong. */
-static bool check_phases(cz_rule *rule, const cz_rule_phases *phases)
+bool cz_rule_check_body(cz_rule *rule, const cz_rule_shape *shape,
+                        cz_rule_phases *phases)
 {
+    const bool is_matrix = shape->n_dims == 2 && !rule->path;
+    rule->shape = shape;
+    rule->one = cz_scalar_integer(&rule->scalars, 1);
+    for (int i = 0; i < 2 && !rule->extent[i]; i++)
+        rule->extent[i] = is_matrix ? cz_scalar_integer(&rule->scalars,
+                                                        (double)shape->shape[i])
+                                    : rule->one;
+    /* Run the body in every phase and report what is wrong. */
+    if (!check_header(rule) || !cz_rule_find_phases(rule, run, phases))
+        return false;
     bool writes = false;
     for (int p = 0; p < phases->n; p++) {
         const cz_rule_slot *slots = rule->slots;
@@ -306,20 +306,6 @@ static bool check_phases(cz_rule *rule, const cz_rule_phases *phases)
                       "...`",
                       rule->use->optimizer->text);
     return writes && cz_rule_check_blocks(rule);
-}
-
-bool cz_rule_check_body(cz_rule *rule, const cz_rule_shape *shape,
-                        cz_rule_phases *phases)
-{
-    const bool is_matrix = shape->n_dims == 2 && !rule->path;
-    rule->shape = shape;
-    rule->one = cz_scalar_integer(&rule->scalars, 1);
-    for (int i = 0; i < 2 && !rule->extent[i]; i++)
-        rule->extent[i] = is_matrix ? cz_scalar_integer(&rule->scalars,
-                                                        (double)shape->shape[i])
-                                    : rule->one;
-    return check_header(rule) && cz_rule_find_phases(rule, run, phases) &&
-           check_phases(rule, phases);
 }
 
 bool cz_rule_lower(cz_ir *ir, const cz_rule_use *use,

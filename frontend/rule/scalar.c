@@ -18,11 +18,6 @@ static uint64_t bits_of(double value)
     return bits;
 }
 
-static bool is_same_word(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool is_same(const cz_scalar *a, const cz_scalar *b)
 {
     if (a->form != b->form || a->is_bool != b->is_bool ||
@@ -33,22 +28,9 @@ static bool is_same(const cz_scalar *a, const cz_scalar *b)
     for (int i = 0; i < a->n_operands; i++)
         if (a->operands[i] != b->operands[i])
             return false;
-    return is_same_word(a->predicate, b->predicate);
-}
-
-/* What follows from the operands. */
-static void derive(cz_scalar *scalar)
-{
-    scalar->n_nodes = 1;
-    scalar->is_fixed = scalar->is_fixed || scalar->form == CZ_SCALAR_CONSTANT ||
-                       scalar->form == CZ_SCALAR_SYMBOL;
-    for (int i = 0; i < scalar->n_operands; i++) {
-        const cz_scalar *operand = scalar->operands[i];
-        scalar->is_open = scalar->is_open || operand->is_open;
-        scalar->n_nodes += operand->n_nodes;
-    }
-    if (scalar->n_nodes > CZ_SCALAR_LARGE)
-        scalar->n_nodes = CZ_SCALAR_LARGE;
+    return a->predicate == b->predicate ||
+           (a->predicate && b->predicate &&
+            strcmp(a->predicate, b->predicate) == 0);
 }
 
 /* Of what is_same() compares; predicates and kinds of constants collide. */
@@ -74,27 +56,32 @@ static int *find_slot(const cz_scalars *pool, const cz_scalar *wanted)
     return &pool->slots[at];
 }
 
-/* Half of the slots at least stay empty. */
-static void grow(cz_scalars *pool)
-{
-    enum { FIRST = 64 };
-    if (2 * pool->n < pool->n_slots)
-        return;
-    pool->n_slots = pool->n_slots ? 2 * pool->n_slots : FIRST;
-    pool->slots = CZ_NEW(pool->arena, int, pool->n_slots);
-    for (int i = 0; i < pool->n; i++)
-        *find_slot(pool, pool->list[i]) = i + 1;
-}
-
 static const cz_scalar *intern(cz_scalars *pool, cz_scalar wanted)
 {
-    grow(pool);
+    /* Half of the slots at least stay empty. */
+    enum { FIRST = 64 };
+    if (2 * pool->n >= pool->n_slots) {
+        pool->n_slots = pool->n_slots ? 2 * pool->n_slots : FIRST;
+        pool->slots = CZ_NEW(pool->arena, int, pool->n_slots);
+        for (int i = 0; i < pool->n; i++)
+            *find_slot(pool, pool->list[i]) = i + 1;
+    }
     int *slot = find_slot(pool, &wanted);
     if (*slot)
         return pool->list[*slot - 1];
     cz_scalar *scalar = CZ_NEW(pool->arena, cz_scalar, 1);
     *scalar = wanted;
-    derive(scalar);
+    /* What follows from the operands. */
+    scalar->n_nodes = 1;
+    scalar->is_fixed = scalar->is_fixed || scalar->form == CZ_SCALAR_CONSTANT ||
+                       scalar->form == CZ_SCALAR_SYMBOL;
+    for (int i = 0; i < scalar->n_operands; i++) {
+        const cz_scalar *operand = scalar->operands[i];
+        scalar->is_open = scalar->is_open || operand->is_open;
+        scalar->n_nodes += operand->n_nodes;
+    }
+    if (scalar->n_nodes > CZ_SCALAR_LARGE)
+        scalar->n_nodes = CZ_SCALAR_LARGE;
     scalar->id = pool->n;
     /* The elements are pointers.  NOLINTNEXTLINE(bugprone-sizeof-expression) */
     *CZ_PUSH(pool->arena, pool->list, pool->n) = scalar;

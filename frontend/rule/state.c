@@ -84,12 +84,6 @@ static void lay(cz_rule *rule, const cz_scalar *const *seen, cz_tensor *as)
         as->extent[dim ^ (int)as->flipped] = seen[dim];
 }
 
-static bool is_too_large(const cz_tensor *as)
-{
-    return as->extent[0]->constant * as->extent[1]->constant >
-           (double)CZ_MAX_DIM;
-}
-
 static const char *what_is(const cz_rule_slot *slot)
 {
     return slot->is_extern ? "an extern" : "a state";
@@ -112,7 +106,10 @@ static bool find_dimensions(cz_rule *rule, const cz_node *type,
     if (!seen[0] || !seen[1])
         return false;
     lay(rule, seen, as);
-    if (rule->path || !is_too_large(as))
+    if (rule->path)
+        return true;
+    if (!(as->extent[0]->constant * as->extent[1]->constant >
+          (double)CZ_MAX_DIM))
         return true;
     cz_rule_error(rule, CZ_TOO_LARGE, type,
                   "%s of more than 2^40 elements is too large", what_is(slot));

@@ -15,9 +15,11 @@ cz_rule_value *cz_rule_absorb(void)
     return &error_value;
 }
 
-/* The calls around the place, the innermost first; of many the last alone. */
-static void note_calls(cz_rule *rule)
+cz_rule_value *cz_rule_failed(cz_rule *rule, cz_code code)
 {
+    rule->failed = true;
+    /* The calls around the place, the innermost first; of many the last alone.
+     */
     const cz_rule_frame *frame = rule->frame;
     for (int i = 0; frame && frame->caller; frame = frame->caller, i++) {
         assert(frame->call); /* who has a caller was called somewhere */
@@ -27,22 +29,13 @@ static void note_calls(cz_rule *rule)
                          frame->call->text,
                          frame->call->kind == CZ_AST_CALL ? "called" : "used");
     }
-}
-
-static void note_shape(cz_rule *rule)
-{
-    cz_diag_note(rule->diags, rule->use->use->span,
-                 "used here, on a matrix stored as [%" PRId64 ", %" PRId64 "]",
-                 rule->shape->shape[0], rule->shape->shape[1]);
-}
-
-cz_rule_value *cz_rule_failed(cz_rule *rule, cz_code code)
-{
-    rule->failed = true;
-    note_calls(rule);
     if ((code == CZ_SHAPE_MISMATCH || code == CZ_BAD_PRODUCT) && rule->shape &&
-        rule->shape->n_dims == 2 && !rule->path)
-        note_shape(rule);
+        rule->shape->n_dims == 2 && !rule->path) {
+        cz_diag_note(rule->diags, rule->use->use->span,
+                     "used here, on a matrix stored as [%" PRId64 ", %" PRId64
+                     "]",
+                     rule->shape->shape[0], rule->shape->shape[1]);
+    }
     return cz_rule_absorb();
 }
 

@@ -133,20 +133,16 @@ static unsigned char *whole_state(rank_run *r, const czr_state *state)
     return NULL;
 }
 
-/* A state in one piece, as a tensor that nothing shards. */
-static czr_layout_info layout_of_whole(const czr_state *state)
-{
-    return (czr_layout_info){.n = state->n,
-                             .n_dims = 2,
-                             .shape = {state->rows, state->columns},
-                             .global = {state->rows, state->columns}};
-}
-
 static czr_status collect_state(rank_run *r, const czr_state *state,
                                 bool compare, int64_t *differing)
 {
     unsigned char *whole = whole_state(r, state);
-    const czr_layout_info piece = layout_of_whole(state);
+    /* A state in one piece, as a tensor that nothing shards. */
+    const czr_layout_info piece =
+        (czr_layout_info){.n = state->n,
+                          .n_dims = 2,
+                          .shape = {state->rows, state->columns},
+                          .global = {state->rows, state->columns}};
     const cz_plan_view *view = r->request->view;
     const cz_ints *split =
         &cz_view_family_reduction(view, view->params[state->param].family)

@@ -122,17 +122,6 @@ static czr_status fill_leaf(rank_run *r, int param, int step, int64_t leaf)
     return end_write(r, at, to, bytes);
 }
 
-static czr_status fill_grads(rank_run *r, int step)
-{
-    czr_status status = CZR_OK;
-
-    for (int p = 0; p < r->request->view->n_params; p++)
-        for (int64_t leaf = 0; leaf < r->layouts[p].leaves && status == CZR_OK;
-             leaf++)
-            status = fill_leaf(r, p, step, leaf);
-    return status;
-}
-
 static const cz_fact_rule *rule_of(const cz_plan_view *view, int param)
 {
     return view->rules[view->families[view->params[param].family].rule].fact;
@@ -174,7 +163,12 @@ static czr_status give_externs_of(rank_run *r, int param, int step)
 czr_status cz_rank_give(rank_run *r, int step)
 {
     const cz_plan_view *view = r->request->view;
-    czr_status status = fill_grads(r, step);
+    czr_status status = CZR_OK;
+
+    for (int p = 0; p < r->request->view->n_params; p++)
+        for (int64_t leaf = 0; leaf < r->layouts[p].leaves && status == CZR_OK;
+             leaf++)
+            status = fill_leaf(r, p, step, leaf);
 
     for (int p = 0; p < view->n_params && status == CZR_OK; p++)
         if (cz_view_is_home(view, view->params[p].family, r->rank))

@@ -43,13 +43,6 @@ static const char *path_in(folder *f, cz_arena *arena, const char *name)
     return path;
 }
 
-static void remove_folder(folder *f)
-{
-    for (int i = 0; i < f->n_files; i++)
-        unlink(f->files[i]);
-    rmdir(f->path);
-}
-
 static bool compile(const folder *f, const char *library)
 {
     enum { MAX_ARGUMENTS = 20 };
@@ -180,7 +173,9 @@ static bool open_content(const content *of, cz_diags *diags, cz_loaded *out)
             failed = "the C compiler ($CC, else cc) failed on generated C";
         else if (!load(library, of, &arena, out))
             failed = "the compiled program cannot be loaded";
-        remove_folder(&f);
+        for (int i = 0; i < f.n_files; i++)
+            unlink(f.files[i]);
+        rmdir(f.path);
     }
     if (failed)
         cz_diag_error(diags, CZ_CANNOT_READ, (cz_span){0}, "%s", failed);

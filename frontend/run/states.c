@@ -106,27 +106,6 @@ static bool is_basis(const cz_run_state *states, int n, int k, double bound)
 
 /* ---- powers below 0 ---- */
 
-/* a [n, n] becomes its inverse, if it is symmetric and positive definite: the
- * pivots of Gauss and Jordan are positive then, and only then. */
-static bool invert(double *a, int64_t n)
-{
-    for (int64_t k = 0; k < n; k++) {
-        const double pivot = a[k * n + k];
-        if (!(pivot > 0))
-            return false;
-        a[k * n + k] = 1;
-        for (int64_t j = 0; j < n; j++)
-            a[k * n + j] /= pivot;
-        for (int64_t i = 0; i < n; i++) {
-            const double by = i == k ? 0 : a[i * n + k];
-            a[i * n + k] = i == k ? a[i * n + k] : 0;
-            for (int64_t j = 0; j < n; j++)
-                a[i * n + j] -= by * a[k * n + j];
-        }
-    }
-    return true;
-}
-
 static void square(const double *a, int64_t n, double *out)
 {
     memset(out, 0, (size_t)(n * n) * sizeof *out);
@@ -145,8 +124,22 @@ static const double *fourth_inverse(cz_arena *arena, const double *a, int64_t n,
     double *squared = CZ_NEW(arena, double, n *n);
 
     memcpy(inverse, a, (size_t)(n * n) * sizeof *a);
-    if (!invert(inverse, n))
-        return NULL;
+    /* a [n, n] becomes its inverse, if it is symmetric and positive definite:
+     * the pivots of Gauss and Jordan are positive then, and only then. */
+    for (int64_t k = 0; k < n; k++) {
+        const double pivot = inverse[k * n + k];
+        if (!(pivot > 0))
+            return NULL;
+        inverse[k * n + k] = 1;
+        for (int64_t j = 0; j < n; j++)
+            inverse[k * n + j] /= pivot;
+        for (int64_t i = 0; i < n; i++) {
+            const double by = i == k ? 0 : inverse[i * n + k];
+            inverse[i * n + k] = i == k ? inverse[i * n + k] : 0;
+            for (int64_t j = 0; j < n; j++)
+                inverse[i * n + j] -= by * inverse[k * n + j];
+        }
+    }
     *condition = norm_of(a, n * n) * norm_of(inverse, n * n);
     square(inverse, n, squared);
     square(squared, n, inverse);
@@ -186,15 +179,6 @@ static bool is_near_but_for_rounding(const cz_run_state *s, double bound)
            (s->rows != s->columns || !is_orthonormal(s->want, s->rows, bound));
 }
 
-static bool is_some_basis_another(const cz_run_state *states, int n,
-                                  double bound)
-{
-    for (int i = 0; i < n; i++)
-        if (!is_near(&states[i], bound) && is_basis(states, n, i, bound))
-            return true;
-    return false;
-}
-
 /* In bases of its own a gradient is diagonal, of either sign. */
 static bool is_near_but_for_signs(const cz_run_state *s, double bound)
 {
@@ -223,7 +207,11 @@ bool cz_run_state_agrees(const cz_run_state *states, int n, int k, double bound)
     if (is_near(s, bound) || is_near_but_for_rounding(s, bound) ||
         is_basis(states, n, k, bound))
         return true;
-    return (is_symmetric(s, bound) ? is_near_but_for_signs(s, bound)
-                                   : has_norm(s, bound)) &&
-           is_some_basis_another(states, n, bound);
+    if (!(is_symmetric(s, bound) ? is_near_but_for_signs(s, bound)
+                                 : has_norm(s, bound)))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!is_near(&states[i], bound) && is_basis(states, n, i, bound))
+            return true;
+    return false;
 }

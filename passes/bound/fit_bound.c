@@ -34,22 +34,6 @@ static bool take_time(const lister *l, int from)
     return true;
 }
 
-static void list_classes(lister *l, const cz_fit_work *work)
-{
-    int64_t *kept = CZ_NEW(l->arena, int64_t, l->forms->n_classes);
-    l->out.counts = kept;
-    for (int c = 0; c < l->forms->n_classes; c++) {
-        const int n = l->out.n_pieces;
-        if (work->counts[c] == 0)
-            continue;
-        list_pieces(l, c, work->owner_ps[c]);
-        if (take_time(l, n))
-            kept[c] = work->counts[c];
-        else
-            l->out.n_pieces = n;
-    }
-}
-
 cz_fit_bound cz_fit_bound_find(cz_arena *arena, const cz_forms *forms,
                                const cz_fit_work *work, int64_t low_ps)
 {
@@ -60,7 +44,18 @@ cz_fit_bound cz_fit_bound_find(cz_arena *arena, const cz_forms *forms,
                  .divisible_ps = work->elements_ps,
                  .wire_cap_bytes = INT64_MAX,
                  .low_ps = low_ps}};
-    list_classes(&l, work);
+    int64_t *kept = CZ_NEW(l.arena, int64_t, l.forms->n_classes);
+    l.out.counts = kept;
+    for (int c = 0; c < l.forms->n_classes; c++) {
+        const int n = l.out.n_pieces;
+        if (work->counts[c] == 0)
+            continue;
+        list_pieces(&l, c, work->owner_ps[c]);
+        if (take_time(&l, n))
+            kept[c] = work->counts[c];
+        else
+            l.out.n_pieces = n;
+    }
     const cz_fit fit = cz_fit_find(arena, &l.out);
     if (fit.time_ps <= low_ps || fit.most < 0)
         return (cz_fit_bound){.class = -1};

@@ -54,14 +54,6 @@ static int64_t elements_ps(const finder *f, int stage, int64_t elements)
                          CZ_TIMED_ELEMENTS);
 }
 
-static int64_t work_ps(const finder *f, const work *w)
-{
-    int64_t sum = w->whole_ps;
-    for (int i = 0; i < 2; i++)
-        sum = cz_time_add(sum, elements_ps(f, w->stages[i], w->elements));
-    return sum;
-}
-
 /* ---- bounds over some ranks ---- */
 
 /* Families, and the ranks that have them. */
@@ -98,7 +90,9 @@ static total total_of(const finder *f, const place *at)
         if (!is_of(f, at, i))
             continue;
         const work w = work_of(f, i);
-        const int64_t ps = work_ps(f, &w);
+        int64_t ps = w.whole_ps;
+        for (int j = 0; j < 2; j++)
+            ps = cz_time_add(ps, elements_ps(f, w.stages[j], w.elements));
         out.whole_ps = cz_time_add(out.whole_ps, w.whole_ps);
         for (int k = 0; k < 2; k++)
             if (w.stages[k] >= 0)
@@ -251,22 +245,6 @@ static void find_fit(const finder *f, const place *places, int n,
 
 /* ---- the others ---- */
 
-static cz_time_bound find_item(const finder *f)
-{
-    cz_time_bound bound = {.param = -1};
-    for (int c = 0; c < f->forms->n_classes; c++) {
-        const cz_form_class *of = &f->forms->classes[c];
-        int64_t group;
-        const int64_t ps = cz_form_least_time(of, &group);
-        raise(&bound,
-              (cz_time_bound){
-                  .value_ps = ps,
-                  .param = f->view->families[of->first_family].first_param,
-                  .n_ranks = group});
-    }
-    return bound;
-}
-
 static void find_links(const finder *f, const cz_machine *machine,
                        cz_time_bounds *out)
 {
@@ -311,7 +289,18 @@ cz_time_bounds cz_time_bounds_find(cz_arena *arena, const cz_plan_view *view,
     int n;
     const place *places = list_places(&f, &n);
     find_sums(&f, places, n, &out);
-    out.of[CZ_TIME_ITEM] = find_item(&f);
+    cz_time_bound bound = {.param = -1};
+    for (int c = 0; c < f.forms->n_classes; c++) {
+        const cz_form_class *of = &f.forms->classes[c];
+        int64_t group;
+        const int64_t ps = cz_form_least_time(of, &group);
+        raise(&bound,
+              (cz_time_bound){
+                  .value_ps = ps,
+                  .param = f.view->families[of->first_family].first_param,
+                  .n_ranks = group});
+    }
+    out.of[CZ_TIME_ITEM] = bound;
     find_fit(&f, places, n, &out);
     find_links(&f, machine, &out);
     return out;

@@ -56,23 +56,6 @@ static void classify(cz_cutter *c)
                 c->forced[cz_cut_node(c, i)->in[k]] = true;
 }
 
-/* What depends on the parameter or on positions, and results of the owner; of
- * one that shards write, a copy travels. */
-static void find_fixed(cz_cutter *c)
-{
-    for (int i = 0; i < c->graph->n; i++) {
-        const cz_graph_node *node = cz_cut_node(c, i);
-        c->fixed[i] =
-            !c->rule->narrows ||
-            (node->kind == CZ_GRAPH_IN && node->index == CZ_CUT_PARAM) ||
-            node->kind == CZ_GRAPH_INDEX || any_operand(c, i, c->fixed);
-    }
-    for (int i = 0; i < c->graph->n_out; i++)
-        c->fixed[c->graph->out[i]] |=
-            c->whole[c->graph->out[i]] ||
-            cz_cut_is_whole_state(c, cz_cut_argument_of(i));
-}
-
 static bool any(const cz_cutter *c, const bool *flags)
 {
     for (int i = 0; i < c->graph->n; i++)
@@ -189,18 +172,6 @@ static bool is_written_before(const cz_cutter *c, int output)
 {
     return !cz_cut_is_unchanged(c, output) &&
            cz_cut_written_in(c, output) == CZ_WHERE_BEFORE;
-}
-
-static void find_early_states(cz_cutter *c)
-{
-    for (int i = 0; i < c->graph->n; i++)
-        c->state_of[i] = -1;
-    for (int i = cz_cut_n_outputs(c) - 1; i > 0; i--) {
-        int node = c->graph->out[i];
-        if (is_written_before(c, i) &&
-            cz_cut_node(c, node)->type.dtype == c->rule->states[i - 1])
-            c->state_of[node] = i - 1;
-    }
 }
 
 /* ---- what `after` gets ---- */
@@ -359,12 +330,31 @@ static bool choose(cz_cutter *c)
 {
     assert(c->graph->nodes[0].kind == CZ_GRAPH_IN);
     classify(c);
-    find_fixed(c);
+    /* What depends on the parameter or on positions, and results of the owner;
+     * of one that shards write, a copy travels. */
+    for (int i = 0; i < c->graph->n; i++) {
+        const cz_graph_node *node = cz_cut_node(c, i);
+        c->fixed[i] =
+            !c->rule->narrows ||
+            (node->kind == CZ_GRAPH_IN && node->index == CZ_CUT_PARAM) ||
+            node->kind == CZ_GRAPH_INDEX || any_operand(c, i, c->fixed);
+    }
+    for (int i = 0; i < c->graph->n_out; i++)
+        c->fixed[c->graph->out[i]] |=
+            c->whole[c->graph->out[i]] ||
+            cz_cut_is_whole_state(c, cz_cut_argument_of(i));
     if (!any(c, c->forced) && !writes_whole_state(c))
         return false;
     choose_gathered(c);
     find_at_owner(c);
-    find_early_states(c);
+    for (int i = 0; i < c->graph->n; i++)
+        c->state_of[i] = -1;
+    for (int i = cz_cut_n_outputs(c) - 1; i > 0; i--) {
+        int node = c->graph->out[i];
+        if (is_written_before(c, i) &&
+            cz_cut_node(c, node)->type.dtype == c->rule->states[i - 1])
+            c->state_of[node] = i - 1;
+    }
     choose_crossing(c);
     while (improve(c))
         continue;

@@ -76,19 +76,6 @@ static void move_to_clone(cz_ir *ir, cz_arena *arena, int number,
     cz_ir_replace_family(ir, number, &moved);
 }
 
-/* A parameter's type decides what its last stage stores, so families of
- * other types than the first get a rule of their own with the same
- * functions. */
-static void split_rules(cz_ir *ir, cz_arena *arena)
-{
-    int n;
-    const cz_fact_family *families = cz_ir_read_family(ir, arena, &n);
-
-    for (int i = 0; i < n; i++)
-        if (dtype_of(families, n, families[i].rule) != families[i].dtype)
-            move_to_clone(ir, arena, i, &families[i]);
-}
-
 /* ---- stages ---- */
 
 typedef struct cut_pass {
@@ -222,17 +209,6 @@ static bool dtypes_of(cut_pass *pass, const cz_strings *names, cz_dtype *out)
             return false;
         }
     return true;
-}
-
-/* What the parameter slots of a rule hold. */
-static void find_storage(const cut_pass *pass, const char *rule,
-                         cz_cut_rule *out)
-{
-    const cz_dtype stored = dtype_of(pass->families, pass->n_families, rule);
-
-    out->has_stored = cz_dtype_bytes(pass->master) > cz_dtype_bytes(stored);
-    out->stored = stored;
-    out->param = out->has_stored ? pass->master : stored;
 }
 
 /* grad, param and states, of the shapes that the rule says, to param and
@@ -375,7 +351,13 @@ static bool cut_rule(cut_pass *pass, int number, cz_fact_rule *rule)
         return false;
     if (!dtypes_of(pass, &rule->state_dtypes, states))
         return false;
-    find_storage(pass, rule->sym_name, &cut);
+    /* What the parameter slots of a rule hold. */
+    const cz_dtype stored =
+        dtype_of(pass->families, pass->n_families, rule->sym_name);
+
+    cut.has_stored = cz_dtype_bytes(pass->master) > cz_dtype_bytes(stored);
+    cut.stored = stored;
+    cut.param = cut.has_stored ? pass->master : stored;
     settle(pass, number, rule, &cut, whole);
     n = cz_cut_solve(pass->arena, &cut, stages);
     write_stages(pass, rule->sym_name, stages, n, &phases);
@@ -391,7 +373,16 @@ static bool cut_rules(cut_pass *pass)
 
     pass->master = n_policies > 0 ? policy->master_dtype : CZ_F32;
     pass->narrows = n_policies > 0 && cz_error_admits_bf16(policy);
-    split_rules(pass->ir, pass->arena);
+    /* A parameter's type decides what its last stage stores, so families of
+     * other types than the first get a rule of their own with the same
+     * functions. */
+    int n;
+    const cz_fact_family *families =
+        cz_ir_read_family(pass->ir, pass->arena, &n);
+
+    for (int i = 0; i < n; i++)
+        if (dtype_of(families, n, families[i].rule) != families[i].dtype)
+            move_to_clone(pass->ir, pass->arena, i, &families[i]);
     pass->families =
         cz_ir_read_family(pass->ir, pass->arena, &pass->n_families);
     pass->phases = cz_ir_read_phase(pass->ir, pass->arena, &pass->n_phases);

@@ -15,27 +15,6 @@ typedef struct extractor {
     int *scalar_of; /* number in the stage behind a scalar of the rule; -1 */
 } extractor;
 
-/* Later ports give way to earlier ones of the same node. */
-static void find_given(extractor *x, const cz_cut_ports *in)
-{
-    for (int i = in->n - 1; i >= 0; i--)
-        x->given[in->list[i].node] = &in->list[i];
-}
-
-static void find_needed(extractor *x, const cz_cut_ports *out)
-{
-    for (int i = 0; i < out->n; i++)
-        x->needed[out->list[i].node] = true;
-    for (int i = x->from->n - 1; i >= 0; i--) {
-        const cz_graph_node *node = &x->from->nodes[i];
-        assert(!x->needed[i] || x->given[i] || node->kind != CZ_GRAPH_IN);
-        if (!x->needed[i] || x->given[i])
-            continue;
-        for (int k = 0; k < node->n_in; k++)
-            x->needed[node->in[k]] = true;
-    }
-}
-
 static int slot_order(const cz_view_slot *a, const cz_view_slot *b)
 {
     if (a->kind != b->kind)
@@ -174,8 +153,19 @@ void cz_cut_extract(cz_arena *arena, const cz_graph *graph,
                    .copy_of = CZ_NEW(arena, int, graph->n)};
 
     *stage = (cz_cut_stage){.where = where, .graph = cz_graph_make(arena)};
-    find_given(&x, in);
-    find_needed(&x, out);
+    /* Later ports give way to earlier ones of the same node. */
+    for (int i = in->n - 1; i >= 0; i--)
+        x.given[in->list[i].node] = &in->list[i];
+    for (int i = 0; i < out->n; i++)
+        x.needed[out->list[i].node] = true;
+    for (int i = x.from->n - 1; i >= 0; i--) {
+        const cz_graph_node *node = &x.from->nodes[i];
+        assert(!x.needed[i] || x.given[i] || node->kind != CZ_GRAPH_IN);
+        if (!x.needed[i] || x.given[i])
+            continue;
+        for (int k = 0; k < node->n_in; k++)
+            x.needed[node->in[k]] = true;
+    }
     collect_inputs(&x);
     collect_scalars(&x);
     for (int i = 0; i < graph->n; i++)

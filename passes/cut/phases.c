@@ -136,26 +136,6 @@ static int merge(merger *m, const int *place)
     return node;
 }
 
-/* What the results need, and all arguments. */
-static cz_graph *without_dead(cz_arena *arena, const cz_graph *graph)
-{
-    const bool *live = cz_graph_find_live(graph, arena);
-    int *image = CZ_NEW(arena, int, graph->n);
-    cz_graph *copy = cz_graph_make(arena);
-
-    for (int i = 0; i < graph->n; i++) {
-        cz_graph_node node = graph->nodes[i];
-        if (!live[i] && node.kind != CZ_GRAPH_IN)
-            continue;
-        for (int k = 0; k < node.n_in; k++)
-            node.in[k] = image[node.in[k]];
-        image[i] = cz_graph_add(copy, &node);
-    }
-    for (int i = 0; i < graph->n_out; i++)
-        cz_graph_add_out(copy, image[graph->out[i]]);
-    return copy;
-}
-
 cz_graph *cz_phases_merge(cz_arena *arena, const cz_graph *const *updates,
                           int n)
 {
@@ -172,7 +152,23 @@ cz_graph *cz_phases_merge(cz_arena *arena, const cz_graph *const *updates,
             place[p] = out[p][i];
         cz_graph_add_out(m.graph, merge(&m, place));
     }
-    return without_dead(arena, m.graph);
+    /* What the results need, and all arguments. */
+    const cz_graph *graph = m.graph;
+    const bool *live = cz_graph_find_live(graph, arena);
+    int *image = CZ_NEW(arena, int, graph->n);
+    cz_graph *copy = cz_graph_make(arena);
+
+    for (int i = 0; i < graph->n; i++) {
+        cz_graph_node node = graph->nodes[i];
+        if (!live[i] && node.kind != CZ_GRAPH_IN)
+            continue;
+        for (int k = 0; k < node.n_in; k++)
+            node.in[k] = image[node.in[k]];
+        image[i] = cz_graph_add(copy, &node);
+    }
+    for (int i = 0; i < graph->n_out; i++)
+        cz_graph_add_out(copy, image[graph->out[i]]);
+    return copy;
 }
 
 /* ---- one phase ---- */
@@ -219,20 +215,6 @@ static bool is_used(const cz_graph_node *node, int k, int phase)
     return node->kind != CZ_GRAPH_CHOICE || k != other;
 }
 
-static bool *find_live(cz_arena *arena, const cz_graph *graph,
-                       const bool *wanted, int phase)
-{
-    bool *live = CZ_NEW(arena, bool, graph->n);
-
-    for (int i = 0; i < graph->n_out; i++)
-        live[graph->out[i]] = live[graph->out[i]] || wanted[i];
-    for (int i = graph->n - 1; i >= 0; i--)
-        for (int k = 0; live[i] && k < graph->nodes[i].n_in; k++)
-            if (is_used(&graph->nodes[i], k, phase))
-                live[graph->nodes[i].in[k]] = true;
-    return live;
-}
-
 static int zero(cz_graph *graph, cz_ir_type type)
 {
     cz_graph_node node = {.kind = CZ_GRAPH_CONSTANT,
@@ -248,7 +230,14 @@ static int zero(cz_graph *graph, cz_ir_type type)
 static cz_graph *split(cz_arena *arena, const cz_graph *graph,
                        const bool *wanted, int phase)
 {
-    const bool *live = find_live(arena, graph, wanted, phase);
+    bool *live = CZ_NEW(arena, bool, graph->n);
+
+    for (int i = 0; i < graph->n_out; i++)
+        live[graph->out[i]] = live[graph->out[i]] || wanted[i];
+    for (int i = graph->n - 1; i >= 0; i--)
+        for (int k = 0; live[i] && k < graph->nodes[i].n_in; k++)
+            if (is_used(&graph->nodes[i], k, phase))
+                live[graph->nodes[i].in[k]] = true;
     int *image = CZ_NEW(arena, int, graph->n);
     cz_graph *made = cz_graph_make(arena);
 

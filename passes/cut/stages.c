@@ -122,14 +122,6 @@ static const bool *crossing(const cz_cutter *c, bool from_owner)
     return marked;
 }
 
-static void add_early_states(const cz_cutter *c, cz_cut_ports *ports)
-{
-    for (int i = 0; i < c->graph->n; i++)
-        if (c->state_of[i] >= 0)
-            add_port(c, ports, i,
-                     argument_slot(c, c->state_of[i] + CZ_CUT_FIRST_STATE));
-}
-
 int cz_cut_local_stage(const cz_cutter *c, cz_cut_stage *stages)
 {
     cz_cut_ports in = {0}, out = {0};
@@ -156,7 +148,11 @@ int cz_cut_three_stages(const cz_cutter *c, cz_cut_stage *stages)
     add_marked(c, &out[1], scattered, CZ_SLOT_SCATTER);
     add_marked(c, &in[2], scattered, CZ_SLOT_SCATTER);
     add_marked(c, &in[2], kept, CZ_SLOT_TEMP);
-    add_early_states(c, &in[2]);
+    cz_cut_ports *ports = &in[2];
+    for (int i = 0; i < c->graph->n; i++)
+        if (c->state_of[i] >= 0)
+            add_port(c, ports, i,
+                     argument_slot(c, c->state_of[i] + CZ_CUT_FIRST_STATE));
     add_arguments(c, &in[2], false);
     add_results(c, &out[2], CZ_WHERE_AFTER);
     for (int s = 0; s < CZ_CUT_MAX_STAGES; s++)

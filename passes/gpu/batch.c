@@ -52,22 +52,6 @@ static bool is_alike(const finder *f, const matrix *a, const matrix *b)
     return true;
 }
 
-/* The first of each class tells of the others. */
-static void name_classes(finder *f)
-{
-    matrix **firsts = CZ_NEW(f->arena, matrix *, f->n_matrices);
-
-    for (int u = 0; u < f->n_matrices; u++) {
-        int class = 0;
-        while (class < f->n_classes &&
-               !is_alike(f, firsts[class], &f->matrices[u]))
-            class ++;
-        if (class == f->n_classes)
-            firsts[f->n_classes++] = &f->matrices[u];
-        f->matrices[u].class = class;
-    }
-}
-
 /* Neighbouring rows of one parameter.  False: a parameter has two such runs. */
 static bool find_matrices(finder *f, int64_t first, int64_t end)
 {
@@ -85,7 +69,18 @@ static bool find_matrices(finder *f, int64_t first, int64_t end)
         *CZ_PUSH(f->arena, f->matrices, f->n_matrices) =
             (matrix){.first = i, .n_rows = 1};
     }
-    name_classes(f);
+    /* The first of each class tells of the others. */
+    matrix **firsts = CZ_NEW(f->arena, matrix *, f->n_matrices);
+
+    for (int u = 0; u < f->n_matrices; u++) {
+        int class = 0;
+        while (class < f->n_classes &&
+               !is_alike(f, firsts[class], &f->matrices[u]))
+            class ++;
+        if (class == f->n_classes)
+            firsts[f->n_classes++] = &f->matrices[u];
+        f->matrices[u].class = class;
+    }
     return true;
 }
 
@@ -224,12 +219,6 @@ typedef struct reach {
     int matrix;
 } reach;
 
-static void extend(reach *r, const use *u)
-{
-    if (u->at.end > r->end)
-        *r = (reach){u->at.end, u->matrix};
-}
-
 static bool reaches(const reach *r, const use *u)
 {
     return r->matrix != u->matrix && r->end > u->at.start;
@@ -250,21 +239,14 @@ static bool has_conflict(const finder *f, const cz_batch_list *batches)
         const use *u = &all.list[i];
         if (reaches(&batched, u) || (u->is_batched && reaches(&single, u)))
             return true;
-        extend(u->is_batched ? &batched : &single, u);
+        reach *r = u->is_batched ? &batched : &single;
+        if (u->at.end > r->end)
+            *r = (reach){u->at.end, u->matrix};
     }
     return false;
 }
 
 /* ---- batches ------------------------------------------------------------ */
-
-static int64_t count_alike(const finder *f, int class)
-{
-    int64_t n = 0;
-
-    for (int u = 0; u < f->n_matrices; u++)
-        n += f->matrices[u].class == class;
-    return n;
-}
 
 /* The next n matrices of a class that are in no batch, from matrix `from` on.
  */
@@ -286,7 +268,11 @@ static void add_class(const finder *f, const cz_batch_rule *rule, int first,
                       cz_arena *arena, cz_batch_list *out)
 {
     const matrix *of = &f->matrices[first];
-    int64_t left = count_alike(f, of->class);
+    const int class = of->class;
+    int64_t left = 0;
+
+    for (int u = 0; u < f->n_matrices; u++)
+        left += f->matrices[u].class == class;
     range reused;
 
     if (left < 2 || !find_reused(f, of, &reused))

@@ -30,9 +30,13 @@ typedef struct counter {
 
 /* ---- how many ----------------------------------------------------------- */
 
-/* The most that any product of the stage wants; 1: none wants others. */
-static int64_t ask(const counter *c, int64_t stage, int64_t available)
+static int64_t count_of_stage(counter *c, int64_t stage, int64_t available)
 {
+    for (int i = 0; i < c->n_answers; i++)
+        if (c->answers[i].stage == stage &&
+            c->answers[i].available == available)
+            return c->answers[i].n;
+    /* The most that any product of the stage wants; 1: none wants others. */
     int64_t most = 1;
 
     for (int i = 0; i < c->products.n; i++) {
@@ -44,16 +48,7 @@ static int64_t ask(const counter *c, int64_t stage, int64_t available)
                           c->model->n_times, available);
         most = n > most ? n : most;
     }
-    return most;
-}
-
-static int64_t count_of_stage(counter *c, int64_t stage, int64_t available)
-{
-    for (int i = 0; i < c->n_answers; i++)
-        if (c->answers[i].stage == stage &&
-            c->answers[i].available == available)
-            return c->answers[i].n;
-    const int64_t n = ask(c, stage, available);
+    const int64_t n = most;
     *CZ_PUSH(c->arena, c->answers, c->n_answers) =
         (answer){stage, available, n};
     return n;
@@ -124,23 +119,6 @@ static int64_t most_of_rank(const cz_plan_view *view, const cz_batch_list *all,
     return most;
 }
 
-/* Ranks differ where tables with batches do. */
-static void write_arena(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
-                        const cz_batch_list *all)
-{
-    int64_t storage[CZ_VIEW_MAX_AXES], set = 0;
-
-    for (int t = 0; t < view->n_tables; t++)
-        if (all[t].n)
-            set |= cz_view_set_of(&view->tables[t].fact->selector);
-    const cz_ints axes = cz_view_axes_of(view, set, storage);
-    const int64_t n = cz_view_extent(view, &axes);
-    int64_t *bytes = CZ_NEW(arena, int64_t, n);
-    for (int64_t c = 0; c < n; c++)
-        bytes[c] = most_of_rank(view, all, cz_view_rank_at(view, &axes, c, 0));
-    cz_ir_add_batch_arena(ir, &(cz_fact_batch_arena){axes, {bytes, (int)n}});
-}
-
 /* ---- facts -------------------------------------------------------------- */
 
 static void write_table(cz_ir *ir, cz_arena *arena, const cz_view_table *table,
@@ -183,7 +161,18 @@ static bool choose(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     for (int t = 0; t < view->n_tables; t++)
         if (all[t].n)
             write_table(ir, arena, &view->tables[t], &all[t]);
-    write_arena(ir, arena, view, all);
+    /* Ranks differ where tables with batches do. */
+    int64_t storage[CZ_VIEW_MAX_AXES], set = 0;
+
+    for (int t = 0; t < view->n_tables; t++)
+        if (all[t].n)
+            set |= cz_view_set_of(&view->tables[t].fact->selector);
+    const cz_ints axes = cz_view_axes_of(view, set, storage);
+    const int64_t n = cz_view_extent(view, &axes);
+    int64_t *bytes = CZ_NEW(arena, int64_t, n);
+    for (int64_t c = 0; c < n; c++)
+        bytes[c] = most_of_rank(view, all, cz_view_rank_at(view, &axes, c, 0));
+    cz_ir_add_batch_arena(ir, &(cz_fact_batch_arena){axes, {bytes, (int)n}});
     return true;
 }
 

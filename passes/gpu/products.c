@@ -5,33 +5,12 @@
  * that begin at multiples of 16 bytes. */
 enum { ROW_ELEMENTS = 8 };
 
-/* Types of all values of a stage. */
-static const cz_dtype *types_of(cz_arena *arena, const cz_view_stage *stage)
-{
-    const int n_scalars = stage->fact->scalars.n;
-    cz_dtype *types = NULL;
-    int n = 0;
-
-    for (int i = 0; i < stage->n_in; i++)
-        *CZ_PUSH(arena, types, n) = stage->in[i].dtype;
-    for (int i = 0; i < n_scalars; i++)
-        *CZ_PUSH(arena, types, n) = CZ_F32;
-    for (int s = 0; s < stage->n_steps; s++)
-        for (int i = 0; i < stage->steps[s].n_out; i++)
-            *CZ_PUSH(arena, types, n) = stage->steps[s].out_dtype[i];
-    return types;
-}
-
-/* No body ends it, and its result is that of the step. */
-static bool is_affine(const cz_view_step *step)
-{
-    return step->is_product && step->body < 0 && step->offsets[1] >= 0;
-}
-
 static bool is_for_tensor_cores(const cz_view_step *step, const cz_dtype *types)
 {
-    return is_affine(step) && types[step->in[0]] == CZ_BF16 &&
-           types[step->in[1]] == CZ_BF16 &&
+    /* No body ends it, and its result is that of the step. */
+    if (!step->is_product || step->body >= 0 || step->offsets[1] < 0)
+        return false;
+    return types[step->in[0]] == CZ_BF16 && types[step->in[1]] == CZ_BF16 &&
            (step->beta == 0 || types[step->in[2]] == CZ_BF16) &&
            step->out_dtype[0] == CZ_BF16 && step->blocks.inner <= 1 &&
            step->inner > 0 && step->inner % ROW_ELEMENTS == 0 &&
@@ -78,7 +57,18 @@ static bool is_own_step(const cz_view_stage *stage, int s)
 static void add_body(cz_arena *arena, list *out, int number,
                      const cz_view_stage *stage)
 {
-    const cz_dtype *types = types_of(arena, stage);
+    /* Types of all values of a stage. */
+    const int n_scalars = stage->fact->scalars.n;
+    cz_dtype *types = NULL;
+    int n = 0;
+
+    for (int i = 0; i < stage->n_in; i++)
+        *CZ_PUSH(arena, types, n) = stage->in[i].dtype;
+    for (int i = 0; i < n_scalars; i++)
+        *CZ_PUSH(arena, types, n) = CZ_F32;
+    for (int s = 0; s < stage->n_steps; s++)
+        for (int i = 0; i < stage->steps[s].n_out; i++)
+            *CZ_PUSH(arena, types, n) = stage->steps[s].out_dtype[i];
 
     for (int s = 0; s < stage->n_steps; s++)
         if (is_own_step(stage, s) &&

@@ -79,22 +79,6 @@ static int64_t *find_batches(cz_arena *arena, const cz_plan_view *view)
     return most;
 }
 
-/* Single ones first. */
-static void add_all(tiler *t, const cz_plan_view *view)
-{
-    const cz_gpu_products products = cz_gpu_products_of(t->arena, view);
-    const int64_t *most = find_batches(t->arena, view);
-
-    for (int i = 0; i < products.n; i++)
-        add(t, &products.list[i].shape);
-    for (int i = 0; i < products.n; i++) {
-        cz_tile_product product = products.list[i].shape;
-        product.batch = most[products.list[i].stage];
-        if (product.batch > 1)
-            add(t, &product);
-    }
-}
-
 static bool choose(cz_ir *ir, cz_arena *arena, cz_diags *diags)
 {
     cz_gpu_model model;
@@ -106,8 +90,20 @@ static bool choose(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     if (!view)
         return false;
     tiler t = {.ir = ir, .arena = arena, .model = &model};
-    if (cz_gpu_model_of(arena, view, &model))
-        add_all(&t, view);
+    if (cz_gpu_model_of(arena, view, &model)) {
+        /* Single ones first. */
+        const cz_gpu_products products = cz_gpu_products_of(t.arena, view);
+        const int64_t *most = find_batches(t.arena, view);
+
+        for (int i = 0; i < products.n; i++)
+            add(&t, &products.list[i].shape);
+        for (int i = 0; i < products.n; i++) {
+            cz_tile_product product = products.list[i].shape;
+            product.batch = most[products.list[i].stage];
+            if (product.batch > 1)
+                add(&t, &product);
+        }
+    }
     return true;
 }
 

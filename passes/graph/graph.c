@@ -103,21 +103,16 @@ static cz_ir_type with_shape_of(cz_ir_type type, cz_ir_type shape)
     return shape;
 }
 
-static void mark_operands(const cz_graph *graph, int node, bool *marked)
-{
-    marked[node] = true;
-    for (int i = node; i >= 0; i--)
-        for (int k = 0; marked[i] && k < graph->nodes[i].n_in; k++)
-            marked[graph->nodes[i].in[k]] = true;
-}
-
 /* A uniform value in another shape, with all it is made of. */
 static int reshape_uniform(cz_graph *graph, int uniform, cz_ir_type shape)
 {
     bool *needed = CZ_NEW(graph->arena, bool, uniform + 1);
     int *image = CZ_NEW(graph->arena, int, uniform + 1);
 
-    mark_operands(graph, uniform, needed);
+    needed[uniform] = true;
+    for (int i = uniform; i >= 0; i--)
+        for (int k = 0; needed[i] && k < graph->nodes[i].n_in; k++)
+            needed[graph->nodes[i].in[k]] = true;
     for (int i = 0; i <= uniform; i++) {
         cz_graph_node node = graph->nodes[i];
         if (!needed[i])
@@ -137,37 +132,9 @@ static bool is_conversion(const cz_graph_node *node)
            (node->op == CZ_OP_EXTEND || node->op == CZ_OP_COMPARE);
 }
 
-/* f(g(x)) to g(f(x)), where f only moves elements and g is a conversion. */
-static int sink(cz_graph *graph, const cz_graph_node *moving)
-{
-    cz_graph_node outer = graph->nodes[moving->in[0]];
-
-    outer.type = with_shape_of(outer.type, moving->type);
-    for (int i = 0; i < outer.n_in; i++) {
-        cz_graph_node inner = *moving;
-        inner.in[0] = outer.in[i];
-        inner.type =
-            with_shape_of(graph->nodes[outer.in[i]].type, moving->type);
-        outer.in[i] = cz_graph_add(graph, &inner);
-    }
-    return intern(graph, &outer);
-}
-
 static bool is_move(const cz_graph_node *node)
 {
     return node->kind == CZ_GRAPH_TRANSPOSE || node->kind == CZ_GRAPH_BROADCAST;
-}
-
-/* truncate(f(x)) to f(truncate(x)), where f only moves elements. */
-static int lift(cz_graph *graph, const cz_graph_node *truncate)
-{
-    cz_graph_node outer = graph->nodes[truncate->in[0]], inner = *truncate;
-
-    inner.in[0] = outer.in[0];
-    inner.type = with_shape_of(truncate->type, graph->nodes[outer.in[0]].type);
-    outer.type = truncate->type;
-    outer.in[0] = cz_graph_add(graph, &inner);
-    return cz_graph_add(graph, &outer);
 }
 
 int cz_graph_add(cz_graph *graph, const cz_graph_node *node)
@@ -176,15 +143,36 @@ int cz_graph_add(cz_graph *graph, const cz_graph_node *node)
 
     assert(node->n_in <= CZ_GRAPH_MAX_IN);
     if (node->kind == CZ_GRAPH_ELEMENT && node->op == CZ_OP_TRUNCATE &&
-        is_move(&graph->nodes[node->in[0]]))
-        return lift(graph, node);
+        is_move(&graph->nodes[node->in[0]])) {
+        /* truncate(f(x)) to f(truncate(x)), where f only moves elements. */
+        cz_graph_node outer = graph->nodes[node->in[0]], inner = *node;
+
+        inner.in[0] = outer.in[0];
+        inner.type = with_shape_of(node->type, graph->nodes[outer.in[0]].type);
+        outer.type = node->type;
+        outer.in[0] = cz_graph_add(graph, &inner);
+        return cz_graph_add(graph, &outer);
+    }
     if (!is_move(node))
         return intern(graph, node);
     in = &graph->nodes[node->in[0]];
     if (cz_graph_is_uniform(graph, node->in[0]))
         return reshape_uniform(graph, node->in[0], node->type);
-    if (is_conversion(in))
-        return sink(graph, node);
+    if (is_conversion(in)) {
+        /* f(g(x)) to g(f(x)), where f only moves elements and g is a
+         * conversion. */
+        cz_graph_node outer = graph->nodes[node->in[0]];
+
+        outer.type = with_shape_of(outer.type, node->type);
+        for (int i = 0; i < outer.n_in; i++) {
+            cz_graph_node inner = *node;
+            inner.in[0] = outer.in[i];
+            inner.type =
+                with_shape_of(graph->nodes[outer.in[i]].type, node->type);
+            outer.in[i] = cz_graph_add(graph, &inner);
+        }
+        return intern(graph, &outer);
+    }
     if (in->kind == CZ_GRAPH_TRANSPOSE && node->kind == CZ_GRAPH_TRANSPOSE)
         return in->in[0];
     return intern(graph, node);

@@ -96,25 +96,6 @@ static int read_uniform(reader *r, cz_ir_value value, cz_ir_type shape)
     return remember(r, value, shape, node);
 }
 
-static unsigned mask_of(cz_ints dims)
-{
-    unsigned mask = 0;
-
-    for (int i = 0; i < dims.n; i++)
-        mask |= 1u << dims.v[i];
-    return mask;
-}
-
-static void read_factor(reader *r, cz_ir_op op, cz_graph_node *node)
-{
-    const cz_reals given = cz_ir_op_reals(op, "parameters", r->graph->arena);
-
-    node->factor = cz_factor_find(cz_ir_op_string(op, "factor"));
-    node->index = (int)cz_ir_op_int(op, "result");
-    for (int i = 0; i < given.n; i++)
-        node->parameters[i] = given.v[i];
-}
-
 /* Kinds whose operands are plain tensors. */
 static cz_graph_node node_of(reader *r, cz_ir_op op, cz_ir_type type)
 {
@@ -135,10 +116,23 @@ static cz_graph_node node_of(reader *r, cz_ir_op op, cz_ir_type type)
         node.kind = kinds[kind];
     if (kind == CZ_IR_REDUCE && strcmp(cz_ir_op_string(op, "kind"), "max") == 0)
         node.op = CZ_OP_MAX;
-    if (kind == CZ_IR_REDUCE || kind == CZ_IR_BROADCAST)
-        node.dims = mask_of(cz_ir_op_ints(op, "dims", r->graph->arena));
-    if (kind == CZ_IR_FACTOR)
-        read_factor(r, op, &node);
+    if (kind == CZ_IR_REDUCE || kind == CZ_IR_BROADCAST) {
+        const cz_ints dims = cz_ir_op_ints(op, "dims", r->graph->arena);
+        unsigned mask = 0;
+
+        for (int i = 0; i < dims.n; i++)
+            mask |= 1u << dims.v[i];
+        node.dims = mask;
+    }
+    if (kind == CZ_IR_FACTOR) {
+        const cz_reals given =
+            cz_ir_op_reals(op, "parameters", r->graph->arena);
+
+        node.factor = cz_factor_find(cz_ir_op_string(op, "factor"));
+        node.index = (int)cz_ir_op_int(op, "result");
+        for (int i = 0; i < given.n; i++)
+            node.parameters[i] = given.v[i];
+    }
     node.n_in = kind == CZ_IR_MATMUL ? 2 : cz_ir_op_n_operands(op);
     return node;
 }

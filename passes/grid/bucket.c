@@ -3,20 +3,6 @@
 
 #include "dsl/base/checked.h"
 
-/* Items by owner: a counting sort, stable. */
-static int *sort_by_owner(cz_arena *arena, const cz_bucket_problem *problem)
-{
-    int *sorted = CZ_NEW(arena, int, problem->n_items);
-    int *start = CZ_NEW(arena, int, problem->n_slices + 1);
-    for (int i = 0; i < problem->n_items; i++)
-        start[problem->items[i].owner + 1]++;
-    for (int r = 0; r < problem->n_slices; r++)
-        start[r + 1] += start[r];
-    for (int i = 0; i < problem->n_items; i++)
-        sorted[start[problem->items[i].owner]++] = i;
-    return sorted;
-}
-
 static void put(const cz_bucket_problem *problem, cz_bucket *bucket, int item)
 {
     const cz_bucket_item *it = &problem->items[item];
@@ -42,7 +28,15 @@ static int64_t longest_slice(cz_arena *arena, const cz_bucket_problem *problem)
 static void lay_out_owned(cz_arena *arena, const cz_bucket_problem *problem,
                           cz_bucket *bucket)
 {
-    const int *sorted = sort_by_owner(arena, problem);
+    /* Items by owner: a counting sort, stable. */
+    int *sorted = CZ_NEW(arena, int, problem->n_items);
+    int *start = CZ_NEW(arena, int, problem->n_slices + 1);
+    for (int i = 0; i < problem->n_items; i++)
+        start[problem->items[i].owner + 1]++;
+    for (int r = 0; r < problem->n_slices; r++)
+        start[r + 1] += start[r];
+    for (int i = 0; i < problem->n_items; i++)
+        sorted[start[problem->items[i].owner]++] = i;
     const int64_t least =
         problem->is_padded ? longest_slice(arena, problem) : 0;
     int i = 0;

@@ -84,22 +84,18 @@ static const int *find_slots(const finder *f, int domain, int n_shards)
     return slots;
 }
 
-static const int *find_params(const finder *f, int domain, int *n)
-{
-    int *params = CZ_NEW(f->arena, int, f->view->n_params + 1);
-    *n = 0;
-    for (int i = 0; i < f->view->n_params; i++)
-        if (f->domain_of[f->view->params[f->by_gradient[i]].family] == domain)
-            params[(*n)++] = f->by_gradient[i];
-    return params;
-}
-
 static void fill_domain(const finder *f, int number, cz_domain *out)
 {
     const int sharded = f->sharded[number];
     out->n_splits = cz_owner_grid_splits(f->view, f->first[number]);
     out->n_shards = sharded < 0 ? 1 : (int)cz_family_shards(f->view, sharded);
-    out->params = find_params(f, number, &out->n_params);
+    int *n = &out->n_params;
+    int *params = CZ_NEW(f->arena, int, f->view->n_params + 1);
+    *n = 0;
+    for (int i = 0; i < f->view->n_params; i++)
+        if (f->domain_of[f->view->params[f->by_gradient[i]].family] == number)
+            params[(*n)++] = f->by_gradient[i];
+    out->params = params;
     out->slot_of_cell = find_slots(f, number, out->n_shards);
 }
 

@@ -137,18 +137,6 @@ static int find_alike(const cz_plan_view *view, int family)
     return -1;
 }
 
-static void find_rows(cz_arena *arena, const cz_plan_view *view,
-                      cz_owner_grid *grid)
-{
-    grid->n_rows = (int)cz_view_extent(view, &grid->row_axes);
-    grid->split_of_row = CZ_NEW(arena, const int *, view->n_families);
-    for (int f = 0; f < view->n_families; f++) {
-        const int alike = find_alike(view, f);
-        grid->split_of_row[f] = alike >= 0 ? grid->split_of_row[alike]
-                                           : find_splits(arena, view, grid, f);
-    }
-}
-
 /* Shard coordinates of a family in every column. */
 static const int *find_shards(cz_arena *arena, const cz_plan_view *view,
                               const cz_owner_grid *grid, int family)
@@ -160,16 +148,6 @@ static const int *find_shards(cz_arena *arena, const cz_plan_view *view,
         columns[t] = (int)cz_view_coordinate(
             view, &axes, cz_view_rank_at(view, &grid->shard_axes, t, 0));
     return columns;
-}
-
-static void find_columns(cz_arena *arena, const cz_plan_view *view,
-                         cz_owner_grid *grid)
-{
-    grid->n_shard = (int)cz_view_extent(view, &grid->shard_axes);
-    grid->shard_of_column = CZ_NEW(arena, const int *, view->n_families);
-    for (int f = 0; f < view->n_families; f++)
-        if (cz_family_is_owned(view, f))
-            grid->shard_of_column[f] = find_shards(arena, view, grid, f);
 }
 
 /* Row and column agree on the axes that both have. */
@@ -199,7 +177,17 @@ bool cz_owner_grid_find(cz_arena *arena, const cz_plan_view *view,
     for (int f = 0; f < view->n_families; f++)
         ok &= add_family(arena, view, diags, f, out);
     out->axes = join_axes(arena, view, out->row_axes, out->shard_axes);
-    find_columns(arena, view, out);
-    find_rows(arena, view, out);
+    out->n_shard = (int)cz_view_extent(view, &out->shard_axes);
+    out->shard_of_column = CZ_NEW(arena, const int *, view->n_families);
+    for (int f = 0; f < view->n_families; f++)
+        if (cz_family_is_owned(view, f))
+            out->shard_of_column[f] = find_shards(arena, view, out, f);
+    out->n_rows = (int)cz_view_extent(view, &out->row_axes);
+    out->split_of_row = CZ_NEW(arena, const int *, view->n_families);
+    for (int f = 0; f < view->n_families; f++) {
+        const int alike = find_alike(view, f);
+        out->split_of_row[f] = alike >= 0 ? out->split_of_row[alike]
+                                          : find_splits(arena, view, out, f);
+    }
     return ok;
 }

@@ -132,21 +132,6 @@ static void list_inputs(const body_builder *b, cz_view_body *body)
     body->in = in;
 }
 
-static void list_outputs(const body_builder *b, const int *out, int n_out,
-                         cz_view_body *body)
-{
-    int *values = CZ_NEW(b->work->arena, int, n_out);
-    cz_dtype *dtypes = CZ_NEW(b->work->arena, cz_dtype, n_out);
-
-    for (int i = 0; i < n_out; i++) {
-        values[i] = final(b, b->value[out[i]]);
-        dtypes[i] = b->graph->nodes[out[i]].type.dtype;
-    }
-    body->n_out = n_out;
-    body->out = values;
-    body->out_dtype = dtypes;
-}
-
 cz_view_body cz_kernel_body(const cz_kernel_work *work, const bool *inside,
                             int product, const int *out, int n_out,
                             cz_kernel_operands *operands)
@@ -171,6 +156,15 @@ cz_view_body cz_kernel_body(const cz_kernel_work *work, const bool *inside,
     body.n_exprs = b.n_exprs;
     body.exprs = b.exprs;
     list_inputs(&b, &body);
-    list_outputs(&b, out, n_out, &body);
+    int *values = CZ_NEW(b.work->arena, int, n_out);
+    cz_dtype *dtypes = CZ_NEW(b.work->arena, cz_dtype, n_out);
+
+    for (int i = 0; i < n_out; i++) {
+        values[i] = final(&b, b.value[out[i]]);
+        dtypes[i] = b.graph->nodes[out[i]].type.dtype;
+    }
+    body.n_out = n_out;
+    body.out = values;
+    body.out_dtype = dtypes;
     return body;
 }

@@ -19,18 +19,12 @@ static int64_t affine_flops(const cz_view_step *step)
            (step->beta != 0 && step->beta != 1);
 }
 
-static int64_t reductions(const cz_view_step *step)
+static int64_t per_element(const cz_plan_view *view, const cz_view_step *step)
 {
     int64_t n = 0;
 
     for (int i = 0; i < step->n_out; i++)
         n += cz_access_is_reduction(step->out_access[i]);
-    return n;
-}
-
-static int64_t per_element(const cz_plan_view *view, const cz_view_step *step)
-{
-    int64_t n = reductions(step);
 
     if (step->body >= 0)
         n += body_flops(&view->bodies[step->body]);

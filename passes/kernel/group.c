@@ -137,12 +137,6 @@ static void join(grouper *g, int a, int b)
     }
 }
 
-static void join_all(grouper *g)
-{
-    for (pair best = best_pair(g); best.saving > 0; best = best_pair(g))
-        join(g, best.a, best.b);
-}
-
 static bool is_ready(const grouper *g, int group, const int *step)
 {
     for (int u = 0; u < g->n; u++)
@@ -215,6 +209,7 @@ int cz_kernel_group(cz_arena *arena, const cz_kernel_unit *units, int n,
 {
     grouper g = begin(arena, units, n);
 
-    join_all(&g);
+    for (pair best = best_pair(&g); best.saving > 0; best = best_pair(&g))
+        join(&g, best.a, best.b);
     return order(&g, step);
 }

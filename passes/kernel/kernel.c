@@ -125,19 +125,6 @@ static int one_step(const cz_kernel_work *work, int *step)
     return n > 0;
 }
 
-/* What one group computes and another reads is stored. */
-static void store_between_groups(cz_kernel_work *work,
-                                 const cz_kernel_unit *units)
-{
-    for (int i = 0; i < work->graph->n; i++)
-        for (int k = 0; k < units[i].n_in; k++) {
-            int source = units[i].in[k];
-            if (work->step[source] != work->step[i] &&
-                !cz_kernel_is_alone(work->graph->nodes[source].kind))
-                work->stored[source] = true;
-        }
-}
-
 /* ---- steps ---- */
 
 typedef struct former {
@@ -154,15 +141,6 @@ static int value_of(const former *f, int node)
     if (it->kind == CZ_GRAPH_SCALAR)
         return f->kernel->n_in + it->index;
     return f->work->value[node];
-}
-
-static void add_value(former *f, int node)
-{
-    cz_kernel *kernel = f->kernel;
-
-    f->work->value[node] = kernel->n_values;
-    *CZ_PUSH(f->work->arena, kernel->types, kernel->n_values) =
-        f->work->graph->nodes[node].type;
 }
 
 static int add_body(former *f, cz_view_body body)
@@ -217,7 +195,12 @@ static void set_results(former *f, cz_view_step *step, const int *out,
     for (int i = 0; i < n_out; i++) {
         access[i] = result_access(f->work->graph, out[i]);
         dtype[i] = f->work->graph->nodes[out[i]].type.dtype;
-        add_value(f, out[i]);
+        const int node = out[i];
+        cz_kernel *kernel = f->kernel;
+
+        f->work->value[node] = kernel->n_values;
+        *CZ_PUSH(f->work->arena, kernel->types, kernel->n_values) =
+            f->work->graph->nodes[node].type;
     }
     step->n_out = n_out;
     step->out_access = access;
@@ -351,20 +334,6 @@ static void form_step(former *f, int s)
         form_call(f, alone);
 }
 
-/* The results of one factorisation are of one step: the first one's. */
-static void join_results(cz_kernel_work *work)
-{
-    const cz_graph_node *nodes = work->graph->nodes;
-
-    for (int i = 0; i < work->graph->n; i++)
-        for (int k = 0; nodes[i].kind == CZ_GRAPH_FACTOR && k < i; k++)
-            if (nodes[k].kind == CZ_GRAPH_FACTOR && work->unit[k] == k &&
-                cz_graph_same_factor(&nodes[k], &nodes[i]) &&
-                nodes[k].in[0] == nodes[i].in[0] &&
-                nodes[k].in[1] == nodes[i].in[1])
-                work->unit[i] = k;
-}
-
 static cz_kernel_work prepare(cz_arena *arena, const cz_graph *graph,
                               const bool *symmetric)
 {
@@ -383,7 +352,16 @@ static cz_kernel_work prepare(cz_arena *arena, const cz_graph *graph,
 
     for (int i = 0; i < n; i++)
         work.unit[i] = i;
-    join_results(&work);
+    /* The results of one factorisation are of one step: the first one's. */
+    const cz_graph_node *nodes = work.graph->nodes;
+
+    for (int i = 0; i < work.graph->n; i++)
+        for (int k = 0; nodes[i].kind == CZ_GRAPH_FACTOR && k < i; k++)
+            if (nodes[k].kind == CZ_GRAPH_FACTOR && work.unit[k] == k &&
+                cz_graph_same_factor(&nodes[k], &nodes[i]) &&
+                nodes[k].in[0] == nodes[i].in[0] &&
+                nodes[k].in[1] == nodes[i].in[1])
+                work.unit[i] = k;
     return work;
 }
 
@@ -407,7 +385,14 @@ cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
     units = make_units(&work);
     n_steps = flat ? one_step(&work, work.step)
                    : cz_kernel_group(arena, units, work.graph->n, work.step);
-    store_between_groups(&work, units);
+    /* What one group computes and another reads is stored. */
+    for (int i = 0; i < work.graph->n; i++)
+        for (int k = 0; k < units[i].n_in; k++) {
+            int source = units[i].in[k];
+            if (work.step[source] != work.step[i] &&
+                !cz_kernel_is_alone(work.graph->nodes[source].kind))
+                work.stored[source] = true;
+        }
     for (int s = 0; s < n_steps; s++)
         form_step(&f, s);
     kernel->n_out = work.graph->n_out;

@@ -82,24 +82,6 @@ static const bool *find_symmetric(kernel_pass *pass, const cz_fact_stage *stage)
     return symmetric;
 }
 
-/* What the rule's fact says holds only if no stage breaks it. */
-static bool keeps_symmetric(kernel_pass *pass, const cz_fact_stage *stage,
-                            const cz_kernel *kernel)
-{
-    const cz_fact_rule *rule = rule_of(pass, stage);
-
-    for (int i = 0; i < stage->outs.n; i++)
-        if (stays_symmetric(pass, rule, stage->outs.v[i]) &&
-            !kernel->out_symmetric[i]) {
-            cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
-                          "stage '%s' does not keep '%s' symmetric, as its "
-                          "rule says",
-                          stage->sym_name, stage->outs.v[i]);
-            return false;
-        }
-    return true;
-}
-
 /* ---- bodies ---- */
 
 /* "R.whole.math" or "R.whole.phase1.math", without its end. */
@@ -130,22 +112,24 @@ static const char *form_body(kernel_pass *pass, const cz_fact_stage *stage,
     cz_kernel *kernel = cz_kernel_build(
         arena, graph, stage->ins.n, argument_types(arena, math, stage->ins.n),
         stage->scalars.n, !is_whole, find_symmetric(pass, stage));
-    if (!keeps_symmetric(pass, stage, kernel))
-        return NULL;
+    /* What the rule's fact says holds only if no stage breaks it. */
+    const cz_fact_rule *rule = rule_of(pass, stage);
+
+    for (int i = 0; i < stage->outs.n; i++)
+        if (stays_symmetric(pass, rule, stage->outs.v[i]) &&
+            !kernel->out_symmetric[i]) {
+            cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
+                          "stage '%s' does not keep '%s' symmetric, as its "
+                          "rule says",
+                          stage->sym_name, stage->outs.v[i]);
+            return NULL;
+        }
     if (is_whole)
         cz_kernel_renew(arena, kernel, find_renewed(arena, stage));
     name = cz_arena_printf(arena, "%s.kernel", stem);
     cz_kernel_write(&pass->writer, kernel, stem, name);
     cz_ir_function_erase(math);
     return name;
-}
-
-static bool form_stage(kernel_pass *pass, int number, cz_fact_stage stage)
-{
-    stage.body = form_body(pass, &stage, stage.body);
-    if (stage.body)
-        cz_ir_replace_stage(pass->ir, number, &stage);
-    return stage.body;
 }
 
 /* ---- variants ---- */
@@ -205,8 +189,13 @@ bool cz_kernel_pass(cz_ir *ir, cz_diags *diags)
     cz_arena_init(&arena);
     pass.rules = cz_ir_read_rule(ir, &arena, &pass.n_rules);
     stages = cz_ir_read_stage(ir, &arena, &n);
-    for (int i = 0; i < n && ok; i++)
-        ok = form_stage(&pass, i, stages[i]);
+    for (int i = 0; i < n && ok; i++) {
+        cz_fact_stage stage = stages[i];
+        stage.body = form_body(&pass, &stage, stage.body);
+        if (stage.body)
+            cz_ir_replace_stage(pass.ir, i, &stage);
+        ok = stage.body;
+    }
     made = cz_ir_read_stage(ir, &arena, &n);
     ok = ok && form_variants(&pass, stages, made, n);
     cz_arena_fini(&arena);

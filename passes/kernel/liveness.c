@@ -42,31 +42,6 @@ static int by_falling_end(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static entry *largest_first(cz_arena *scratch, const cz_live *buffers, int n,
-                            bool last_first)
-{
-    entry *order = CZ_NEW(scratch, entry, n);
-    for (int i = 0; i < n; i++)
-        order[i] =
-            (entry){buffers[i].bytes, buffers[i].first, buffers[i].last, i};
-    qsort(order, (size_t)n, sizeof *order,
-          last_first ? by_falling_end : by_falling_size);
-    return order;
-}
-
-/* The lowest offset with `bytes` free behind it, among sorted ranges. */
-static int64_t first_gap(const range *taken, int n, int64_t bytes)
-{
-    int64_t offset = 0;
-    for (int i = 0; i < n; i++) {
-        if (taken[i].lo >= offset + bytes)
-            break;
-        if (taken[i].hi > offset)
-            offset = taken[i].hi;
-    }
-    return offset;
-}
-
 /* What is placed already, and room to sort what of it is in the way. */
 typedef struct placed {
     const cz_live *buffers;
@@ -92,7 +67,16 @@ static int64_t gap_in(const placed *p, const cz_live *buffer, int room)
                         other->offset + cz_round_up(other->bytes, p->align)};
     }
     qsort(p->taken, (size_t)n_taken, sizeof *p->taken, by_start);
-    return first_gap(p->taken, n_taken, cz_round_up(buffer->bytes, p->align));
+    /* The lowest offset with `bytes` free behind it, among sorted ranges. */
+    const int64_t bytes = cz_round_up(buffer->bytes, p->align);
+    int64_t offset = 0;
+    for (int i = 0; i < n_taken; i++) {
+        if (p->taken[i].lo >= offset + bytes)
+            break;
+        if (p->taken[i].hi > offset)
+            offset = p->taken[i].hi;
+    }
+    return offset;
 }
 
 static void place_one(const placed *p, cz_live *buffer,
@@ -114,7 +98,12 @@ int64_t cz_liveness_place_rooms(cz_arena *scratch, cz_live *buffers, int n,
                                 int64_t align, const cz_live_room *rooms,
                                 int n_rooms, bool last_first)
 {
-    const entry *order = largest_first(scratch, buffers, n, last_first);
+    entry *order = CZ_NEW(scratch, entry, n);
+    for (int i = 0; i < n; i++)
+        order[i] =
+            (entry){buffers[i].bytes, buffers[i].first, buffers[i].last, i};
+    qsort(order, (size_t)n, sizeof *order,
+          last_first ? by_falling_end : by_falling_size);
     placed p = {buffers, order, 0, CZ_NEW(scratch, range, n), align};
     int64_t peak = 0;
 

@@ -178,15 +178,6 @@ static void add_step(outliner *o, cz_view_step step)
     *CZ_PUSH(o->arena, o->kernel->steps, o->kernel->n_steps) = step;
 }
 
-static const int *numbers_of(const outliner *o, const cz_view_step *step)
-{
-    int *in = CZ_NEW(o->arena, int, step->n_in);
-
-    for (int i = 0; i < step->n_in; i++)
-        in[i] = o->value[step->in[i]];
-    return in;
-}
-
 static int64_t fewer(int64_t blocks, int64_t group, bool is_cut)
 {
     return is_cut && blocks > 1 ? blocks / group : blocks;
@@ -207,7 +198,11 @@ static cz_view_step scale(const outliner *o, const cz_view_step *step,
     const bool rows = share->space == CZ_CUT_ROWS;
     const bool columns = share->space == CZ_CUT_COLUMNS;
 
-    part.in = numbers_of(o, step);
+    int *in = CZ_NEW(o->arena, int, step->n_in);
+
+    for (int i = 0; i < step->n_in; i++)
+        in[i] = o->value[step->in[i]];
+    part.in = in;
     part.rows /= rows ? o->group : 1;
     part.columns /= columns ? o->group : 1;
     part.inner /= share->inner ? o->group : 1;
@@ -312,24 +307,6 @@ static void outline(outliner *o, const cz_step_share *shares)
 
 /* ---- whether ---- */
 
-/* The fewest blocks that a sum along the cut dimension is made in. */
-static int64_t least_blocks(const cz_view_stage *stage,
-                            const cz_step_share *shares)
-{
-    int64_t least = 0;
-
-    for (int s = 0; s < stage->n_steps; s++) {
-        const cz_view_step *step = &stage->steps[s];
-        const int64_t blocks = shares[s].inner ? step->blocks.inner
-                               : shares[s].space == CZ_CUT_ROWS
-                                   ? step->blocks.rows
-                                   : step->blocks.columns;
-        if (shares[s].partial && (least == 0 || blocks < least))
-            least = blocks;
-    }
-    return least;
-}
-
 /* Stages that the cut makes do; one made by hand may take anything. */
 static bool takes_matrices(const cz_view_stage *stage, const cz_ir_type *types)
 {
@@ -374,7 +351,19 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
         return CZ_OUTLINE_NO_CUT;
     cz_share_stage(scratch, stage, out->cut, shares, NULL);
     out->length = shape[out->cut == CZ_CUT_COLUMNS ? 1 : 0];
-    out->blocks = least_blocks(stage, shares);
+    /* The fewest blocks that a sum along the cut dimension is made in. */
+    int64_t least = 0;
+
+    for (int s = 0; s < stage->n_steps; s++) {
+        const cz_view_step *step = &stage->steps[s];
+        const int64_t blocks = shares[s].inner ? step->blocks.inner
+                               : shares[s].space == CZ_CUT_ROWS
+                                   ? step->blocks.rows
+                                   : step->blocks.columns;
+        if (shares[s].partial && (least == 0 || blocks < least))
+            least = blocks;
+    }
+    out->blocks = least;
     if (out->length % group != 0 || !has_parts(stage, shares, group))
         return CZ_OUTLINE_LENGTH;
     if (view->program->strict && out->blocks > 0 && out->blocks % group != 0)

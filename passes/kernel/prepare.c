@@ -139,15 +139,6 @@ static bool is_out_already(const cz_graph *graph, int node)
     return false;
 }
 
-/* Every result has a buffer of its own that some step writes. */
-static void add_result(preparer *p, int node)
-{
-    if (!has_memory(p->to, node) || is_out_already(p->to, node) ||
-        p->to->nodes[node].kind == CZ_GRAPH_IN)
-        node = copy_of(p, node);
-    cz_graph_add_out(p->to, node);
-}
-
 cz_graph *cz_kernel_prepare(cz_arena *arena, const cz_graph *graph)
 {
     const bool *live = cz_graph_find_live(graph, arena);
@@ -162,8 +153,14 @@ cz_graph *cz_kernel_prepare(cz_arena *arena, const cz_graph *graph)
             node.in[k] = operand_of(&p, node.kind, image[node.in[k]]);
         image[i] = cz_graph_add(p.to, &node);
     }
-    for (int i = 0; i < graph->n_out; i++)
-        add_result(&p, image[graph->out[i]]);
+    for (int i = 0; i < graph->n_out; i++) {
+        /* Every result has a buffer of its own that some step writes. */
+        int node = image[graph->out[i]];
+        if (!has_memory(p.to, node) || is_out_already(p.to, node) ||
+            p.to->nodes[node].kind == CZ_GRAPH_IN)
+            node = copy_of(&p, node);
+        cz_graph_add_out(p.to, node);
+    }
     return p.to;
 }
 

@@ -93,18 +93,6 @@ static void store_operands(folder *f, int node)
     }
 }
 
-static void commit(folder *f, int end)
-{
-    for (int i = 0; i < f->graph->n; i++)
-        if (f->taken[i])
-            f->work->unit[i] = f->product;
-    for (int i = 0; i < f->graph->n; i++)
-        if (f->taken[i] && i != f->product)
-            store_operands(f, i);
-    f->work->products[f->product].end = end;
-    f->work->stored[end] = true;
-}
-
 /* The longest chain that ends with a node which may be stored. */
 static void fold(folder *f)
 {
@@ -120,7 +108,14 @@ static void fold(folder *f)
             longest[i] = f->taken[i];
     }
     f->taken = longest;
-    commit(f, end);
+    for (int i = 0; i < f->graph->n; i++)
+        if (f->taken[i])
+            f->work->unit[i] = f->product;
+    for (int i = 0; i < f->graph->n; i++)
+        if (f->taken[i] && i != f->product)
+            store_operands(f, i);
+    f->work->products[f->product].end = end;
+    f->work->stored[end] = true;
 }
 
 void cz_kernel_fold_products(cz_kernel_work *work)

@@ -69,15 +69,6 @@ static bool needs_accumulator(const cz_view_step *step)
             step->out_dtype[0] != CZ_F32);
 }
 
-/* What a step needs for itself: a product its accumulator, a factorisation the
- * workspace of its routine. */
-static int64_t own_bytes(const cz_view_step *step)
-{
-    return step->factor || needs_accumulator(step)
-               ? cz_view_place_bytes(step, step->n_out)
-               : 0;
-}
-
 /* ---- slots ---- */
 
 static void add_room(workspace *w, int slot, int first, int last)
@@ -235,7 +226,11 @@ static void add_result(workspace *w, int s, int i, int first_result)
 static void add_step(workspace *w, int s, int first_result)
 {
     const cz_view_step *step = &w->stage->steps[s];
-    const int64_t own = own_bytes(step);
+    /* What a step needs for itself: a product its accumulator, a factorisation
+     * the workspace of its routine. */
+    const int64_t own = step->factor || needs_accumulator(step)
+                            ? cz_view_place_bytes(step, step->n_out)
+                            : 0;
 
     for (int i = 0; i < step->n_out; i++)
         add_result(w, s, i, first_result);
@@ -281,14 +276,6 @@ static void put_step(const workspace *w, int s, int first_result,
     places->within[s] = is_elsewhere ? within : NULL;
 }
 
-/* Buffers in slots as a whole need no other place. */
-static void leave_out_moved(workspace *w)
-{
-    for (int i = 0; i < w->n; i++)
-        if (w->moved[i] != NOWHERE)
-            w->buffers[i].bytes = 0;
-}
-
 static int64_t solve(cz_arena *arena, const cz_view_stage *stage, taste how,
                      cz_places *places)
 {
@@ -308,7 +295,10 @@ static int64_t solve(cz_arena *arena, const cz_view_stage *stage, taste how,
         add_step(&w, s, value);
         value += stage->steps[s].n_out;
     }
-    leave_out_moved(&w);
+    /* Buffers in slots as a whole need no other place. */
+    for (int i = 0; i < w.n; i++)
+        if (w.moved[i] != NOWHERE)
+            w.buffers[i].bytes = 0;
     bytes = cz_liveness_place_rooms(arena, w.buffers, w.n, CZ_ALIGN_BYTES,
                                     w.rooms, w.n_rooms, how.last_first);
     places->offsets = CZ_NEW(arena, int64_t *, stage->n_steps + 1);

@@ -21,22 +21,6 @@ static void write_places(cz_ir *ir, const cz_view_stage *stage,
     }
 }
 
-/* Lays out every body of a stage; the bytes that the largest takes. */
-static int64_t lay_out(cz_ir *ir, cz_arena *arena, const cz_view_stage *stage)
-{
-    int64_t most = 0;
-
-    for (int i = 0; i < cz_view_n_bodies(stage); i++) {
-        const cz_view_stage *variant = cz_view_variant(stage, i);
-        cz_places places;
-        const int64_t bytes = cz_workspace_solve(arena, variant, &places);
-        write_places(ir, variant, &places);
-        if (bytes > most)
-            most = bytes;
-    }
-    return most;
-}
-
 bool cz_workspace_pass(cz_ir *ir, cz_diags *diags)
 {
     cz_arena arena;
@@ -46,7 +30,19 @@ bool cz_workspace_pass(cz_ir *ir, cz_diags *diags)
     view = cz_plan_view_build(&arena, ir, diags);
     for (int i = 0; view && i < view->n_stages; i++) {
         cz_fact_stage fact = *view->stages[i].fact;
-        fact.work_bytes = lay_out(ir, &arena, &view->stages[i]);
+        /* Lays out every body of a stage; the bytes that the largest takes. */
+        const cz_view_stage *stage = &view->stages[i];
+        int64_t most = 0;
+
+        for (int j = 0; j < cz_view_n_bodies(stage); j++) {
+            const cz_view_stage *variant = cz_view_variant(stage, j);
+            cz_places places;
+            const int64_t bytes = cz_workspace_solve(&arena, variant, &places);
+            write_places(ir, variant, &places);
+            if (bytes > most)
+                most = bytes;
+        }
+        fact.work_bytes = most;
         cz_ir_replace_stage(ir, i, &fact);
     }
     cz_arena_fini(&arena);

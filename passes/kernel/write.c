@@ -101,19 +101,6 @@ static void write_body(cz_kernel_writer *writer, const cz_view_body *body)
     cz_ir_return(&builder, out, body->n_out);
 }
 
-/* Name of a function equal to `body`; written as `name` if it is the first. */
-static const char *find_body(cz_kernel_writer *writer, cz_view_body body,
-                             const char *name)
-{
-    for (int i = 0; i < writer->n_bodies; i++)
-        if (same_body(&writer->bodies[i], &body))
-            return writer->bodies[i].name;
-    body.name = name;
-    write_body(writer, &body);
-    *CZ_PUSH(writer->arena, writer->bodies, writer->n_bodies) = body;
-    return name;
-}
-
 /* ---- steps ---- */
 
 static const char *step_body(cz_kernel_writer *writer, const cz_kernel *kernel,
@@ -126,17 +113,16 @@ static const char *step_body(cz_kernel_writer *writer, const cz_kernel *kernel,
         return NULL;
     name = cz_arena_printf(writer->arena, "%s.%s%d", stage,
                            step->is_product ? "product" : "map", number);
-    return find_body(writer, kernel->bodies[step->body], name);
-}
-
-static void write_generated(cz_arena *arena, cz_ir_op op,
-                            const cz_view_step *step)
-{
-    int64_t *numbers = CZ_NEW(arena, int64_t, step->n_generated);
-
-    for (int i = 0; i < step->n_generated; i++)
-        numbers[i] = step->generated[i];
-    cz_ir_op_set_ints(op, "generated", (cz_ints){numbers, step->n_generated});
+    /* Name of a function equal to `body`; written as `name` if it is the first.
+     */
+    cz_view_body body = kernel->bodies[step->body];
+    for (int i = 0; i < writer->n_bodies; i++)
+        if (same_body(&writer->bodies[i], &body))
+            return writer->bodies[i].name;
+    body.name = name;
+    write_body(writer, &body);
+    *CZ_PUSH(writer->arena, writer->bodies, writer->n_bodies) = body;
+    return name;
 }
 
 /* What most steps do without. */
@@ -147,8 +133,14 @@ static void write_extras(cz_arena *arena, cz_ir_op op, const cz_view_step *step)
                                                        : 1,
                               step->blocks.inner > 1 ? step->blocks.inner : 1};
 
-    if (step->n_generated > 0)
-        write_generated(arena, op, step);
+    if (step->n_generated > 0) {
+        int64_t *numbers = CZ_NEW(arena, int64_t, step->n_generated);
+
+        for (int i = 0; i < step->n_generated; i++)
+            numbers[i] = step->generated[i];
+        cz_ir_op_set_ints(op, "generated",
+                          (cz_ints){numbers, step->n_generated});
+    }
     if (blocks[0] * blocks[1] * blocks[2] > 1)
         cz_ir_op_set_ints(op, "blocks", (cz_ints){blocks, 3});
     if (step->segment > 0)

@@ -20,14 +20,6 @@ static bool is_element(const cz_graph *graph, int node, cz_opcode op)
            at(graph, node)->op == op;
 }
 
-/* Behind conversions to wider types. */
-static int widened(const cz_graph *graph, int node)
-{
-    while (is_element(graph, node, CZ_OP_EXTEND))
-        node = at(graph, node)->in[0];
-    return node;
-}
-
 /* Behind all conversions, also roundings. */
 static int core_of(const cz_graph *graph, int node)
 {
@@ -91,23 +83,24 @@ static bool is_product(const cz_graph *graph, int node)
 
 static int operand_of(const cz_graph *graph, int product, int k)
 {
-    return widened(graph, at(graph, product)->in[k]);
-}
-
-static bool is_transpose_of(const cz_graph *graph, int a, int b)
-{
-    return (at(graph, a)->kind == CZ_GRAPH_TRANSPOSE &&
-            at(graph, a)->in[0] == b) ||
-           (at(graph, b)->kind == CZ_GRAPH_TRANSPOSE &&
-            at(graph, b)->in[0] == a);
+    /* Behind conversions to wider types. */
+    int node = at(graph, product)->in[k];
+    while (is_element(graph, node, CZ_OP_EXTEND))
+        node = at(graph, node)->in[0];
+    return node;
 }
 
 /* x x', or x' x. */
 static bool is_gram(const cz_graph *graph, int node, int x, bool is_right)
 {
-    return is_product(graph, node) &&
-           operand_of(graph, node, is_right ? 1 : 0) == x &&
-           is_transpose_of(graph, operand_of(graph, node, is_right ? 0 : 1), x);
+    if (!is_product(graph, node) ||
+        operand_of(graph, node, is_right ? 1 : 0) != x)
+        return false;
+    const int a = operand_of(graph, node, is_right ? 0 : 1);
+    return (at(graph, a)->kind == CZ_GRAPH_TRANSPOSE &&
+            at(graph, a)->in[0] == x) ||
+           (at(graph, x)->kind == CZ_GRAPH_TRANSPOSE &&
+            at(graph, x)->in[0] == a);
 }
 
 static bool is_square_of(const cz_graph *graph, int node, int gram)
@@ -251,18 +244,6 @@ static int widen(writer *w, int node)
                : cz_graph_unary(w->to, CZ_OP_EXTEND, node, CZ_F32);
 }
 
-static int transpose(writer *w, int node)
-{
-    cz_ir_type type = at(w->to, node)->type;
-    const int64_t rows = type.shape[0];
-    type.shape[0] = type.shape[1];
-    type.shape[1] = rows;
-    return add(w, (cz_graph_node){.kind = CZ_GRAPH_TRANSPOSE,
-                                  .type = type,
-                                  .n_in = 1,
-                                  .in = {node}});
-}
-
 static int product(writer *w, int a, int b)
 {
     cz_ir_type type = cz_ir_type_with(at(w->to, a)->type, CZ_F32);
@@ -279,38 +260,37 @@ static int add_scaled(writer *w, int to, double factor, int node)
     return binary(w, CZ_OP_ADD, scaled(w, factor, node), to);
 }
 
-/* b r + c r r */
-static int polynomial(writer *w, const cz_gram_row *row, int r)
-{
-    const int linear = scaled(w, row->b, r);
-    return row->c == 0 ? linear
-                       : add_scaled(w, linear, row->c, product(w, r, r));
-}
-
-/* (a + z) r (a + z) */
-static int next_gram(writer *w, double a, int z, int r)
-{
-    const int t = add_scaled(w, product(w, r, z), a, r);
-    return add_scaled(w, product(w, z, t), a, t);
-}
-
 /* x behind rows [from, to): their product is k + q. */
 static int write_segment(writer *w, const cz_gram_chain *chain, int from,
                          int to, int x)
 {
-    const int turned = transpose(w, x);
+    cz_ir_type type = at(w->to, x)->type;
+    const int64_t rows = type.shape[0];
+    type.shape[0] = type.shape[1];
+    type.shape[1] = rows;
+    const int turned = add(
+        w, (cz_graph_node){
+               .kind = CZ_GRAPH_TRANSPOSE, .type = type, .n_in = 1, .in = {x}});
     int r = chain->is_right ? product(w, turned, x) : product(w, x, turned);
     double k = 1;
     int q = -1;
     for (int i = from; i < to; i++) {
         const double a = chain->rows[i].a;
-        const int z = polynomial(w, &chain->rows[i], r);
+        /* b r + c r r */
+        const cz_gram_row *row = &chain->rows[i];
+        const int linear = scaled(w, row->b, r);
+        const int z = row->c == 0
+                          ? linear
+                          : add_scaled(w, linear, row->c, product(w, r, r));
         q = i == from
                 ? z
                 : add_scaled(w, add_scaled(w, product(w, q, z), a, q), k, z);
         k *= a;
-        if (i + 1 < to)
-            r = next_gram(w, a, z, r);
+        if (i + 1 < to) {
+            /* (a + z) r (a + z) */
+            const int t = add_scaled(w, product(w, r, z), a, r);
+            r = add_scaled(w, product(w, z, t), a, t);
+        }
     }
     return add_scaled(w, chain->is_right ? product(w, x, q) : product(w, q, x),
                       k, widen(w, x));

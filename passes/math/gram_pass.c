@@ -90,15 +90,6 @@ static void replace(gram_pass *pass, cz_ir_op function, const cz_graph *graph,
                           mlirStringRefCreateFromCString(name)));
 }
 
-static int count_tensors(cz_ir_op function)
-{
-    int n = 0;
-    for (int i = 0; i < cz_ir_function_n_in(function); i++)
-        n += cz_ir_value_type(cz_ir_function_in(function, i)).rank !=
-             CZ_IR_SCALAR;
-    return n;
-}
-
 static void rewrite(gram_pass *pass, const char *update)
 {
     const cz_ir_op function = cz_ir_find_function(pass->ir, update);
@@ -113,7 +104,10 @@ static void rewrite(gram_pass *pass, const char *update)
     if (n == 0)
         return;
     graph = cz_gram_rewrite(pass->arena, graph, chains, n);
-    const int n_tensors = count_tensors(function);
+    int n_tensors = 0;
+    for (int i = 0; i < cz_ir_function_n_in(function); i++)
+        n_tensors += cz_ir_value_type(cz_ir_function_in(function, i)).rank !=
+                     CZ_IR_SCALAR;
     replace(pass, function, graph, n_tensors,
             cz_ir_function_n_in(function) - n_tensors);
     cz_ir_add_rewrite(pass->ir,

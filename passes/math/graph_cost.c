@@ -10,22 +10,6 @@ typedef struct arguments {
     cz_ir_type *types;
 } arguments;
 
-static arguments arguments_of(cz_arena *scratch, const cz_graph *graph)
-{
-    arguments a = {.types = CZ_NEW(scratch, cz_ir_type, graph->n)};
-    for (int i = 0; i < graph->n; i++) {
-        const cz_graph_node *node = &graph->nodes[i];
-        if (node->kind == CZ_GRAPH_SCALAR && node->index >= a.n_scalars)
-            a.n_scalars = node->index + 1;
-        if (node->kind != CZ_GRAPH_IN)
-            continue;
-        a.types[node->index] = node->type;
-        if (node->index >= a.n_in)
-            a.n_in = node->index + 1;
-    }
-    return a;
-}
-
 static int64_t flops_of(const cz_view_step *step)
 {
     const int64_t columns =
@@ -40,7 +24,17 @@ static int64_t flops_of(const cz_view_step *step)
 cz_graph_cost cz_graph_cost_of(cz_arena *scratch, const cz_graph *graph,
                                const cz_machine *machine)
 {
-    const arguments a = arguments_of(scratch, graph);
+    arguments a = {.types = CZ_NEW(scratch, cz_ir_type, graph->n)};
+    for (int i = 0; i < graph->n; i++) {
+        const cz_graph_node *node = &graph->nodes[i];
+        if (node->kind == CZ_GRAPH_SCALAR && node->index >= a.n_scalars)
+            a.n_scalars = node->index + 1;
+        if (node->kind != CZ_GRAPH_IN)
+            continue;
+        a.types[node->index] = node->type;
+        if (node->index >= a.n_in)
+            a.n_in = node->index + 1;
+    }
     const cz_kernel *kernel = cz_kernel_build(scratch, graph, a.n_in, a.types,
                                               a.n_scalars, false, NULL);
     cz_view_slot *in = CZ_NEW(scratch, cz_view_slot, a.n_in);

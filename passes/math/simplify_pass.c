@@ -39,13 +39,6 @@ static bool is_ours(cz_ir_op op)
            kind == CZ_IR_FACTOR;
 }
 
-/* Of a reduction. */
-static bool same_kind(cz_ir_op a, cz_ir_op b)
-{
-    return !cz_ir_op_has(a, "kind") ||
-           strcmp(cz_ir_op_string(a, "kind"), cz_ir_op_string(b, "kind")) == 0;
-}
-
 static bool same_dims(cz_ir_op a, cz_ir_op b, cz_arena *arena)
 {
     cz_ints left, right;
@@ -86,11 +79,15 @@ static bool same_operands(cz_ir_op a, cz_ir_op b)
 
 static bool are_equal(cz_ir_op a, cz_ir_op b, cz_arena *arena)
 {
-    return cz_ir_op_kind(a) == cz_ir_op_kind(b) && same_operands(a, b) &&
-           cz_ir_type_equal(cz_ir_value_type(cz_ir_op_result(a, 0)),
-                            cz_ir_value_type(cz_ir_op_result(b, 0))) &&
-           same_kind(a, b) &&
-           (cz_ir_op_kind(a) == CZ_IR_FACTOR ? same_factor(a, b, arena)
+    /* Of a reduction. */
+    if (cz_ir_op_kind(a) != cz_ir_op_kind(b) || !same_operands(a, b) ||
+        !cz_ir_type_equal(cz_ir_value_type(cz_ir_op_result(a, 0)),
+                          cz_ir_value_type(cz_ir_op_result(b, 0))))
+        return false;
+    if (cz_ir_op_has(a, "kind") &&
+        strcmp(cz_ir_op_string(a, "kind"), cz_ir_op_string(b, "kind")) != 0)
+        return false;
+    return (cz_ir_op_kind(a) == CZ_IR_FACTOR ? same_factor(a, b, arena)
                                              : same_dims(a, b, arena));
 }
 

@@ -15,16 +15,6 @@ typedef struct comparer {
     int *cell_of; /* [n_ranks] of the grid */
 } comparer;
 
-static void find_cells(comparer *c)
-{
-    c->cell_of = CZ_NEW(c->arena, int, c->view->n_ranks);
-    for (int rank = 0; rank < c->view->n_ranks; rank++)
-        c->cell_of[rank] =
-            (int)cz_view_coordinate(c->view, &c->grid.row_axes, rank) *
-                c->grid.n_shard +
-            (int)cz_view_coordinate(c->view, &c->grid.shard_axes, rank);
-}
-
 static bool make_problems(comparer *c, const cz_stage_time *times)
 {
     cz_diags diags;
@@ -38,7 +28,12 @@ static bool make_problems(comparer *c, const cz_stage_time *times)
         if (!cz_place_problem_make(c->arena, c->view, times, &diags,
                                    &domains[d], &c->domains[d]))
             return false;
-    find_cells(c);
+    c->cell_of = CZ_NEW(c->arena, int, c->view->n_ranks);
+    for (int rank = 0; rank < c->view->n_ranks; rank++)
+        c->cell_of[rank] =
+            (int)cz_view_coordinate(c->view, &c->grid.row_axes, rank) *
+                c->grid.n_shard +
+            (int)cz_view_coordinate(c->view, &c->grid.shard_axes, rank);
     return true;
 }
 

@@ -46,21 +46,6 @@ typedef struct shards {
     int64_t n, all, least; /* of them; elements of all, and of the least */
 } shards;
 
-static shards count_shards(const cz_plan_view *view, int family)
-{
-    const cz_view_family *f = &view->families[family];
-    int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_shard_axes(view, family, storage);
-    shards out = {cz_view_extent(view, &axes), 0, INT64_MAX};
-    for (int64_t s = 0; s < out.n; s++) {
-        const int64_t rank = cz_view_rank_at(view, &axes, s, 0);
-        const int64_t elements = cz_view_shard_elements(view, f, rank);
-        out.all += elements;
-        out.least = elements < out.least ? elements : out.least;
-    }
-    return out;
-}
-
 /* The owner's own shard stays, the least if they differ; each of the others
  * moves an even part of the rest. */
 static cz_pipeline_item item_of(const cz_plan_view *view, int family,
@@ -73,7 +58,16 @@ static cz_pipeline_item item_of(const cz_plan_view *view, int family,
         cz_view_element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
     const int64_t out =
         cz_view_element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
-    const shards of = count_shards(view, family);
+    const cz_view_family *f = &view->families[family];
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    shards of = {cz_view_extent(view, &axes), 0, INT64_MAX};
+    for (int64_t s = 0; s < of.n; s++) {
+        const int64_t rank = cz_view_rank_at(view, &axes, s, 0);
+        const int64_t elements = cz_view_shard_elements(view, f, rank);
+        of.all += elements;
+        of.least = elements < of.least ? elements : of.least;
+    }
     assert(of.n > 1); /* who gathers has others */
     const int64_t moved = of.all - of.least;
     const int64_t each = cz_ceil_div(moved, of.n - 1);
@@ -157,16 +151,6 @@ static void run_row(grouper *g, int row, cz_grouped_rows *out)
     cz_arena_fini(&scratch);
 }
 
-static void fill_row(grouper *g, int row)
-{
-    g->row.n_items = 0;
-    for (int k = 0; k < g->domain->problem.n_items; k++) {
-        const int i = g->in_order[k];
-        if (g->plan->owner[i] == row && is_gathered(g->view, g->domain, i))
-            g->of_this_row[g->row.n_items++] = g->item_of[i];
-    }
-}
-
 cz_grouped_rows cz_compare_group(cz_arena *arena, const cz_plan_view *view,
                                  const cz_machine *machine,
                                  const cz_place_domain *domain,
@@ -189,7 +173,12 @@ cz_grouped_rows cz_compare_group(cz_arena *arena, const cz_plan_view *view,
                                   .latency_ps = link.latency,
                                   .staging_cap_bytes = INT64_MAX};
     for (int row = 0; row < problem->n_ranks; row++) {
-        fill_row(&g, row);
+        g.row.n_items = 0;
+        for (int k = 0; k < g.domain->problem.n_items; k++) {
+            const int i = g.in_order[k];
+            if (g.plan->owner[i] == row && is_gathered(g.view, g.domain, i))
+                g.of_this_row[g.row.n_items++] = g.item_of[i];
+        }
         run_row(&g, row, &out);
     }
     return out;

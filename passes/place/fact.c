@@ -116,20 +116,6 @@ static int find_rank(const writer *w, int item)
     return rank >= 0 ? rank : rank_around(w->plan->fills + row, n, from, to);
 }
 
-/* Ranks of the bucket's items, and the kinds of which it has matrices. */
-static void find_ranks(writer *w)
-{
-    const int n = count_places(w);
-    w->rank_of = CZ_NEW(w->arena, int, n + 1);
-    for (int kind = 0; kind < CZ_N_DTYPES; kind++)
-        w->has_matrix[kind] = false;
-    for (int place = 0; place < n; place++) {
-        const cz_solve_class *c = class_at(w, place);
-        w->rank_of[place] = find_rank(w, item_at(w, place));
-        w->has_matrix[c->kind] |= !c->divisible;
-    }
-}
-
 /* Whether an item is a matrix, or lies whole in one slice beside matrices. */
 static bool is_whole(const writer *w, int place)
 {
@@ -147,7 +133,15 @@ static bool same_kind(const writer *w, int a, int b)
 static void find_kinds(writer *w)
 {
     const int n = count_places(w);
-    find_ranks(w);
+    /* Ranks of the bucket's items, and the kinds of which it has matrices. */
+    w->rank_of = CZ_NEW(w->arena, int, n + 1);
+    for (int kind = 0; kind < CZ_N_DTYPES; kind++)
+        w->has_matrix[kind] = false;
+    for (int place = 0; place < n; place++) {
+        const cz_solve_class *c = class_at(w, place);
+        w->rank_of[place] = find_rank(w, item_at(w, place));
+        w->has_matrix[c->kind] |= !c->divisible;
+    }
     w->first_of = CZ_NEW(w->arena, int, n + 1);
     w->kind_of = CZ_NEW(w->arena, int, n + 1);
     w->n_kinds = 0;

@@ -94,26 +94,6 @@ static int64_t total_bytes(const cz_solve_problem *problem)
     return total;
 }
 
-/* All domains' state over the cells that have any. */
-static void find_mean(placer *p)
-{
-    int64_t total = 0, n = 0;
-    for (int cell = 0; cell < p->n_cells; cell++) {
-        bool is_there = false;
-        for (int d = 0; d < p->n_domains; d++)
-            is_there |= p->domains[d].domain.slot_of_cell[cell] >= 0;
-        n += is_there;
-    }
-    for (int d = 0; d < p->n_domains; d++) {
-        const cz_place_domain *it = &p->domains[d];
-        int64_t cells = 0;
-        for (int cell = 0; cell < p->n_cells; cell++)
-            cells += it->domain.slot_of_cell[cell] >= 0;
-        total += total_bytes(&it->problem) / it->problem.n_ranks * cells;
-    }
-    p->mean_bytes = n > 0 ? total / n : 0;
-}
-
 /* ---- what is placed already ---- */
 
 /* What each slot has: that of its fullest cell. */
@@ -238,21 +218,6 @@ static void place_pair(placer *p, int coarse, int fine, const int *coarse_of)
     take(p, fine, &plans[1]);
 }
 
-/* Bundles of matrices have no order: the trainer's is kept one by one. */
-static void place_pairs(placer *p)
-{
-    if (is_trainers(p))
-        return;
-    for (int d = 0; d < p->n_domains; d++) {
-        const int *coarse_of;
-        if (p->is_placed[d] || !has_whole(&p->domains[d].problem))
-            continue;
-        const int finer = find_finer(p, d, &coarse_of);
-        if (finer >= 0)
-            place_pair(p, d, finer, coarse_of);
-    }
-}
-
 /* One domain alone has matrices, and owners leave ranks idle. */
 static bool should_share(const placer *p, const cz_solve_score *score)
 {
@@ -288,17 +253,6 @@ static void place_one(placer *p, int number)
     } else {
         take(p, number, &solved.plan);
     }
-}
-
-/* All others one by one, those with matrices first: what can be cut anywhere
- * fills up. */
-static void place_rest(placer *p)
-{
-    for (int round = 0; round < 2; round++)
-        for (int d = 0; d < p->n_domains; d++)
-            if (!p->is_placed[d] &&
-                (round == 1 || has_whole(&p->domains[d].problem)))
-                place_one(p, d);
 }
 
 /* Where no ranks share matrices, and domains were placed one by one. */
@@ -345,9 +299,9 @@ static bool check_size(const cz_plan_view *view, cz_diags *diags)
     return ok;
 }
 
-/* Nothing is placed yet. */
-static placer start(const placer *from, cz_solve_cap state)
+static placer place_all(const placer *from, cz_solve_cap state)
 {
+    /* Nothing is placed yet. */
     placer p = *from;
     const size_t n = (size_t)p.n_domains + 1;
     p.state = state;
@@ -364,14 +318,23 @@ static placer start(const placer *from, cz_solve_cap state)
     }
     p.cell_ps = CZ_NEW(p.arena, int64_t, p.n_cells);
     p.cell_bytes = CZ_NEW(p.arena, int64_t, p.n_cells);
-    return p;
-}
-
-static placer place_all(const placer *from, cz_solve_cap state)
-{
-    placer p = start(from, state);
-    place_pairs(&p);
-    place_rest(&p);
+    /* Bundles of matrices have no order: the trainer's is kept one by one. */
+    if (!is_trainers(&p))
+        for (int d = 0; d < p.n_domains; d++) {
+            const int *coarse_of;
+            if (p.is_placed[d] || !has_whole(&p.domains[d].problem))
+                continue;
+            const int finer = find_finer(&p, d, &coarse_of);
+            if (finer >= 0)
+                place_pair(&p, d, finer, coarse_of);
+        }
+    /* All others one by one, those with matrices first: what can be cut
+     * anywhere fills up. */
+    for (int round = 0; round < 2; round++)
+        for (int d = 0; d < p.n_domains; d++)
+            if (!p.is_placed[d] &&
+                (round == 1 || has_whole(&p.domains[d].problem)))
+                place_one(&p, d);
     try_public(&p);
     stagger(&p);
     return p;
@@ -416,7 +379,22 @@ static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
         !make_problems(&p, diags))
         return false;
     p.n_cells = p.grid.n_rows * p.grid.n_shard;
-    find_mean(&p);
+    /* All domains' state over the cells that have any. */
+    int64_t total = 0, n = 0;
+    for (int cell = 0; cell < p.n_cells; cell++) {
+        bool is_there = false;
+        for (int d = 0; d < p.n_domains; d++)
+            is_there |= p.domains[d].domain.slot_of_cell[cell] >= 0;
+        n += is_there;
+    }
+    for (int d = 0; d < p.n_domains; d++) {
+        const cz_place_domain *it = &p.domains[d];
+        int64_t cells = 0;
+        for (int cell = 0; cell < p.n_cells; cell++)
+            cells += it->domain.slot_of_cell[cell] >= 0;
+        total += total_bytes(&it->problem) / it->problem.n_ranks * cells;
+    }
+    p.mean_bytes = n > 0 ? total / n : 0;
     const placer done = place_in_room(&p, ir);
     write(&done, ir);
     return true;

@@ -18,11 +18,6 @@ typedef struct maker {
     int n_classes;
 } maker;
 
-static cz_rule_stages stages_of(const maker *m, int family)
-{
-    return cz_rule_stages_find(m->view, m->view->families[family].rule);
-}
-
 /* ---- classes ---- */
 
 /* Whole states lie at one of the ranks that shard the matrix: so much on each
@@ -81,7 +76,8 @@ static cz_solve_class make_class(const maker *m, int number)
 {
     const int family = m->family_of[number];
     const cz_view_family *f = &m->view->families[family];
-    const cz_rule_stages stages = stages_of(m, family);
+    const cz_rule_stages stages =
+        cz_rule_stages_find(m->view, m->view->families[family].rule);
     cz_solve_class c = {.elements = f->local_elements,
                         .state_bytes = state_bytes(m, family),
                         .divisible = !cz_family_is_owned(m->view, family),
@@ -167,15 +163,6 @@ static void fill_buckets(const maker *m, cz_solve_problem *problem)
     problem->bucket_start = start;
 }
 
-static const int *class_items(const maker *m)
-{
-    const int n = m->out->domain.n_params;
-    int *class_of = CZ_NEW(m->arena, int, n + 1);
-    for (int i = 0; i < n; i++)
-        class_of[i] = m->class_of[m->view->params[m->out->params[i]].family];
-    return class_of;
-}
-
 /* ---- the whole ---- */
 
 /* What all slots together would have, if each had all of it, below 2^62. */
@@ -214,7 +201,11 @@ bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                                       .classes = m.classes,
                                       .n_items = domain->n_params,
                                       .align = CZ_BUCKET_ALIGN};
-    out->problem.class_of = class_items(&m);
+    const int n = m.out->domain.n_params;
+    int *class_of = CZ_NEW(m.arena, int, n + 1);
+    for (int i = 0; i < n; i++)
+        class_of[i] = m.class_of[m.view->params[m.out->params[i]].family];
+    out->problem.class_of = class_of;
     fill_buckets(&m, &out->problem);
     if (fits(&out->problem))
         return true;

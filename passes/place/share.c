@@ -37,18 +37,6 @@ static cz_subgroup_problem problem_of(const cz_place_subgroup *s,
         .staging_cap_bytes = asked > 0 ? asked : (int64_t)1 << BUFFER_BITS};
 }
 
-/* Owners alone, by the same simulation. */
-static cz_subgroup_plan solve_owners(const cz_place_subgroup *s)
-{
-    cz_subgroup_class *classes =
-        CZ_NEW(s->arena, cz_subgroup_class, s->n_classes);
-    memcpy(classes, s->classes, (size_t)s->n_classes * sizeof *classes);
-    for (int c = 0; c < s->n_classes; c++)
-        classes[c].n_ways = 1;
-    const cz_subgroup_problem problem = problem_of(s, classes);
-    return cz_subgroup_within(cz_subgroup_solve(s->arena, &problem), INT64_MAX);
-}
-
 /* Whether a plan is better than another by so many hundredths of its time. */
 static bool is_worth(const cz_subgroup_plan *plan,
                      const cz_subgroup_plan *other, int hundredths)
@@ -164,7 +152,15 @@ bool cz_place_share(cz_arena *arena, const cz_plan_view *view,
                            .state_bytes = alone};
     if (!choose_rows(&s) || !cz_place_list_classes(&s))
         return false;
-    const cz_subgroup_plan owners = solve_owners(&s);
+    /* Owners alone, by the same simulation. */
+    cz_subgroup_class *classes =
+        CZ_NEW(s.arena, cz_subgroup_class, s.n_classes);
+    memcpy(classes, s.classes, (size_t)s.n_classes * sizeof *classes);
+    for (int c = 0; c < s.n_classes; c++)
+        classes[c].n_ways = 1;
+    const cz_subgroup_problem problem = problem_of(&s, classes);
+    const cz_subgroup_plan owners =
+        cz_subgroup_within(cz_subgroup_solve(s.arena, &problem), INT64_MAX);
     const cz_subgroup_plan shared = solve_shared(&s);
     return is_worth(&shared, &owners, WORTH) &&
            cz_place_put_back(&s, &shared, out);

@@ -6,15 +6,6 @@
 #include "passes/cost/wire_bound.h"
 #include "passes/grid/owned.h"
 
-/* Of all ranks, what the domain's ranks have. */
-static cz_wide share_of(const cz_place_subgroup *s, int64_t bytes)
-{
-    const cz_solve_problem *problem = &s->domain->problem;
-
-    return (cz_wide)bytes * problem->n_ranks * problem->n_hosts /
-           s->view->n_ranks;
-}
-
 /* What travels whatever matrices do, of the plan and of the trainer itself.
  * The domain's ranks have an even part of it. */
 static cz_wide other_bytes(const cz_place_subgroup *s)
@@ -22,9 +13,14 @@ static cz_wide other_bytes(const cz_place_subgroup *s)
     const cz_trainer_wire trainer = cz_trainer_wire_find(s->view);
     cz_wire_bound bounds[CZ_N_LINKS];
     cz_wire_bounds_find(s->view, s->machine, bounds);
-    return share_of(s, cz_time_limit((cz_wide)bounds[CZ_LINK_NODE].bytes +
-                                     trainer.gradient_bytes +
-                                     trainer.parameter_bytes));
+    /* Of all ranks, what the domain's ranks have. */
+    const int64_t bytes =
+        cz_time_limit((cz_wide)bounds[CZ_LINK_NODE].bytes +
+                      trainer.gradient_bytes + trainer.parameter_bytes);
+    const cz_solve_problem *problem = &s->domain->problem;
+
+    return (cz_wide)bytes * problem->n_ranks * problem->n_hosts /
+           s->view->n_ranks;
 }
 
 static cz_wide owned_bytes(const cz_place_subgroup *s)

@@ -3,21 +3,6 @@
 
 #include "passes/solve/stagger.h"
 
-/* The longest phase of the rule's whole stage over its shortest. */
-static int64_t extra_ps(const cz_plan_view *view, const cz_stage_time *times,
-                        int rule)
-{
-    const cz_rule_stages stages = cz_rule_stages_find(view, rule);
-    const int64_t *phases =
-        stages.whole >= 0 ? times[stages.whole].phase_ps : NULL;
-    int64_t least = phases ? phases[0] : 0, most = least;
-    for (int p = 1; phases && p < view->rules[rule].n_phases; p++) {
-        least = phases[p] < least ? phases[p] : least;
-        most = phases[p] > most ? phases[p] : most;
-    }
-    return most - least;
-}
-
 cz_solve_plan cz_place_stagger(cz_arena *arena, const cz_plan_view *view,
                                const cz_stage_time *times,
                                const cz_place_domain *domain,
@@ -39,7 +24,16 @@ cz_solve_plan cz_place_stagger(cz_arena *arena, const cz_plan_view *view,
         known[c] = true;
         period[c] = cz_events_turns(view->rules[rule].events,
                                     view->rules[rule].n_events);
-        extra[c] = extra_ps(view, times, rule);
+        /* The longest phase of the rule's whole stage over its shortest. */
+        const cz_rule_stages stages = cz_rule_stages_find(view, rule);
+        const int64_t *phases =
+            stages.whole >= 0 ? times[stages.whole].phase_ps : NULL;
+        int64_t least = phases ? phases[0] : 0, most = least;
+        for (int p = 1; phases && p < view->rules[rule].n_phases; p++) {
+            least = phases[p] < least ? phases[p] : least;
+            most = phases[p] > most ? phases[p] : most;
+        }
+        extra[c] = most - least;
         is_staggered = is_staggered || period[c] > 1;
     }
     const cz_solve_turns turns = {turn, period, extra};

@@ -37,20 +37,14 @@ static bool all_can(cz_arena *scratch, const cz_plan_view *view, int64_t group)
     return true;
 }
 
-/* Ranks that shard some matrix, at most. */
-static int64_t most_shards(const cz_plan_view *view)
+void cz_share_note(cz_arena *scratch, const cz_plan_view *view, int64_t group,
+                   cz_diags *diags)
 {
+    /* Ranks that shard some matrix, at most. */
     int64_t most = 1;
     for (int f = 0; f < view->n_families; f++)
         if (cz_share_is_gathered(view, f) && cz_family_shards(view, f) > most)
             most = cz_family_shards(view, f);
-    return most;
-}
-
-void cz_share_note(cz_arena *scratch, const cz_plan_view *view, int64_t group,
-                   cz_diags *diags)
-{
-    const int64_t most = most_shards(view);
     int64_t fewer = group <= most ? group - 1 : most;
     while (fewer > 1 && !all_can(scratch, view, fewer))
         fewer--;

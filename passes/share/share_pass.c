@@ -149,19 +149,6 @@ static cz_view_stage stage_of(const cz_view_stage *whole,
     return stage;
 }
 
-static int64_t lay_out(const share_pass *p, const cz_view_stage *stage,
-                       cz_kernel *kernel)
-{
-    cz_places places;
-    const int64_t bytes = cz_workspace_solve(p->arena, stage, &places);
-
-    for (int s = 0; s < kernel->n_steps; s++) {
-        kernel->steps[s].offsets = places.offsets[s];
-        kernel->steps[s].within = places.within[s];
-    }
-    return bytes;
-}
-
 static void add_segment(share_pass *p, const cz_kernel *kernel,
                         cz_view_stage stage, cz_fact_stage fact,
                         cz_fact_shared shared)
@@ -192,7 +179,14 @@ static bool add_shared(share_pass *p, const cz_view_stage *whole, int64_t group)
     fact.sym_name = stem;
     fact.where = CZ_WHERE_SHARED;
     fact.body = cz_arena_printf(p->arena, "%s.kernel", stem);
-    fact.work_bytes = lay_out(p, &stage, outline.kernel);
+    cz_places places;
+    const int64_t bytes = cz_workspace_solve(p->arena, &stage, &places);
+
+    for (int s = 0; s < outline.kernel->n_steps; s++) {
+        outline.kernel->steps[s].offsets = places.offsets[s];
+        outline.kernel->steps[s].within = places.within[s];
+    }
+    fact.work_bytes = bytes;
     cz_kernel_write(&p->writer, outline.kernel, stem, fact.body);
     for (int k = 0; k < stage.n_segments; k++)
         add_segment(p, outline.kernel, stage, fact,
@@ -230,15 +224,6 @@ static bool add_rule(share_pass *p, int rule)
     return true;
 }
 
-/* Bodies of shared stages that were there. */
-static void erase_shared(const share_pass *p)
-{
-    for (int i = 0; i < p->view->n_stages; i++)
-        if (p->view->stages[i].shared &&
-            p->view->stages[i].shared->segment == 0)
-            cz_ir_function_erase(find_body(p, &p->view->stages[i]));
-}
-
 static bool is_asked_for(const cz_plan_view *view)
 {
     for (int i = 0; i < view->n_params; i++)
@@ -254,7 +239,11 @@ static bool share(share_pass *p)
         return false;
     if (!is_asked_for(p->view) && cz_ir_count(p->ir, CZ_FACT_shared) == 0)
         return true;
-    erase_shared(p);
+    /* Bodies of shared stages that were there. */
+    for (int i = 0; i < p->view->n_stages; i++)
+        if (p->view->stages[i].shared &&
+            p->view->stages[i].shared->segment == 0)
+            cz_ir_function_erase(find_body(p, &p->view->stages[i]));
     for (int i = 0; i < p->view->n_bodies; i++)
         *CZ_PUSH(p->arena, p->writer.bodies, p->writer.n_bodies) =
             p->view->bodies[i];

@@ -11,12 +11,6 @@ static int64_t elements_of(const cz_solve_problem *problem, int item)
     return problem->classes[problem->class_of[item]].elements;
 }
 
-static void deal_out(const cz_solve_problem *problem, cz_solve_plan *plan)
-{
-    for (int i = 0; i < problem->n_items; i++)
-        plan->owner[i] = (problem->n_items - 1 - i) % problem->n_ranks;
-}
-
 typedef struct sized {
     int64_t elements;
     int item;
@@ -48,15 +42,6 @@ static void longest_first(cz_arena *arena, const cz_solve_problem *problem,
     }
 }
 
-static void start_decides(const cz_solve_problem *problem, cz_solve_plan *plan)
-{
-    for (int b = 0; b < problem->n_buckets; b++)
-        for (int i = problem->bucket_start[b]; i < problem->bucket_start[b + 1];
-             i++)
-            plan->owner[i] = (int)cz_solve_part(
-                problem->n_ranks, plan->offset[i], plan->length[b]);
-}
-
 static const char *const names[] = {
     [CZ_BASELINE_ROUND_ROBIN] = "layer-wise round robin",
     [CZ_BASELINE_LPT_ELEMENTS] = "layer-wise longest first by elements",
@@ -80,12 +65,20 @@ cz_solve_baseline cz_solve_baseline_make(cz_arena *arena,
         return result;
     }
     result.plan = cz_solve_plan_make(arena, whole);
-    if (kind == CZ_BASELINE_ROUND_ROBIN)
-        deal_out(whole, &result.plan);
-    else if (kind == CZ_BASELINE_LPT_ELEMENTS)
+    if (kind == CZ_BASELINE_ROUND_ROBIN) {
+        cz_solve_plan *plan = &result.plan;
+        for (int i = 0; i < whole->n_items; i++)
+            plan->owner[i] = (whole->n_items - 1 - i) % whole->n_ranks;
+    } else if (kind == CZ_BASELINE_LPT_ELEMENTS)
         longest_first(arena, whole, &result.plan);
-    else
-        start_decides(whole, &result.plan);
+    else {
+        cz_solve_plan *plan = &result.plan;
+        for (int b = 0; b < whole->n_buckets; b++)
+            for (int i = whole->bucket_start[b]; i < whole->bucket_start[b + 1];
+                 i++)
+                plan->owner[i] = (int)cz_solve_part(
+                    whole->n_ranks, plan->offset[i], plan->length[b]);
+    }
     if (is_sorted) {
         cz_solve_plan_sort(arena, whole, &result.plan);
         cz_solve_plan_lay_out(whole, &result.plan);

@@ -22,16 +22,6 @@ static int by_falling_cost(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static int count_items(const cz_solve_problem *problem, int *numbers)
-{
-    int n_kinds = 0;
-    for (int i = 0; i < problem->n_items; i++)
-        numbers[problem->class_of[i]]++;
-    for (int c = 0; c < problem->n_classes; c++)
-        n_kinds += numbers[c] > 0 && !problem->classes[c].divisible;
-    return n_kinds;
-}
-
 static int *invert(cz_arena *arena, const cz_counts *counts)
 {
     const int n = counts->problem->n_classes;
@@ -64,7 +54,12 @@ static void sort_kinds(cz_arena *arena, cz_counts *counts)
 {
     const cz_solve_problem *problem = counts->problem;
     int *numbers = CZ_NEW(arena, int, problem->n_classes + 1);
-    counts->n_kinds = count_items(problem, numbers);
+    int n_kinds = 0;
+    for (int i = 0; i < problem->n_items; i++)
+        numbers[problem->class_of[i]]++;
+    for (int c = 0; c < problem->n_classes; c++)
+        n_kinds += numbers[c] > 0 && !problem->classes[c].divisible;
+    counts->n_kinds = n_kinds;
     sorted_class *list = CZ_NEW(arena, sorted_class, counts->n_kinds + 1);
     int *kinds = CZ_NEW(arena, int, counts->n_kinds + 1);
     int n = 0;

@@ -117,19 +117,6 @@ static int64_t longest(const cz_solve_problem *problem,
     return most;
 }
 
-/* Where a bucket is laid out as a whole. */
-static void add_bucket(const cz_solve_problem *problem,
-                       const cz_solve_plan *plan, cz_solve_score *score, int b)
-{
-    score->padded_elements += longest(problem, plan, b) * problem->n_ranks;
-    score->length_elements += plan->length[b];
-    score->wire_elements +=
-        (int64_t)2 * (problem->n_ranks - 1) * plan->length[b];
-    for (int at = problem->bucket_start[b]; at < problem->bucket_start[b + 1];
-         at++)
-        add_item(problem, plan, score, b, plan->order[at]);
-}
-
 /* ---- buffers ---- */
 
 static bool is_in(const cz_solve_problem *problem, const cz_buffer *buffer,
@@ -189,24 +176,6 @@ static void measure(const cz_solve_problem *problem, const cz_buffer *buffer,
     }
 }
 
-static void add_items(const cz_solve_problem *problem,
-                      const cz_solve_plan *plan, cz_solve_score *score,
-                      int bucket, const cz_buffer *buffer)
-{
-    int64_t offset = 0;
-    for (int at = problem->bucket_start[bucket];
-         at < problem->bucket_start[bucket + 1]; at++) {
-        const int item = plan->order[at];
-        if (!is_in(problem, buffer, item))
-            continue;
-        if (buffer->divisible)
-            add_parts(problem, score, buffer->slices, item, offset);
-        else
-            add_item(problem, plan, score, bucket, item);
-        offset += aligned(problem, item);
-    }
-}
-
 static void add_buffer(const cz_solve_problem *problem,
                        const cz_solve_plan *plan, cz_solve_score *score,
                        int bucket, cz_buffer *buffer)
@@ -223,7 +192,18 @@ static void add_buffer(const cz_solve_problem *problem,
         2 * ((problem->n_ranks - 1) *
                  (is_padded ? most * problem->n_ranks : length) +
              (is_padded ? 0 : moved));
-    add_items(problem, plan, score, bucket, buffer);
+    int64_t offset = 0;
+    for (int at = problem->bucket_start[bucket];
+         at < problem->bucket_start[bucket + 1]; at++) {
+        const int item = plan->order[at];
+        if (!is_in(problem, buffer, item))
+            continue;
+        if (buffer->divisible)
+            add_parts(problem, score, buffer->slices, item, offset);
+        else
+            add_item(problem, plan, score, bucket, item);
+        offset += aligned(problem, item);
+    }
 }
 
 /* Buffer by buffer; all of them, or what is divisible alone. */
@@ -288,8 +268,16 @@ cz_solve_score cz_solve_evaluate(cz_arena *arena,
     if (problem->geometry != CZ_SLICES_UNEVEN)
         add_buffers(arena, problem, plan, true, &score);
     for (int b = 0;
-         problem->geometry == CZ_SLICES_UNEVEN && b < problem->n_buckets; b++)
-        add_bucket(problem, plan, &score, b);
+         problem->geometry == CZ_SLICES_UNEVEN && b < problem->n_buckets; b++) {
+        /* Where a bucket is laid out as a whole. */
+        score.padded_elements += longest(problem, plan, b) * problem->n_ranks;
+        score.length_elements += plan->length[b];
+        score.wire_elements +=
+            (int64_t)2 * (problem->n_ranks - 1) * plan->length[b];
+        for (int at = problem->bucket_start[b];
+             at < problem->bucket_start[b + 1]; at++)
+            add_item(problem, plan, &score, b, plan->order[at]);
+    }
     for (int s = 0; s < slots; s++) {
         score.max_load_ps = cz_solve_max(score.max_load_ps, score.load_ps[s]);
         score.total_load_ps += score.load_ps[s];

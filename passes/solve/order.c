@@ -107,16 +107,6 @@ static void run(search *s, int number)
         finish_at(s, number, w, i, ready_at(s, op, w, w->ranks[i]));
 }
 
-static int64_t last_end(const search *s, int number)
-{
-    const cz_folded_op *w = &s->folded.ops[number];
-    int64_t last = 0;
-    for (int i = 0; i < w->n; i++)
-        last = cz_solve_max(last,
-                            s->end[(int64_t)number * s->n_ranks + w->ranks[i]]);
-    return last;
-}
-
 static cost cost_of(search *s)
 {
     const cz_pipeline_list *list = s->problem->list;
@@ -127,7 +117,11 @@ static cost cost_of(search *s)
     for (int i = 0; i < s->n_ops; i++)
         run(s, s->order[i]);
     for (int o = 0; o < s->n_ops; o++) {
-        const int64_t end = last_end(s, o);
+        const cz_folded_op *w = &s->folded.ops[o];
+        int64_t end = 0;
+        for (int i = 0; i < w->n; i++)
+            end = cz_solve_max(end,
+                               s->end[(int64_t)o * s->n_ranks + w->ranks[i]]);
         sum.makespan = cz_solve_max(sum.makespan, end);
         if (list->ops[o].of >= 0)
             sum.groups_end = cz_solve_max(sum.groups_end, end);
@@ -183,24 +177,6 @@ static int append(search *s, int low, int high, bool marked, int at)
         if (s->is_marked[s->before[i]] == marked)
             s->order[at++] = s->before[i];
     return at;
-}
-
-/* Moves the operation at `from` to `to`, and what it waits for, or what waits
- * for it, along. */
-static void move(search *s, int from, int to)
-{
-    const bool is_back = to < from;
-    const int low = is_back ? to : from, high = is_back ? from : to;
-    memcpy(s->before, s->order, (size_t)s->n_ops * sizeof(int));
-    s->is_marked[s->order[from]] = true;
-    for (int i = 1; i <= high - low; i++) {
-        const int number = s->order[is_back ? from - i : from + i];
-        s->is_marked[number] =
-            is_back ? is_waited_for(s, number) : waits_for_marked(s, number);
-    }
-    append(s, low, high, !is_back, append(s, low, high, is_back, low));
-    for (int i = low; i <= high; i++)
-        s->is_marked[s->order[i]] = false;
 }
 
 static int most_open(search *s)
@@ -267,7 +243,21 @@ static bool try_move(search *s, int open, cost *least)
     const cz_pipeline_order_problem *problem = s->problem;
     const int from = problem->first_moved +
                      draw(s, problem->end_moved - problem->first_moved);
-    move(s, from, draw_place(s, from));
+    /* Moves the operation at `from` to `to`, and what it waits for, or what
+     * waits for it, along. */
+    const int to = draw_place(s, from);
+    const bool is_back = to < from;
+    const int low = is_back ? to : from, high = is_back ? from : to;
+    memcpy(s->before, s->order, (size_t)s->n_ops * sizeof(int));
+    s->is_marked[s->order[from]] = true;
+    for (int i = 1; i <= high - low; i++) {
+        const int number = s->order[is_back ? from - i : from + i];
+        s->is_marked[number] =
+            is_back ? is_waited_for(s, number) : waits_for_marked(s, number);
+    }
+    append(s, low, high, !is_back, append(s, low, high, is_back, low));
+    for (int i = low; i <= high; i++)
+        s->is_marked[s->order[i]] = false;
     if (most_open(s) <= open) {
         const cost found = cost_of(s);
         if (!is_more(found, *least)) {
@@ -280,22 +270,6 @@ static bool try_move(search *s, int open, cost *least)
 }
 
 /* ---- what still runs ---- */
-
-/* [places][ranks] the latest end of what stands there and before. */
-static int64_t *latest_ends(cz_arena *arena, const search *s)
-{
-    int64_t *latest =
-        CZ_NEW(arena, int64_t, (int64_t)s->n_ops * s->n_ranks + 1);
-    for (int place = 0; place < s->n_ops; place++)
-        for (int rank = 0; rank < s->n_ranks; rank++) {
-            const int64_t at = (int64_t)place * s->n_ranks + rank;
-            const int64_t end =
-                s->end[(int64_t)s->order[place] * s->n_ranks + rank];
-            latest[at] =
-                place > 0 ? cz_solve_max(latest[at - s->n_ranks], end) : end;
-        }
-    return latest;
-}
 
 /* The first place before `place` that still runs when that starts. */
 static int since_of(const search *s, const int64_t *latest, int place)
@@ -333,7 +307,17 @@ cz_pipeline_find_order(cz_arena *arena,
     for (int64_t left = count_tries(&s); left > 0; left--)
         try_move(&s, open, &least);
     least = cost_of(&s);
-    const int64_t *latest = latest_ends(&scratch, &s);
+    /* [places][ranks] the latest end of what stands there and before. */
+    int64_t *latest =
+        CZ_NEW(&scratch, int64_t, (int64_t)s.n_ops * s.n_ranks + 1);
+    for (int place = 0; place < s.n_ops; place++)
+        for (int rank = 0; rank < s.n_ranks; rank++) {
+            const int64_t at = (int64_t)place * s.n_ranks + rank;
+            const int64_t end =
+                s.end[(int64_t)s.order[place] * s.n_ranks + rank];
+            latest[at] =
+                place > 0 ? cz_solve_max(latest[at - s.n_ranks], end) : end;
+        }
     for (int i = 0; i < n_ops; i++) {
         order[i] = s.order[i];
         since[i] = since_of(&s, latest, i);

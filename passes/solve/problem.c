@@ -40,18 +40,6 @@ static bool same_cap(cz_solve_cap a, cz_solve_cap b)
     return a.numerator == b.numerator && a.denominator == b.denominator;
 }
 
-static bool same_classes(const cz_solve_problem *a, const cz_solve_problem *b)
-{
-    for (int c = 0; c < a->n_classes; c++) {
-        const cz_solve_class *p = &a->classes[c], *q = &b->classes[c];
-        if (p->elements != q->elements || p->cost_ps != q->cost_ps ||
-            p->shared_ps != q->shared_ps || p->state_bytes != q->state_bytes ||
-            p->divisible != q->divisible || p->kind != q->kind)
-            return false;
-    }
-    return true;
-}
-
 static bool same_sizes(const cz_solve_problem *a, const cz_solve_problem *b)
 {
     return a->n_ranks == b->n_ranks && a->n_hosts == b->n_hosts &&
@@ -68,8 +56,16 @@ bool cz_solve_problem_equals(const cz_solve_problem *a,
                              const cz_solve_problem *b)
 {
     const int slots = a->n_ranks * a->n_hosts;
-    return same_sizes(a, b) && same_classes(a, b) &&
-           same_array(a->class_of, b->class_of, a->n_items,
+    if (!same_sizes(a, b))
+        return false;
+    for (int c = 0; c < a->n_classes; c++) {
+        const cz_solve_class *p = &a->classes[c], *q = &b->classes[c];
+        if (p->elements != q->elements || p->cost_ps != q->cost_ps ||
+            p->shared_ps != q->shared_ps || p->state_bytes != q->state_bytes ||
+            p->divisible != q->divisible || p->kind != q->kind)
+            return false;
+    }
+    return same_array(a->class_of, b->class_of, a->n_items,
                       sizeof *a->class_of) &&
            same_array(a->bucket_start, b->bucket_start, a->n_buckets + 1,
                       sizeof *a->bucket_start) &&

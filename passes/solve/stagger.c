@@ -176,14 +176,6 @@ static bool improve(dealer *d, int class_number)
     return done;
 }
 
-static void deal_bucket(dealer *d, int class_number, int bucket)
-{
-    collect(d, class_number, bucket);
-    deal(d, class_number);
-    while (improve(d, class_number))
-        continue;
-}
-
 /* ---- all classes ---- */
 
 /* The longest class of the period behind the one dealt out before; or -1. */
@@ -266,8 +258,12 @@ cz_solve_plan cz_solve_stagger(cz_arena *arena, const cz_solve_problem *problem,
     while ((d.period = next_period(&d)) > 0 && is_small(&d)) {
         d.load = CZ_NEW(arena, int64_t, slots * d.period);
         for (int c = -1; (c = next_class(&d, c)) >= 0;)
-            for (int b = 0; b < problem->n_buckets; b++)
-                deal_bucket(&d, c, b);
+            for (int b = 0; b < problem->n_buckets; b++) {
+                collect(&d, c, b);
+                deal(&d, c);
+                while (improve(&d, c))
+                    continue;
+            }
     }
     return made;
 }

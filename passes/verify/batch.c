@@ -266,15 +266,6 @@ static void check_numbers(const operation *o)
     }
 }
 
-static void check_operation(operation *o)
-{
-    check_numbers(o);
-    for (int64_t b = 1; b <= o->table->n_batches && o->v->n_errors == 0; b++)
-        check_batch(o, b);
-    if (o->v->n_errors == 0)
-        check_together(o);
-}
-
 void check_batches(verifier *v)
 {
     cz_arena *const outer = v->arena;
@@ -301,7 +292,12 @@ void check_batches(verifier *v)
                            .seen = seen,
                            .stamp =
                                2 * ((int64_t)op * v->view->n_ranks + rank + 1)};
-            check_operation(&o);
+            check_numbers(&o);
+            for (int64_t b = 1; b <= o.table->n_batches && o.v->n_errors == 0;
+                 b++)
+                check_batch(&o, b);
+            if (o.v->n_errors == 0)
+                check_together(&o);
             cz_arena_clear(&arena);
         }
         v->arena = outer;

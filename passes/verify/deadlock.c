@@ -132,35 +132,11 @@ static const comm *find_comm(run *r, const cz_view_op *op)
     return c;
 }
 
-static void find_comms(run *r)
-{
-    const int n_ops = r->v->view->n_ops;
-
-    r->comms = CZ_NEW(r->v->arena, comm, n_ops);
-    r->comm_of = CZ_NEW(r->v->arena, const comm *, n_ops);
-    for (int op = 0; op < n_ops; op++)
-        if (is_collective(r->v->view->ops[op].kind))
-            r->comm_of[op] = find_comm(r, &r->v->view->ops[op]);
-}
-
 /* ---- the run ---- */
 
 static void complete(run *r, int rank)
 {
     r->ready[r->n_ready++] = rank;
-}
-
-/* Completes nowhere before it has started everywhere. */
-static void start_collective(run *r, int op, int rank)
-{
-    const comm *c = r->comm_of[op];
-    int *started = &c->started[c->first[rank]];
-
-    if (++*started < c->size)
-        return;
-    *started = 0;
-    for (int i = 0, member = rank; i < c->size; i++, member = c->next[member])
-        complete(r, member);
 }
 
 /* Neither side completes before both have started.  A copy to oneself waits
@@ -196,9 +172,18 @@ static void advance(run *r, int rank)
             is_skipped(r->v, &view->ops[op], rank)))
         op++;
     r->at[rank] = op;
-    if (op < view->n_ops && r->comm_of[op])
-        start_collective(r, op, rank);
-    else if (op < view->n_ops)
+    if (op < view->n_ops && r->comm_of[op]) {
+        /* Completes nowhere before it has started everywhere. */
+        const comm *c = r->comm_of[op];
+        int *started = &c->started[c->first[rank]];
+
+        if (++*started >= c->size) {
+            *started = 0;
+            for (int i = 0, member = rank; i < c->size;
+                 i++, member = c->next[member])
+                complete(r, member);
+        }
+    } else if (op < view->n_ops)
         start_transfer(r, op, rank);
 }
 
@@ -242,7 +227,13 @@ void check_deadlock(verifier *v)
     r.next = CZ_NEW(v->arena, int64_t, n_ranks);
     r.ready = CZ_NEW(v->arena, int, n_ranks);
     find_meetings(&r);
-    find_comms(&r);
+    const int n_ops = r.v->view->n_ops;
+
+    r.comms = CZ_NEW(r.v->arena, comm, n_ops);
+    r.comm_of = CZ_NEW(r.v->arena, const comm *, n_ops);
+    for (int op = 0; op < n_ops; op++)
+        if (is_collective(r.v->view->ops[op].kind))
+            r.comm_of[op] = find_comm(&r, &r.v->view->ops[op]);
     for (int rank = n_ranks - 1; rank >= 0; rank--) {
         r.at[rank] = -1;
         complete(&r, rank);

@@ -58,34 +58,6 @@ static void check_slices(verifier *v, int number)
         check_padded(v, number);
 }
 
-/* Parameters of a bucket lie one behind the other and inside it. */
-static void check_places(verifier *v, int number)
-{
-    const cz_fact_bucket *bucket = v->view->buckets[number].fact;
-    const cz_fact_family *home =
-        bucket->params.n > 0
-            ? v->view->families[v->view->buckets[number].family].fact
-            : NULL;
-    int64_t end = 0;
-
-    for (int i = 0; i < bucket->params.n; i++) {
-        const cz_view_param *param = &v->view->params[bucket->params.v[i]];
-        const cz_view_family *family = &v->view->families[param->family];
-        if (param->bucket != number || bucket->offsets.v[i] < end)
-            reject(v, place_in_bucket(v, number, bucket->params.v[i]),
-                   "overlaps its neighbour in bucket %d", number);
-        if (!cz_view_same_home(home, family->fact))
-            reject(v, place_in_bucket(v, number, bucket->params.v[i]),
-                   "is in a bucket of another home");
-        end = bucket->offsets.v[i] + family->local_elements;
-    }
-    if (end > bucket->length)
-        reject(
-            v,
-            place_in_bucket(v, number, bucket->params.v[bucket->params.n - 1]),
-            "bucket %d ends before its last parameter", number);
-}
-
 int64_t arena_of(const verifier *v, int64_t rank)
 {
     const cz_fact_arena *arena = v->view->arena;
@@ -468,7 +440,30 @@ void check_form(verifier *v)
     }
     for (int i = 0; i < v->view->n_buckets; i++) {
         check_slices(v, i);
-        check_places(v, i);
+        /* Parameters of a bucket lie one behind the other and inside it. */
+        const cz_fact_bucket *bucket = v->view->buckets[i].fact;
+        const cz_fact_family *home =
+            bucket->params.n > 0
+                ? v->view->families[v->view->buckets[i].family].fact
+                : NULL;
+        int64_t end = 0;
+
+        for (int j = 0; j < bucket->params.n; j++) {
+            const cz_view_param *param = &v->view->params[bucket->params.v[j]];
+            const cz_view_family *family = &v->view->families[param->family];
+            if (param->bucket != i || bucket->offsets.v[j] < end)
+                reject(v, place_in_bucket(v, i, bucket->params.v[j]),
+                       "overlaps its neighbour in bucket %d", i);
+            if (!cz_view_same_home(home, family->fact))
+                reject(v, place_in_bucket(v, i, bucket->params.v[j]),
+                       "is in a bucket of another home");
+            end = bucket->offsets.v[j] + family->local_elements;
+        }
+        if (end > bucket->length)
+            reject(
+                v,
+                place_in_bucket(v, i, bucket->params.v[bucket->params.n - 1]),
+                "bucket %d ends before its last parameter", i);
     }
     for (int i = 0; i < v->view->n_ops && v->n_errors == 0; i++)
         check_op(v, i);

@@ -225,13 +225,6 @@ static run part_at(const seen *s, int64_t rank)
     return (run){r.lo < length ? r.lo : length, r.hi < length ? r.hi : length};
 }
 
-static run common(run a, run b)
-{
-    const run r = {a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
-
-    return r.lo < r.hi ? r : (run){r.lo, r.lo};
-}
-
 /* What a rank has to give, and what it is to have. */
 static run given(const seen *s, int64_t rank)
 {
@@ -326,17 +319,6 @@ static void check_row(const seen *s, const cz_view_exchange_row *row)
 
 /* ---- partners ----------------------------------------------------------- */
 
-/* The number of a row among those one way between it and its peer. */
-static int64_t sequence_of(const seen *s, int64_t number)
-{
-    int64_t n = 0;
-
-    for (int64_t i = 0; i < number; i++)
-        n += s->rows[i].peer == s->rows[number].peer &&
-             s->rows[i].is_recv == s->rows[number].is_recv;
-    return n;
-}
-
 /* The row of the other rank that a row meets; NULL: it meets none. */
 static const cz_view_exchange_row *partner_of(const seen *s, int64_t number)
 {
@@ -344,7 +326,12 @@ static const cz_view_exchange_row *partner_of(const seen *s, int64_t number)
     const cz_ints *comm = &s->v->view->ops[s->op].fact->comm;
     const int64_t self = cz_view_coordinate(s->v->view, comm, s->rank);
     const seen other = seen_by(s, rank_of_peer(s, row->peer));
-    int64_t left = sequence_of(s, number);
+    /* The number of a row among those one way between it and its peer. */
+    int64_t left = 0;
+
+    for (int64_t i = 0; i < number; i++)
+        left += s->rows[i].peer == s->rows[number].peer &&
+                s->rows[i].is_recv == s->rows[number].is_recv;
 
     for (int64_t i = 0; i < other.n; i++)
         if (other.rows[i].peer == self &&
@@ -383,7 +370,11 @@ static void check_partner(const seen *s, int64_t number)
 static bool arrives_once(const seen *s, int64_t element, int64_t *next)
 {
     const run wants = wanted(s, s->rank);
-    const run stays = common(given(s, s->rank), wants);
+    const run a = given(s, s->rank);
+    const run r = {a.lo > wants.lo ? a.lo : wants.lo,
+                   a.hi < wants.hi ? a.hi : wants.hi};
+
+    const run stays = r.lo < r.hi ? r : (run){r.lo, r.lo};
     const bool is_there =
         !s->to_owners && element >= stays.lo && element < stays.hi;
     int n = is_there;

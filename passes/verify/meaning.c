@@ -69,48 +69,12 @@ static bool is_extern(const trial *t, int state)
     return t->rule->fact->state_extern.v[state] != 0;
 }
 
-/* What the trainer gives anew. */
-static void draw_given(trial *t, memory *m)
-{
-    const int n_states = t->rule->fact->states.n;
-
-    m->slots[CZ_SLOT_GRAD][0] = draw_like(t, shape_of(t, 0));
-    for (int k = 0; k < n_states; k++)
-        if (is_extern(t, k))
-            m->slots[CZ_SLOT_STATE][k] = draw_like(t, shape_of(t, 2 + k));
-    for (int i = 0; i < t->rule->n_scalars; i++)
-        t->scalars[i] = small_draw(&t->random);
-}
-
-/* Before anything: nobody knows what lies in scratch. */
-static void draw_memory(trial *t, memory *m)
-{
-    const small full = small_of(SMALL, SMALL);
-
-    for (int kind = 0; kind < CZ_N_SLOTS; kind++)
-        for (int i = 0; i < t->n_slots; i++)
-            m->slots[kind][i] = draw_like(t, full);
-    m->slots[CZ_SLOT_PARAM][0] = draw_like(t, shape_of(t, 1));
-    for (int k = 0; k < t->rule->fact->states.n; k++) {
-        small *state = &m->slots[CZ_SLOT_STATE][k];
-        *state = draw_like(t, shape_of(t, 2 + k));
-        if (t->rule->fact->state_symmetric.v[k])
-            state->v[2] = state->v[1];
-    }
-}
-
 /* ---- one update, by what it says and by stages ---- */
 
 /* What an update says of a value. */
 typedef struct result {
     small exact, changed; /* the latter from inputs changed by CHANGE */
 } result;
-
-static void change(trial *t, small *value)
-{
-    for (int i = 0; i < value->rows * value->columns; i++)
-        value->v[i] *= 1.0 + CHANGE * small_draw(&t->random);
-}
 
 /* A slot's values as the update takes argument i: what stages leave there
  * element by element lies in a row. */
@@ -140,8 +104,11 @@ static void run_update(trial *t, int phase, const memory *m, result *said)
     small_update(&t->run, u, in, out);
     for (int i = 0; i < u->n_out; i++)
         said[i].exact = out[i];
-    for (int i = 0; i < 2 + n_states; i++)
-        change(t, &in[i]);
+    for (int i = 0; i < 2 + n_states; i++) {
+        small *value = &in[i];
+        for (int j = 0; j < value->rows * value->columns; j++)
+            value->v[j] *= 1.0 + CHANGE * small_draw(&t->random);
+    }
     small_update(&t->run, u, in, out);
     for (int i = 0; i < u->n_out; i++)
         said[i].changed = out[i];
@@ -287,19 +254,6 @@ static bool writes_stored(const trial *t)
     return false;
 }
 
-static void compare_all(trial *t, int before, int phase, const result *said,
-                        const memory *m)
-{
-    compare(t, before, phase, CZ_SLOT_PARAM, 0, &said[0],
-            &m->slots[CZ_SLOT_PARAM][0]);
-    if (writes_stored(t))
-        compare(t, before, phase, CZ_SLOT_STORED, 0, &said[0],
-                &m->slots[CZ_SLOT_STORED][0]);
-    for (int k = 0; k < t->rule->fact->states.n; k++)
-        compare(t, before, phase, CZ_SLOT_STATE, k, &said[1 + k],
-                &m->slots[CZ_SLOT_STATE][k]);
-}
-
 /* One update on what m holds; `before` is the phase of the update that left it,
  * or below 0. */
 static void try_update(trial *t, int before, int phase, memory *m)
@@ -307,7 +261,15 @@ static void try_update(trial *t, int before, int phase, memory *m)
     result *said = CZ_NEW(t->run.arena, result, 1 + t->rule->fact->states.n);
     bool is_middle_due = t->middle >= 0;
 
-    draw_given(t, m);
+    /* What the trainer gives anew. */
+    const int n_states = t->rule->fact->states.n;
+
+    m->slots[CZ_SLOT_GRAD][0] = draw_like(t, shape_of(t, 0));
+    for (int k = 0; k < n_states; k++)
+        if (is_extern(t, k))
+            m->slots[CZ_SLOT_STATE][k] = draw_like(t, shape_of(t, 2 + k));
+    for (int i = 0; i < t->rule->n_scalars; i++)
+        t->scalars[i] = small_draw(&t->random);
     run_update(t, phase, m, said);
     for (int s = t->rule->first_stage;
          s < t->rule->first_stage + t->rule->n_stages; s++) {
@@ -321,7 +283,14 @@ static void try_update(trial *t, int before, int phase, memory *m)
         if (fault && reject_stage(t->v, number, fault))
             break;
     }
-    compare_all(t, before, phase, said, m);
+    compare(t, before, phase, CZ_SLOT_PARAM, 0, &said[0],
+            &m->slots[CZ_SLOT_PARAM][0]);
+    if (writes_stored(t))
+        compare(t, before, phase, CZ_SLOT_STORED, 0, &said[0],
+                &m->slots[CZ_SLOT_STORED][0]);
+    for (int k = 0; k < t->rule->fact->states.n; k++)
+        compare(t, before, phase, CZ_SLOT_STATE, k, &said[1 + k],
+                &m->slots[CZ_SLOT_STATE][k]);
     cz_arena_clear(t->run.arena);
 }
 
@@ -333,7 +302,19 @@ static void try_pairs(trial *t)
     memory *first = CZ_NEW(t->v->arena, memory, 2), *second = first + 1;
 
     for (int p = 0; p < n && t->v->n_errors == 0; p++) {
-        draw_memory(t, first);
+        /* Before anything: nobody knows what lies in scratch. */
+        const small full = small_of(SMALL, SMALL);
+
+        for (int kind = 0; kind < CZ_N_SLOTS; kind++)
+            for (int i = 0; i < t->n_slots; i++)
+                first->slots[kind][i] = draw_like(t, full);
+        first->slots[CZ_SLOT_PARAM][0] = draw_like(t, shape_of(t, 1));
+        for (int k = 0; k < t->rule->fact->states.n; k++) {
+            small *state = &first->slots[CZ_SLOT_STATE][k];
+            *state = draw_like(t, shape_of(t, 2 + k));
+            if (t->rule->fact->state_symmetric.v[k])
+                state->v[2] = state->v[1];
+        }
         try_update(t, -1, p, first);
         for (int q = 0; q < n && t->v->n_errors == 0; q++) {
             *second = *first;

@@ -141,19 +141,6 @@ static void read_slots(run *r, int op, int64_t rank,
     }
 }
 
-/* Until the last segment its slots are half written. */
-static void forget_slots(run *r, int64_t rank, const cz_view_kernel_row *row)
-{
-    const cz_view_stage *stage = &r->v->view->stages[row->stage];
-
-    for (int i = 0; i < stage->n_out; i++) {
-        int64_t offset, bytes;
-        slot_extent(stage, &stage->out[i], row->count, &offset, &bytes);
-        offset += scratch_of(row, stage->out[i].kind);
-        region_forget(&r->scratch[rank], offset, offset + bytes);
-    }
-}
-
 static void write_slots(run *r, int op, int64_t rank,
                         const cz_view_kernel_row *row)
 {
@@ -162,7 +149,13 @@ static void write_slots(run *r, int op, int64_t rank,
 
     forget_reused(stage, row, &r->scratch[rank]);
     if (stage->shared && stage->shared->segment + 1 < stage->n_segments) {
-        forget_slots(r, rank, row);
+        /* Until the last segment its slots are half written. */
+        for (int i = 0; i < stage->n_out; i++) {
+            int64_t offset, bytes;
+            slot_extent(stage, &stage->out[i], row->count, &offset, &bytes);
+            offset += scratch_of(row, stage->out[i].kind);
+            region_forget(&r->scratch[rank], offset, offset + bytes);
+        }
         region_put(r->v->arena, &r->scratch[rank],
                    work_region(stage, row, stage->shared->segment, false));
         return;
@@ -413,10 +406,11 @@ static bool is_uneven(const verifier *v, const cz_fact_bucket *bucket)
     return false;
 }
 
-/* Elements in every rank's slice; where shards are equal, counted once for
- * each coordinate of the split. */
-static const int64_t *count_owned(const verifier *v, int bucket)
+static void check_finished(run *r, int op, int bucket)
 {
+    /* Elements in every rank's slice; where shards are equal, counted once for
+     * each coordinate of the split. */
+    const verifier *v = r->v;
     const cz_ints *split =
         &cz_view_bucket_reduction(v->view, bucket)->split_axes;
     const bool each = is_uneven(v, v->view->buckets[bucket].fact);
@@ -429,12 +423,6 @@ static const int64_t *count_owned(const verifier *v, int bucket)
         owned[rank] = each || first == rank ? owned_elements(v, bucket, rank)
                                             : owned[first];
     }
-    return owned;
-}
-
-static void check_finished(run *r, int op, int bucket)
-{
-    const int64_t *owned = count_owned(r->v, bucket);
 
     for (int64_t rank = 0; rank < r->v->view->n_ranks; rank++) {
         const int64_t done = r->updated[rank * r->v->view->n_buckets + bucket];

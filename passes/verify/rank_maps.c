@@ -2,19 +2,13 @@
  * once, and so are homes that families share. */
 #include "passes/verify/rank_maps.h"
 
-static uint64_t set_of(const cz_ints *axes)
+static const int *map_of(cz_arena *arena, const cz_plan_view *view,
+                         rank_maps *maps, const cz_ints *axes)
 {
     uint64_t set = 0;
 
     for (int i = 0; i < axes->n; i++)
         set |= (uint64_t)1 << axes->v[i];
-    return set;
-}
-
-static const int *map_of(cz_arena *arena, const cz_plan_view *view,
-                         rank_maps *maps, const cz_ints *axes)
-{
-    const uint64_t set = set_of(axes);
     rank_map *map;
 
     for (int i = 0; i < maps->n; i++)

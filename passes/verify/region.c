@@ -31,26 +31,21 @@ static void drop(region_list *list, int i)
     list->v[i] = list->v[--list->n];
 }
 
-static void reserve(cz_arena *arena, region_list *list)
-{
-    const int capacity = list->capacity ? 2 * list->capacity : 8;
-    region *bigger;
-
-    if (list->n < list->capacity)
-        return;
-    bigger = CZ_NEW(arena, region, capacity);
-    for (int i = 0; i < list->n; i++)
-        bigger[i] = list->v[i];
-    list->v = bigger;
-    list->capacity = capacity;
-}
-
 void region_put(cz_arena *arena, region_list *list, region r)
 {
     for (int i = list->n - 1; i >= 0; i--)
         if (overlap(&list->v[i], &r))
             drop(list, i);
-    reserve(arena, list);
+    const int capacity = list->capacity ? 2 * list->capacity : 8;
+    region *bigger;
+
+    if (list->n >= list->capacity) {
+        bigger = CZ_NEW(arena, region, capacity);
+        for (int i = 0; i < list->n; i++)
+            bigger[i] = list->v[i];
+        list->v = bigger;
+        list->capacity = capacity;
+    }
     list->v[list->n++] = r;
 }
 

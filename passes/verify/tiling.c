@@ -46,25 +46,6 @@ static int64_t divide_up(int64_t n, int64_t by)
     return n / by + (n % by != 0);
 }
 
-/* A table of them has room for all: rows of tiles by clusters, of a symmetric
- * product those with an element on or above the diagonal. */
-static bool can_be_counted(const cz_fact_tiling *t)
-{
-    const int64_t rows = divide_up(t->m, t->rows);
-    const int64_t columns = divide_up(t->n, t->columns);
-    const int64_t most = (int64_t)1 << TILES_BITS;
-    int64_t n = 0;
-
-    if (rows > (int64_t)1 << INDEX_BITS || columns > (int64_t)1 << INDEX_BITS ||
-        t->batch > (int64_t)1 << BATCH_BITS)
-        return false;
-    for (int64_t i = 0; i < rows; i += t->cluster) {
-        const int64_t first = t->symmetric ? i * t->rows / t->columns : 0;
-        n += (columns - first) * t->cluster;
-    }
-    return n <= most / t->batch;
-}
-
 /* ---- products ----------------------------------------------------------- */
 
 static cz_dtype type_of(const cz_view_stage *stage, int value)
@@ -80,11 +61,15 @@ static cz_dtype type_of(const cz_view_stage *stage, int value)
     return CZ_F32;
 }
 
-/* Products of bf16 alone that end in themselves, whose rows begin at multiples
- * of 16 bytes. */
-static bool is_of_tensor_cores(const cz_view_stage *stage,
-                               const cz_view_step *step)
+static bool is_product_of(const cz_view_stage *stage, const cz_view_step *step,
+                          const cz_fact_tiling *t)
 {
+    if (stage->shared && step->segment != stage->shared->segment)
+        return false;
+    /* Of a symmetric product of a matrix with itself the rows are read twice;
+     * otherwise it is as its second operand lies. */
+    /* Products of bf16 alone that end in themselves, whose rows begin at
+     * multiples of 16 bytes. */
     const int n_operands = step->beta != 0 ? 3 : 2;
 
     if (!step->is_product || step->body >= 0 || step->offsets[1] < 0 ||
@@ -94,28 +79,15 @@ static bool is_of_tensor_cores(const cz_view_stage *stage,
     for (int i = 0; i < n_operands; i++)
         if (type_of(stage, step->in[i]) != CZ_BF16)
             return false;
-    return true;
-}
+    if (step->rows != t->m || step->columns != t->n || step->inner != t->k ||
+        (step->beta != 0) != (t->addend != 0))
+        return false;
 
-/* Of a symmetric product of a matrix with itself the rows are read twice;
- * otherwise it is as its second operand lies. */
-static bool has_form(const cz_view_step *step, const cz_fact_tiling *t)
-{
     const bool is_symmetric = step->symmetric && step->deal <= 1;
 
     if (t->symmetric)
         return is_symmetric && !t->n_major && t->m == t->n;
     return t->n_major ? !step->transpose_b : step->transpose_b && !is_symmetric;
-}
-
-static bool is_product_of(const cz_view_stage *stage, const cz_view_step *step,
-                          const cz_fact_tiling *t)
-{
-    if (stage->shared && step->segment != stage->shared->segment)
-        return false;
-    return is_of_tensor_cores(stage, step) && step->rows == t->m &&
-           step->columns == t->n && step->inner == t->k &&
-           (step->beta != 0) == (t->addend != 0) && has_form(step, t);
 }
 
 static bool has_product(const cz_view_stage *stage, const cz_fact_tiling *t)
@@ -222,7 +194,21 @@ static const char *find_fault(const verifier *v, int number, int stage)
         return "are of no kernel";
     if (t->cluster > v->view->gpu->sms)
         return "want more processors than there are";
-    if (!can_be_counted(t))
+    /* A table of them has room for all: rows of tiles by clusters, of a
+     * symmetric product those with an element on or above the diagonal. */
+    const int64_t rows = divide_up(t->m, t->rows);
+    const int64_t columns = divide_up(t->n, t->columns);
+    const int64_t most = (int64_t)1 << TILES_BITS;
+    int64_t n = 0;
+
+    if (rows > (int64_t)1 << INDEX_BITS || columns > (int64_t)1 << INDEX_BITS ||
+        t->batch > (int64_t)1 << BATCH_BITS)
+        return "are too many";
+    for (int64_t i = 0; i < rows; i += t->cluster) {
+        const int64_t first = t->symmetric ? i * t->rows / t->columns : 0;
+        n += (columns - first) * t->cluster;
+    }
+    if (n > most / t->batch)
         return "are too many";
     if (t->parts < 1 || t->parts > divide_up(t->k, BLOCK))
         return "are cut to other parts of k than it has";

@@ -77,15 +77,6 @@ static void find_places(body_walk *w, cz_arena *arena)
 
 /* ---- step by step ---- */
 
-static void read_operands(body_walk *w, int s)
-{
-    const cz_view_step *step = &w->stage->steps[s];
-
-    for (int i = 0; i < step->n_in; i++)
-        if (w->values[step->in[i]].is_lost)
-            complain(w, s, "reads a value that another has overwritten");
-}
-
 /* Whether a value is an operand, and none but element by element. */
 static bool is_read_in_place(const cz_view_step *step, int value)
 {
@@ -136,7 +127,9 @@ static void run_step(body_walk *w, int s)
     const bytes own =
         has_own ? entry_at(step, step->n_out) : (bytes){-1, 0, 0, 0};
 
-    read_operands(w, s);
+    for (int i = 0; i < step->n_in; i++)
+        if (w->values[step->in[i]].is_lost)
+            complain(w, s, "reads a value that another has overwritten");
     for (int i = 0; i < step->n_out; i++) {
         for (int k = 0; k < i; k++)
             if (overlap(&results[i], &results[k]))
@@ -149,17 +142,6 @@ static void run_step(body_walk *w, int s)
     for (int i = 0; i < step->n_out; i++)
         results[i].is_lost = false;
     w->first_result += step->n_out;
-}
-
-static void run_body(body_walk *w, cz_arena *arena)
-{
-    find_places(w, arena);
-    for (int s = 0; s < w->stage->n_steps; s++)
-        run_step(w, s);
-    for (int i = 0; i < w->stage->n_out; i++)
-        if (w->values[w->stage->out_value[i]].is_lost)
-            complain(w, w->stage->n_steps - 1,
-                     "leaves an output that another value has overwritten");
 }
 
 /* ---- all stages ---- */
@@ -188,7 +170,13 @@ const char *find_lost_value(cz_arena *arena, const cz_view_stage *body,
 {
     body_walk w = {.stage = body};
 
-    run_body(&w, arena);
+    find_places(&w, arena);
+    for (int s = 0; s < w.stage->n_steps; s++)
+        run_step(&w, s);
+    for (int i = 0; i < w.stage->n_out; i++)
+        if (w.values[w.stage->out_value[i]].is_lost)
+            complain(&w, w.stage->n_steps - 1,
+                     "leaves an output that another value has overwritten");
     *step = w.at;
     return w.wrong;
 }

@@ -82,20 +82,6 @@ static const char *const step_names[CZ_N_STEPS] = {
 #undef CZ_STEP
 };
 
-/* "operation 3 (kernel) on rank 1, h.0.w" */
-static void put_place(const verifier *v, place at, cz_text *out)
-{
-    if (at.op >= 0)
-        cz_text_printf(out, "operation %d (%s)", at.op,
-                       step_names[v->view->ops[at.op].kind]);
-    else
-        cz_text_puts(out, "no operation");
-    cz_text_printf(out, " on rank %lld, %s", (long long)at.rank,
-                   at.param >= 0
-                       ? cz_view_name_at(v->view, (int)at.param, at.rank)
-                       : "no tensor");
-}
-
 void reject(verifier *v, place at, const char *format, ...)
 {
     char sentence[MAX_SENTENCE];
@@ -105,7 +91,16 @@ void reject(verifier *v, place at, const char *format, ...)
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    put_place(v, at, &where);
+    /* "operation 3 (kernel) on rank 1, h.0.w" */
+    if (at.op >= 0)
+        cz_text_printf(&where, "operation %d (%s)", at.op,
+                       step_names[v->view->ops[at.op].kind]);
+    else
+        cz_text_puts(&where, "no operation");
+    cz_text_printf(&where, " on rank %lld, %s", (long long)at.rank,
+                   at.param >= 0
+                       ? cz_view_name_at(v->view, (int)at.param, at.rank)
+                       : "no tensor");
     cz_diag_error(v->diags, CZ_BAD_PLAN, (cz_span){0}, "%s: %s",
                   cz_text_string(&where), sentence);
     cz_text_fini(&where);

@@ -43,21 +43,15 @@ static void fill_layout(const czr_engine *engine, int param,
            sizeof out->global);
 }
 
-/* The bucket of one of its pieces; all of them have gradients alike. */
-static const czr_bucket *storage_bucket(const czr_program *program,
-                                        const czr_storage *storage)
-{
-    const int first = program->families[storage->pieces[0].family].first_param;
-
-    return &program->buckets[program->places[first].bucket];
-}
-
 /* A stored tensor's shard; it has no place in the engine. */
 static void fill_storage(const czr_engine *engine, const czr_storage *storage,
                          czr_layout_info *out)
 {
     const czr_program *program = engine->program;
-    const czr_bucket *bucket = storage_bucket(program, storage);
+    /* The bucket of one of its pieces; all of them have gradients alike. */
+    const int first = program->families[storage->pieces[0].family].first_param;
+
+    const czr_bucket *bucket = &program->buckets[program->places[first].bucket];
     const czr_shard shard =
         czr_family_shard(program, &storage->of, engine->rank);
 

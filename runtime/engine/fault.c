@@ -14,17 +14,6 @@ bool czr_fault_note(czr_engine *engine, czr_status status, int param)
     return true;
 }
 
-/* The lowest rank that has one; some rank has. */
-static int find_first(const czr_engine *engine)
-{
-    int rank = 0;
-
-    while (rank < engine->world->size - 1 &&
-           engine->faults[rank].status == CZR_OK)
-        rank++;
-    return rank;
-}
-
 static czr_status undo(czr_engine *engine, czr_status why, const char *name,
                        int rank)
 {
@@ -36,22 +25,6 @@ static czr_status undo(czr_engine *engine, czr_status why, const char *name,
         czr_engine_refuse(engine, why, "%s, on rank %d: %s; the step is undone",
                           name, rank, czr_status_text(why));
     return status;
-}
-
-/* What all ranks say alike, of the first that failed. */
-static czr_status settle(czr_engine *engine)
-{
-    char name[128];
-    const int rank = find_first(engine);
-    const czr_fault *fault = &engine->faults[rank];
-    const czr_status why = (czr_status)fault->status;
-
-    czr_program_name(engine->program, fault->param, rank, name, sizeof name);
-    if (engine->undoes)
-        return undo(engine, why, name, rank);
-    return czr_engine_stop(engine, why, "%s, on rank %d, in update %lld: %s",
-                           name, rank, (long long)fault->update,
-                           czr_status_text(why));
 }
 
 /* Has a rule failed on any rank?  Without undo the next step asks. */
@@ -97,6 +70,23 @@ czr_status czr_op_undo(czr_engine *engine, int op, czr_turn *turn)
         return CZR_OK;
     default:
         turn->is_last = true;
-        return settle(engine);
+        /* What all ranks say alike, of the first that failed. */
+        char name[128];
+        /* The lowest rank that has one; some rank has. */
+        int rank = 0;
+
+        while (rank < engine->world->size - 1 &&
+               engine->faults[rank].status == CZR_OK)
+            rank++;
+        const czr_fault *fault = &engine->faults[rank];
+        const czr_status why = (czr_status)fault->status;
+
+        czr_program_name(engine->program, fault->param, rank, name,
+                         sizeof name);
+        if (engine->undoes)
+            return undo(engine, why, name, rank);
+        return czr_engine_stop(engine, why,
+                               "%s, on rank %d, in update %lld: %s", name, rank,
+                               (long long)fault->update, czr_status_text(why));
     }
 }

@@ -24,17 +24,6 @@ static czr_transfer_row box_of(const czr_exchange *x,
                               .stride_bytes = bytes};
 }
 
-/* What a rank sends to itself is copied as it is received. */
-static void copy_own(const czr_engine *engine, const czr_exchange *x,
-                     const czr_exchange_row *row)
-{
-    if (row->is_recv)
-        engine->device->ops->copy(engine->device,
-                                  x->base + place_of(x, row, x->to_owners),
-                                  x->base + place_of(x, row, !x->to_owners),
-                                  (size_t)(row->count * x->element));
-}
-
 void czr_op_exchange(czr_engine *engine, int op, const czr_exchange *x,
                      czr_turn *turn)
 {
@@ -49,7 +38,13 @@ void czr_op_exchange(czr_engine *engine, int op, const czr_exchange *x,
     for (int64_t i = 0; i < range.n; i++) {
         int64_t *bytes = rows[i].is_recv ? engine->received : engine->sent;
         if (rows[i].peer == engine->comms[op]->position) {
-            copy_own(engine, x, &rows[i]);
+            /* What a rank sends to itself is copied as it is received. */
+            const czr_exchange_row *row = &rows[i];
+            if (row->is_recv)
+                engine->device->ops->copy(
+                    engine->device, x->base + place_of(x, row, x->to_owners),
+                    x->base + place_of(x, row, !x->to_owners),
+                    (size_t)(row->count * x->element));
             continue;
         }
         boxes[n++] = box_of(x, &rows[i]);

@@ -2,22 +2,6 @@
  * share them. */
 #include "runtime/engine/engine.h"
 
-/* Bytes that a member sends, and receives.  Of sums for all: the other members'
- * shares of its elements, then its own share to each of them.  What is gathered
- * or scattered moves once. */
-static int64_t moved_bytes(const czr_comm *comm, const czr_sum_row *row)
-{
-    const int64_t members = comm->size;
-    int64_t own =
-        row->count / members + (comm->position < row->count % members);
-    const int64_t others = row->how == CZR_EXCHANGE_SUM ? row->count - own : 0;
-
-    if (row->band > 0)
-        own = own / row->band * (row->band / 2 + 1);
-    return (others + own * (members - 1)) *
-           (int64_t)czr_dtype_bytes(row->dtype);
-}
-
 static czr_band band_of(const czr_sum_row *row)
 {
     return (czr_band){(size_t)row->side, (size_t)row->band};
@@ -77,17 +61,6 @@ static czr_unit unit_of(const czr_engine *engine, const czr_comm *comm,
                          : gather_of(engine, comm, row);
 }
 
-static void exchange(czr_engine *engine, int op, const czr_sum_row *row,
-                     czr_turn *turn)
-{
-    const int64_t bytes = moved_bytes(engine->comms[op], row);
-
-    turn->has_unit = true;
-    turn->unit = unit_of(engine, engine->comms[op], row);
-    engine->sent[op] += bytes;
-    engine->received[op] += bytes;
-}
-
 /* Behind a row's unit. */
 static void mirror(czr_engine *engine, const czr_sum_row *row)
 {
@@ -111,7 +84,27 @@ czr_status czr_op_group_sum(czr_engine *engine, int op, czr_turn *turn)
     if (turn->number > 0)
         mirror(engine, &rows[turn->number - 1]);
     turn->is_last = turn->number == range.n;
-    if (!turn->is_last)
-        exchange(engine, op, &rows[turn->number], turn);
+    if (!turn->is_last) {
+        const czr_sum_row *row = &rows[turn->number];
+        /* Bytes that a member sends, and receives.  Of sums for all: the other
+         * members' shares of its elements, then its own share to each of them.
+         * What is gathered or scattered moves once. */
+        const czr_comm *comm = engine->comms[op];
+        const int64_t members = comm->size;
+        int64_t own =
+            row->count / members + (comm->position < row->count % members);
+        const int64_t others =
+            row->how == CZR_EXCHANGE_SUM ? row->count - own : 0;
+
+        if (row->band > 0)
+            own = own / row->band * (row->band / 2 + 1);
+        const int64_t bytes = (others + own * (members - 1)) *
+                              (int64_t)czr_dtype_bytes(row->dtype);
+
+        turn->has_unit = true;
+        turn->unit = unit_of(engine, engine->comms[op], row);
+        engine->sent[op] += bytes;
+        engine->received[op] += bytes;
+    }
     return CZR_OK;
 }

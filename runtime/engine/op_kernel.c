@@ -15,19 +15,6 @@ static int64_t scratch_start(const czr_kernel_row *row, unsigned kind)
     }
 }
 
-/* Slots of a kind lie one behind the other, each rounded up. */
-static unsigned char *scratch_slot(const czr_engine *engine,
-                                   const czr_kernel_row *row, czr_slot slot)
-{
-    const uint8_t *bytes =
-        engine->slot_sizes[row->stage].bytes[slot.kind - CZR_SLOT_GATHER];
-    size_t at = (size_t)scratch_start(row, slot.kind);
-
-    for (unsigned i = 0; i < slot.index; i++)
-        at += czr_round_up((size_t)row->count * bytes[i]);
-    return engine->scratch + at;
-}
-
 static unsigned char *element(void *space, int64_t index, czr_dtype dtype)
 {
     return (unsigned char *)space + (size_t)index * czr_dtype_bytes(dtype);
@@ -58,7 +45,14 @@ static unsigned char *find_slot(const czr_engine *engine,
     case CZR_SLOT_TEMP:
         break;
     }
-    return scratch_slot(engine, row, slot);
+    /* Slots of a kind lie one behind the other, each rounded up. */
+    const uint8_t *bytes =
+        engine->slot_sizes[row->stage].bytes[slot.kind - CZR_SLOT_GATHER];
+    size_t at = (size_t)scratch_start(row, slot.kind);
+
+    for (unsigned i = 0; i < slot.index; i++)
+        at += czr_round_up((size_t)row->count * bytes[i]);
+    return engine->scratch + at;
 }
 
 static float scalar_of(const czr_engine *engine, int param, unsigned number)

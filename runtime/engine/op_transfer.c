@@ -38,23 +38,6 @@ static czr_status copy_to_self(czr_engine *engine, int op,
     }
 }
 
-/* Counts bytes; returns whether any row is of another rank. */
-static bool count_bytes(czr_engine *engine, int op,
-                        const czr_transfer *transfer)
-{
-    bool has_others = false;
-
-    for (int64_t i = 0; i < transfer->n_rows; i++) {
-        const czr_transfer_row *row = &transfer->rows[i];
-        if (row->peer == engine->comms[op]->position)
-            continue;
-        has_others = true;
-        int64_t *bytes = row->is_recv ? engine->received : engine->sent;
-        bytes[op] += czr_box_bytes(row);
-    }
-    return has_others;
-}
-
 /* All rows of the operation, or those that travel at this update. */
 static czr_transfer moving_rows(czr_engine *engine, int op)
 {
@@ -79,7 +62,20 @@ czr_status czr_op_transfer(czr_engine *engine, int op, czr_turn *turn)
     turn->unit = (czr_unit){.kind = CZR_UNIT_TRANSFER,
                             .of.transfer = moving_rows(engine, op)};
     const czr_status status = copy_to_self(engine, op, &turn->unit.of.transfer);
-    if (status == CZR_OK)
-        turn->has_unit = count_bytes(engine, op, &turn->unit.of.transfer);
+    if (status == CZR_OK) {
+        /* Counts bytes; returns whether any row is of another rank. */
+        const czr_transfer *transfer = &turn->unit.of.transfer;
+        bool has_others = false;
+
+        for (int64_t i = 0; i < transfer->n_rows; i++) {
+            const czr_transfer_row *row = &transfer->rows[i];
+            if (row->peer == engine->comms[op]->position)
+                continue;
+            has_others = true;
+            int64_t *bytes = row->is_recv ? engine->received : engine->sent;
+            bytes[op] += czr_box_bytes(row);
+        }
+        turn->has_unit = has_others;
+    }
     return status;
 }

@@ -68,20 +68,6 @@ unsigned char *czr_spaces_state(const czr_engine *engine, int param, int k,
                                          (int64_t)czr_dtype_bytes(state->dtype);
 }
 
-/* Bytes of each bucket's states into `bytes`. */
-static void place_states(czr_engine *engine, int64_t *bytes)
-{
-    const czr_program *program = engine->program;
-
-    for (int p = 0; p < program->n_params; p++) {
-        int64_t *end = &bytes[program->places[p].bucket];
-        const czr_states *states = states_of(engine, p);
-        engine->held[p] = find_held(engine, p);
-        engine->held[p].at = *end;
-        *end += state_bytes(states, states->n, &engine->held[p]);
-    }
-}
-
 /* ---- first values -------------------------------------------------------- */
 
 static void fill_state(czr_engine *engine, int param, int k)
@@ -112,8 +98,16 @@ static czr_status open_memory(czr_engine *engine)
     engine->held = czr_alloc((size_t)program->n_params, sizeof *engine->held);
     if (!engine->held)
         status = CZR_ERR_NO_MEMORY;
-    if (status == CZR_OK)
-        place_states(engine, bytes);
+    if (status == CZR_OK) {
+        /* Bytes of each bucket's states into `bytes`. */
+        for (int p = 0; p < program->n_params; p++) {
+            int64_t *end = &bytes[program->places[p].bucket];
+            const czr_states *states = states_of(engine, p);
+            engine->held[p] = find_held(engine, p);
+            engine->held[p].at = *end;
+            *end += state_bytes(states, states->n, &engine->held[p]);
+        }
+    }
     for (int b = 0; b < program->n_buckets && status == CZR_OK; b++) {
         engine->spaces[b].state_bytes = (size_t)bytes[b];
         engine->spaces[b].states =

@@ -38,16 +38,6 @@ bool czr_step_is_ready(const czr_engine *engine, int op)
            is_bucket_ready(engine, program->ops[op].bucket);
 }
 
-/* Submits the operations whose gradients are there, in list order. */
-static czr_status submit_ready(czr_engine *engine)
-{
-    czr_status status = CZR_OK;
-
-    while (status == CZR_OK && czr_step_is_ready(engine, engine->next_op))
-        status = submit(engine, engine->next_op++);
-    return status;
-}
-
 static czr_status arrive(czr_engine *engine, int param, czr_stream producer)
 {
     if (engine->bindings[param].is_ready)
@@ -56,7 +46,12 @@ static czr_status arrive(czr_engine *engine, int param, czr_stream producer)
         return engine->arrive(engine, param, producer);
     czr_loose_copy_grad(engine, param);
     engine->bindings[param].is_ready = true;
-    return submit_ready(engine);
+    /* Submits the operations whose gradients are there, in list order. */
+    czr_status status = CZR_OK;
+
+    while (status == CZR_OK && czr_step_is_ready(engine, engine->next_op))
+        status = submit(engine, engine->next_op++);
+    return status;
 }
 
 czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer)
@@ -110,15 +105,6 @@ static czr_status take_hypers(czr_engine *engine, const czr_hyper *given)
         engine->hypers[i] = is_given ? given->values[i] : desc->value;
     }
     return CZR_OK;
-}
-
-static void copy_in(czr_engine *engine)
-{
-    for (int param = 0; param < engine->program->n_params; param++) {
-        czr_loose_copy_in(engine, param);
-        if (!engine->bindings[param].is_ready)
-            czr_loose_copy_grad(engine, param);
-    }
 }
 
 void czr_step_restart(czr_engine *engine)
@@ -175,7 +161,11 @@ czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper)
     status = czr_phase_choose(engine, engine->steps + 1);
     if (status != CZR_OK)
         return status;
-    copy_in(engine);
+    for (int param = 0; param < engine->program->n_params; param++) {
+        czr_loose_copy_in(engine, param);
+        if (!engine->bindings[param].is_ready)
+            czr_loose_copy_grad(engine, param);
+    }
     czr_states_mirror(engine);
     return CZR_OK;
 }

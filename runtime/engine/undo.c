@@ -4,12 +4,6 @@
  * back. */
 #include "runtime/engine/engine.h"
 
-static czr_range written(const czr_engine *engine, int b)
-{
-    return engine->cuda ? (czr_range){0, engine->program->buckets[b].length}
-                        : engine->spaces[b].slice;
-}
-
 void czr_undo_find(const czr_engine *engine, int b, czr_undo_regions *out)
 {
     const czr_program *program = engine->program;
@@ -17,7 +11,9 @@ void czr_undo_find(const czr_engine *engine, int b, czr_undo_regions *out)
     const size_t element = czr_dtype_bytes(program->buckets[b].dtype);
     const size_t master =
         spaces->master ? czr_dtype_bytes(program->master_dtype) : 0;
-    const czr_range params = written(engine, b);
+    const czr_range params =
+        engine->cuda ? (czr_range){0, engine->program->buckets[b].length}
+                     : engine->spaces[b].slice;
     unsigned char *kept = spaces->kept;
 
     out->of[0] = (czr_undo_region){spaces->states, NULL, spaces->state_bytes};

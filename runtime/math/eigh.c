@@ -22,18 +22,6 @@ typedef struct block {
     float *turned; /* [n, n_block] */
 } block;
 
-/* Reflector i has 1 at i, and zeros behind it. */
-static void take_reflectors(const block *b, size_t n, const float *a)
-{
-    for (size_t j = 0; j < b->n_block; j++) {
-        const size_t i = b->first + j;
-        float *row = b->v + j * b->n_columns;
-        memcpy(row, a + (i + 1) * n, i * sizeof *row);
-        row[i] = 1;
-        memset(row + i + 1, 0, (b->n_columns - i - 1) * sizeof *row);
-    }
-}
-
 /* Rows of x become what the block's reflectors make of them. */
 static void reflect(const block *b, size_t n, float *x)
 {
@@ -66,25 +54,6 @@ static void reflect(const block *b, size_t n, float *x)
                                   .beta = 1});
 }
 
-/* The n - 1 reflectors in `a`, first to last; work: 3 BLOCK n + BLOCK^2. */
-static void turn_back(size_t n, const float *a, const float *tau, float *x,
-                      float *work)
-{
-    for (size_t first = 0; first + 1 < n; first += BLOCK) {
-        const size_t left = n - 1 - first, k = left < BLOCK ? left : BLOCK;
-        const block b = {.first = first,
-                         .n_block = k,
-                         .n_columns = first + k,
-                         .v = work,
-                         .scaled = work + n * BLOCK,
-                         .turned = work + 2 * n * BLOCK,
-                         .t = work + 3 * n * BLOCK};
-        take_reflectors(&b, n, a);
-        czr_library_reflectors(b.n_columns, k, b.v, tau + first, b.t);
-        reflect(&b, n, x);
-    }
-}
-
 /* LAPACK scales matrices of other sizes before it begins. */
 static bool is_moderate(size_t n, const float *a)
 {
@@ -109,7 +78,27 @@ bool czr_eigh_f32(size_t n, float *a, float *values, float *work, size_t n_work,
     if (!czr_library_tridiagonal_eigh(n, values, beside, vectors, rest, n_rest,
                                       integers, n_integers))
         return false;
-    turn_back(n, a, tau, vectors, rest);
+    /* The n - 1 reflectors in `a`, first to last; work: 3 BLOCK n + BLOCK^2. */
+    for (size_t first = 0; first + 1 < n; first += BLOCK) {
+        const size_t left = n - 1 - first, k = left < BLOCK ? left : BLOCK;
+        const block b = {.first = first,
+                         .n_block = k,
+                         .n_columns = first + k,
+                         .v = rest,
+                         .scaled = rest + n * BLOCK,
+                         .turned = rest + 2 * n * BLOCK,
+                         .t = rest + 3 * n * BLOCK};
+        /* Reflector i has 1 at i, and zeros behind it. */
+        for (size_t j = 0; j < b.n_block; j++) {
+            const size_t i = b.first + j;
+            float *row = b.v + j * b.n_columns;
+            memcpy(row, a + (i + 1) * n, i * sizeof *row);
+            row[i] = 1;
+            memset(row + i + 1, 0, (b.n_columns - i - 1) * sizeof *row);
+        }
+        czr_library_reflectors(b.n_columns, k, b.v, tau + first, b.t);
+        reflect(&b, n, vectors);
+    }
     memcpy(a, vectors, n * n * sizeof *a);
     return true;
 }

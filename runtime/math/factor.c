@@ -147,29 +147,18 @@ static double lifted(const czr_factor *f, const float *values, size_t i)
     return (double)values[i] - low + f->parameters[1];
 }
 
-static bool is_positive(const czr_factor *f, const float *values)
+bool czr_factor_root_scales(const czr_factor *f, const float *values,
+                            float *scales)
 {
     const double least = values[0], most = values[f->n - 1];
     const double size = fabs(least) > fabs(most) ? fabs(least) : fabs(most);
 
-    return least >= -size * (double)f->n * 0x1p-22 && lifted(f, values, 0) > 0;
-}
-
-bool czr_factor_root_scales(const czr_factor *f, const float *values,
-                            float *scales)
-{
-    if (!is_positive(f, values))
+    if (!(least >= -size * (double)f->n * 0x1p-22) ||
+        !(lifted(f, values, 0) > 0))
         return false;
     for (size_t i = f->n; i-- > 0;)
         scales[i] = (float)pow(lifted(f, values, i), f->parameters[0] / 2);
     return true;
-}
-
-static void scale_rows(size_t n, const float *scales, float *vectors)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            vectors[i * n + j] *= scales[i];
 }
 
 static czr_status run_root(const czr_math *math, const czr_factor *f)
@@ -187,7 +176,9 @@ static czr_status run_root(const czr_math *math, const czr_factor *f)
     /* From the last to the first: each is read before it is replaced. */
     if (!czr_factor_root_scales(f, values, values))
         return CZR_ERR_NOT_POSITIVE;
-    scale_rows(n, values, vectors);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            vectors[i * n + j] *= values[i];
     math->product(math, &(czr_product){.m = n,
                                        .n = n,
                                        .k = n,
@@ -239,25 +230,6 @@ static czr_status run_solve(const czr_math *math, const czr_factor *f)
 
 /* ---- qr ---- */
 
-/* Row i of r, and the sign by which it was multiplied: so is column i of q. */
-static float take_row(const czr_factor *f, const float *a, size_t i)
-{
-    float *row = f->out[1] + i * f->n;
-    const float sign = a[i * f->n + i] < 0 ? -1 : 1;
-
-    memset(row, 0, i * sizeof *row);
-    for (size_t j = i; j < f->n; j++)
-        row[j] = sign * a[i * f->n + j];
-    return sign;
-}
-
-static void take_column(const czr_factor *f, const float *a, size_t s, size_t i,
-                        float sign)
-{
-    for (size_t j = 0; j < f->m; j++)
-        f->out[0][j * s + i] = sign * a[j * f->n + i];
-}
-
 static czr_status run_qr(const czr_math *math, const czr_factor *f)
 {
     const size_t s = f->m < f->n ? f->m : f->n, n_work = BLOCK * f->n;
@@ -274,11 +246,23 @@ static czr_status run_qr(const czr_math *math, const czr_factor *f)
         return CZR_ERR_NOT_FINITE;
     memcpy(a, f->a, f->m * f->n * sizeof *a);
     czr_library_qr(f->m, f->n, a, tau, work, n_work);
-    for (size_t i = 0; i < s; i++)
-        signs[i] = take_row(f, a, i);
+    for (size_t i = 0; i < s; i++) {
+        /* Row i of r, and the sign by which it was multiplied: so is column i
+         * of q. */
+        float *row = f->out[1] + i * f->n;
+        const float sign = a[i * f->n + i] < 0 ? -1 : 1;
+
+        memset(row, 0, i * sizeof *row);
+        for (size_t j = i; j < f->n; j++)
+            row[j] = sign * a[i * f->n + j];
+        signs[i] = sign;
+    }
     czr_library_qr_vectors(f->m, f->n, a, tau, work, n_work);
-    for (size_t i = 0; i < s; i++)
-        take_column(f, a, s, i, signs[i]);
+    for (size_t i = 0; i < s; i++) {
+        const float sign = signs[i];
+        for (size_t j = 0; j < f->m; j++)
+            f->out[0][j * s + i] = sign * a[j * f->n + i];
+    }
     return CZR_OK;
 }
 

@@ -189,18 +189,15 @@ bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads)
     return is_done;
 }
 
-/* AMD's CPUs with AVX-512, for which OpenBLAS 0.3.21 has no kernels of its
- * own: it runs those of Intel's, and oneDNN is faster. */
-static bool is_faster(const czr_gemm *g)
-{
-    return __builtin_cpu_is("amd") &&
-           (double)g->m * (double)g->n * (double)g->k >= WORTH_A_CALL;
-}
-
 bool czr_library_dnnl_sgemm(const czr_gemm *g)
 {
     pthread_once(&lib.once, open_dnnl);
-    if (!lib.is_open || !is_faster(g))
+    /* AMD's CPUs with AVX-512, for which OpenBLAS 0.3.21 has no kernels of its
+     * own: it runs those of Intel's, and oneDNN is faster. */
+    if (!lib.is_open)
+        return false;
+    if (!__builtin_cpu_is("amd") ||
+        !((double)g->m * (double)g->n * (double)g->k >= WORTH_A_CALL))
         return false;
     if (lib.omp_set_num_threads)
         lib.omp_set_num_threads(1);

@@ -16,15 +16,6 @@ static uint32_t bits_of(float x)
     return bits;
 }
 
-/* The infinities and NaNs of x[n], which do not fit the bins. */
-static void count_specials(czr_norm *norm, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        norm->words[CZR_NORM_INFINITIES] += isinf(x[i]) != 0;
-        norm->words[CZR_NORM_NANS] += isnan(x[i]) != 0;
-    }
-}
-
 /* Carries, so that every digit but the top one is below 2^32 again. */
 static void carry(czr_norm *norm)
 {
@@ -68,8 +59,13 @@ static void add_chunk(czr_norm *norm, const float *x, size_t n)
     for (int exponent = 0; exponent < SPECIAL; exponent++)
         if (bins[exponent])
             add_bin(norm, exponent, bins[exponent]);
-    if (bins[SPECIAL])
-        count_specials(norm, x, n);
+    if (bins[SPECIAL]) {
+        /* The infinities and NaNs of x[n], which do not fit the bins. */
+        for (size_t i = 0; i < n; i++) {
+            norm->words[CZR_NORM_INFINITIES] += isinf(x[i]) != 0;
+            norm->words[CZR_NORM_NANS] += isnan(x[i]) != 0;
+        }
+    }
     carry(norm);
 }
 

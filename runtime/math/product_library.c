@@ -132,24 +132,6 @@ static bool multiply_directly(const czr_host_math *math, const czr_product *p)
     return multiply_bf16(math, &gemm, p->out_dtype);
 }
 
-/* op(a) from a row on; op(b) up to a column.  Where both are one symmetric
- * matrix its transpose will do, of which fewer columns are contiguous. */
-static czr_gemm strip_of(const czr_product *p, const czr_rows *rows)
-{
-    czr_gemm gemm = gemm_of(p);
-    const size_t step = gemm.a.is_transposed ? 1 : gemm.a.stride;
-    const size_t bytes = rows->first * step * czr_dtype_bytes(p->a_dtype);
-
-    gemm.m = rows->n_rows;
-    gemm.n = rows->n_columns;
-    gemm.a.data = (const char *)p->a + bytes;
-    if (is_own_square(p))
-        gemm.b.is_transposed = !gemm.a.is_transposed;
-    gemm.c = rows->c;
-    gemm.c_stride = rows->stride;
-    return gemm;
-}
-
 static bool has_operands(const czr_product *p, czr_dtype dtype)
 {
     return p->a_dtype == dtype && p->b_dtype == dtype;
@@ -166,7 +148,19 @@ static bool is_syrk(const czr_host_math *math, const czr_product *p)
 static void make_rows(const czr_host_math *math, const czr_product *p,
                       const czr_rows *rows)
 {
-    const czr_gemm gemm = strip_of(p, rows);
+    /* op(a) from a row on; op(b) up to a column.  Where both are one symmetric
+     * matrix its transpose will do, of which fewer columns are contiguous. */
+    czr_gemm gemm = gemm_of(p);
+    const size_t step = gemm.a.is_transposed ? 1 : gemm.a.stride;
+    const size_t bytes = rows->first * step * czr_dtype_bytes(p->a_dtype);
+
+    gemm.m = rows->n_rows;
+    gemm.n = rows->n_columns;
+    gemm.a.data = (const char *)p->a + bytes;
+    if (is_own_square(p))
+        gemm.b.is_transposed = !gemm.a.is_transposed;
+    gemm.c = rows->c;
+    gemm.c_stride = rows->stride;
 
     if (is_syrk(math, p))
         czr_product_syrk(math, p, rows);

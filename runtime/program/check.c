@@ -136,14 +136,6 @@ static bool check_piece(const czr_check *c, const czr_storage *storage,
     return true;
 }
 
-static bool check_pieces(const czr_check *c, const czr_storage *storage)
-{
-    for (int i = 0; i < storage->n_pieces; i++)
-        if (!check_piece(c, storage, &storage->pieces[i]))
-            return false;
-    return true;
-}
-
 /* Families that have no parameters of their own. */
 static bool check_others(const czr_check *c)
 {
@@ -156,10 +148,14 @@ static bool check_others(const czr_check *c)
         if (!check_family(c, &p->ties[t]) ||
             !czr_is_below(p->ties[t].first_param, p->n_params))
             return c->why[0] ? false : fail(c, "parameter of a tie", t);
-    for (int s = 0; s < p->n_storages; s++)
-        if (!check_family(c, &p->storages[s].of) ||
-            !check_pieces(c, &p->storages[s]))
+    for (int s = 0; s < p->n_storages; s++) {
+        if (!check_family(c, &p->storages[s].of))
             return c->why[0] ? false : fail(c, "pieces of a storage", s);
+        const czr_storage *storage = &p->storages[s];
+        for (int i = 0; i < storage->n_pieces; i++)
+            if (!check_piece(c, storage, &storage->pieces[i]))
+                return c->why[0] ? false : fail(c, "pieces of a storage", s);
+    }
     return true;
 }
 
@@ -293,16 +289,6 @@ static bool check_variants(const czr_check *c)
     return true;
 }
 
-static bool check_starts(const czr_check *c, const czr_table *table)
-{
-    const int n = czr_program_extent(c->program, table->selector);
-
-    for (int i = 0; i < n; i++)
-        if (table->starts[i] > table->starts[i + 1])
-            return false;
-    return table->starts[0] == 0;
-}
-
 static bool check_tables(const czr_check *c)
 {
     const czr_program *p = c->program;
@@ -310,7 +296,13 @@ static bool check_tables(const czr_check *c)
     for (int t = 0; t < p->n_tables; t++) {
         if (p->tables[t].selector & ~czr_program_all_axes(p))
             return fail(c, "selector of table", t);
-        if (!check_starts(c, &p->tables[t]))
+        const czr_table *table = &p->tables[t];
+        const int n = czr_program_extent(c->program, table->selector);
+
+        for (int i = 0; i < n; i++)
+            if (table->starts[i] > table->starts[i + 1])
+                return fail(c, "starts of table", t);
+        if (table->starts[0] != 0)
             return fail(c, "starts of table", t);
         const czr_range rows = czr_program_rows(p, t, c->rank);
         for (int64_t i = rows.first; i < rows.first + rows.n; i++)

@@ -138,25 +138,6 @@ static void do_share(const czr_comm *comm, const czr_unit *unit)
     }
 }
 
-/* Waits, without deadline, for the others' work.  Lock held. */
-static void finish(czr_comm *comm)
-{
-    czr_communicator *communicator = comm->communicator;
-    const unsigned generation = communicator->generation;
-
-    if (++communicator->finished == communicator->size) {
-        communicator->arrived = communicator->finished = 0;
-        communicator->generation++;
-        for (int i = 0; i < communicator->size; i++) {
-            communicator->posted[i] = NULL;
-            czr_threads_world_wake(communicator, i);
-        }
-    }
-    while (communicator->generation == generation)
-        pthread_cond_wait(&communicator->threads->wake[comm->world->rank],
-                          &communicator->threads->lock);
-}
-
 czr_status czr_collective_wait(czr_comm *comm, const czr_unit *unit, char *why)
 {
     czr_communicator *communicator = comm->communicator;
@@ -169,7 +150,20 @@ czr_status czr_collective_wait(czr_comm *comm, const czr_unit *unit, char *why)
         if (status == CZR_OK)
             do_share(comm, unit);
         pthread_mutex_lock(&communicator->threads->lock);
-        finish(comm);
+        /* Waits, without deadline, for the others' work.  Lock held. */
+        const unsigned generation = communicator->generation;
+
+        if (++communicator->finished == communicator->size) {
+            communicator->arrived = communicator->finished = 0;
+            communicator->generation++;
+            for (int i = 0; i < communicator->size; i++) {
+                communicator->posted[i] = NULL;
+                czr_threads_world_wake(communicator, i);
+            }
+        }
+        while (communicator->generation == generation)
+            pthread_cond_wait(&communicator->threads->wake[comm->world->rank],
+                              &communicator->threads->lock);
     }
     pthread_mutex_unlock(&communicator->threads->lock);
     return status;

@@ -128,26 +128,6 @@ static bool is_communicator_of(const czr_communicator *communicator,
            memcmp(communicator->ranks, ranks, (size_t)n * sizeof *ranks) == 0;
 }
 
-/* The members' common communicator: made by whoever comes first. */
-static czr_communicator *find_communicator(czr_threads_world *threads,
-                                           czr_channel channel,
-                                           const int *ranks, int n)
-{
-    pthread_mutex_lock(&threads->lock);
-    czr_communicator *communicator = threads->communicators;
-    while (communicator && !is_communicator_of(communicator, channel, ranks, n))
-        communicator = communicator->next;
-    if (!communicator) {
-        communicator = communicator_open(threads, channel, ranks, n);
-        if (communicator) {
-            communicator->next = threads->communicators;
-            threads->communicators = communicator;
-        }
-    }
-    pthread_mutex_unlock(&threads->lock);
-    return communicator;
-}
-
 /* ---- the table of functions --------------------------------------------- */
 
 /* One rank: its world and the members it has taken. */
@@ -181,8 +161,20 @@ static czr_status join(czr_world *world, czr_channel channel, const int *ranks,
                        int n, czr_comm **out)
 {
     rank_world *me = (rank_world *)world;
-    czr_communicator *communicator =
-        find_communicator(world->shared, channel, ranks, n);
+    /* The members' common communicator: made by whoever comes first. */
+    czr_threads_world *threads = world->shared;
+    pthread_mutex_lock(&threads->lock);
+    czr_communicator *communicator = threads->communicators;
+    while (communicator && !is_communicator_of(communicator, channel, ranks, n))
+        communicator = communicator->next;
+    if (!communicator) {
+        communicator = communicator_open(threads, channel, ranks, n);
+        if (communicator) {
+            communicator->next = threads->communicators;
+            threads->communicators = communicator;
+        }
+    }
+    pthread_mutex_unlock(&threads->lock);
     struct membership *member = me->members;
 
     while (member && member->comm.communicator != communicator)
@@ -266,16 +258,6 @@ static void *run(void *argument)
         abort_world(world, why);
     }
     return NULL;
-}
-
-static void leave(runner *self)
-{
-    czr_world_clear_mesh(&self->own.world);
-    while (self->own.members) {
-        struct membership *member = self->own.members;
-        self->own.members = member->next;
-        czr_free(member);
-    }
 }
 
 static czr_status threads_open(czr_threads_world *threads, int size)
@@ -365,8 +347,15 @@ czr_status czr_world_threads_run(int ranks,
     if (status == CZR_OK) {
         start_and_join(runners, ranks);
         status = first_failure(runners, ranks);
-        for (int rank = 0; rank < ranks; rank++)
-            leave(&runners[rank]);
+        for (int rank = 0; rank < ranks; rank++) {
+            runner *self = &runners[rank];
+            czr_world_clear_mesh(&self->own.world);
+            while (self->own.members) {
+                struct membership *member = self->own.members;
+                self->own.members = member->next;
+                czr_free(member);
+            }
+        }
     }
     threads_close(&threads);
     czr_free(runners);

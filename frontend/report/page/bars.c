@@ -88,20 +88,6 @@ static void put_line(chart *c, int64_t value, const char *style,
     cz_text_fini(&label);
 }
 
-/* Labels keep apart, the lower line's below. */
-static void put_lines(chart *c)
-{
-    int64_t mean_y = y_of(c, c->sums.mean);
-    int64_t bound_y = c->bound < 0 ? 0 : y_of(c, c->bound);
-    int64_t *lower = c->bound < c->sums.mean ? &bound_y : &mean_y;
-    const int64_t upper = c->bound < c->sums.mean ? mean_y : bound_y;
-    if (c->bound >= 0 && *lower < upper + SPACE)
-        *lower = upper + SPACE;
-    if (c->bound >= 0)
-        put_line(c, c->bound, "bound", "bound", bound_y);
-    put_line(c, c->sums.mean, "mean", "mean", mean_y);
-}
-
 static void put_axis(chart *c)
 {
     cz_text most = {0};
@@ -141,7 +127,16 @@ static void put_chart(cz_page *page, const char *title, const int64_t *values,
     cz_page_open_svg(page, HEIGHT, title);
     put_bars(&c);
     put_axis(&c);
-    put_lines(&c);
+    /* Labels keep apart, the lower line's below. */
+    int64_t mean_y = y_of(&c, c.sums.mean);
+    int64_t bound_y = c.bound < 0 ? 0 : y_of(&c, c.bound);
+    int64_t *lower = c.bound < c.sums.mean ? &bound_y : &mean_y;
+    const int64_t upper = c.bound < c.sums.mean ? mean_y : bound_y;
+    if (c.bound >= 0 && *lower < upper + SPACE)
+        *lower = upper + SPACE;
+    if (c.bound >= 0)
+        put_line(&c, c.bound, "bound", "bound", bound_y);
+    put_line(&c, c.sums.mean, "mean", "mean", mean_y);
     cz_page_close_svg(page);
 }
 

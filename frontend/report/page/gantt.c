@@ -58,17 +58,6 @@ typedef struct run {
     int64_t start, end;
 } run;
 
-static void put_title(gantt *g, const run *drawn, cz_text *out)
-{
-    cz_look_op_name(g->page->look, drawn->first, out);
-    if (drawn->n > 1)
-        cz_text_printf(out, " and %d more", drawn->n - 1);
-    cz_text_puts(out, ": ");
-    cz_number_time(out, drawn->start);
-    cz_text_puts(out, " to ");
-    cz_number_time(out, drawn->end);
-}
-
 static void put_run(gantt *g, const run *drawn)
 {
     const cz_document_op *op = &g->document->ops[drawn->first];
@@ -79,7 +68,13 @@ static void put_run(gantt *g, const run *drawn)
     cz_text title = {0};
     if (drawn->n == 0)
         return;
-    put_title(g, drawn, &title);
+    cz_look_op_name(g->page->look, drawn->first, &title);
+    if (drawn->n > 1)
+        cz_text_printf(&title, " and %d more", drawn->n - 1);
+    cz_text_puts(&title, ": ");
+    cz_number_time(&title, drawn->start);
+    cz_text_puts(&title, " to ");
+    cz_number_time(&title, drawn->end);
     cz_page_rect(g->page, (const int64_t[]){from, g->y, width, BAR},
                  style_of(op), cz_text_string(&title));
     cz_text_fini(&title);
@@ -162,18 +157,12 @@ static bool is_like(const gantt *g, int a, int b)
     return true;
 }
 
-static int count_like(const gantt *g, int rank)
-{
-    int n = 0;
-    for (int r = 0; r < g->document->n_ranks; r++)
-        n += is_like(g, rank, r);
-    return n;
-}
-
 static void put_rank(gantt *g, int rank, const char *what)
 {
     cz_text name = {0};
-    const int n = count_like(g, rank);
+    int n = 0;
+    for (int r = 0; r < g->document->n_ranks; r++)
+        n += is_like(g, rank, r);
     cz_text_puts(&name, what);
     cz_look_rank_name(g->page->look, rank, &name);
     cz_text_puts(&name, ", kernels ");
@@ -244,25 +233,6 @@ static void put_picture(gantt *g, int64_t from, int64_t to, const char *title)
     cz_page_close_svg(g->page);
 }
 
-/* From the end of what comes before the update to that of its last kernel. */
-static void put_update(gantt *g)
-{
-    const int n = g->document->n_ranks;
-    int64_t from = 0, to = 0;
-    for (int op = 0; op < g->document->n_ops; op++) {
-        const cz_document_op *of = &g->page->look->document->ops[op];
-        for (int r = 0; r < n; r++) {
-            const int64_t end = g->line->end[(int64_t)op * n + r];
-            if (of->section != CZ_SECTION_UPDATE && end > from)
-                from = end;
-            if (of->kind == CZ_STEP_KERNEL && end > to)
-                to = end;
-        }
-    }
-    if (to > from)
-        put_picture(g, from, to, "The update, from decision to last kernel");
-}
-
 void cz_page_gantt(cz_page *page)
 {
     const cz_look *look = page->look;
@@ -281,6 +251,21 @@ void cz_page_gantt(cz_page *page)
         "the same time.");
     put_key(page);
     put_picture(&g, 0, g.line->makespan, "The whole step");
-    put_update(&g);
+    /* From the end of what comes before the update to that of its last kernel.
+     */
+    const int n = g.document->n_ranks;
+    int64_t from = 0, to = 0;
+    for (int op = 0; op < g.document->n_ops; op++) {
+        const cz_document_op *of = &g.page->look->document->ops[op];
+        for (int r = 0; r < n; r++) {
+            const int64_t end = g.line->end[(int64_t)op * n + r];
+            if (of->section != CZ_SECTION_UPDATE && end > from)
+                from = end;
+            if (of->kind == CZ_STEP_KERNEL && end > to)
+                to = end;
+        }
+    }
+    if (to > from)
+        put_picture(&g, from, to, "The update, from decision to last kernel");
     cz_page_close_section(page);
 }

@@ -6,16 +6,6 @@
 
 #include "frontend/document/number.h"
 
-static void put_mesh(cz_page *page)
-{
-    const cz_document *s = page->look->document;
-    for (int a = 0; a < s->n_names; a++)
-        cz_page_print(page, "%s%s %" PRId64, a ? ", " : "mesh ",
-                      s->names[a].name, s->names[a].size);
-    cz_page_print(page, "%s%d rank%s", s->n_names > 0 ? ": " : "", s->n_ranks,
-                  s->n_ranks == 1 ? "" : "s");
-}
-
 static void put_size(cz_page *page)
 {
     const cz_document *s = page->look->document;
@@ -39,7 +29,11 @@ static void put_head(cz_page *page)
     cz_page_raw(page, "<h1>");
     cz_page_escape(page, s->name);
     cz_page_raw(page, "</h1>\n<p>");
-    put_mesh(page);
+    for (int a = 0; a < s->n_names; a++)
+        cz_page_print(page, "%s%s %" PRId64, a ? ", " : "mesh ",
+                      s->names[a].name, s->names[a].size);
+    cz_page_print(page, "%s%d rank%s", s->n_names > 0 ? ": " : "", s->n_ranks,
+                  s->n_ranks == 1 ? "" : "s");
     cz_page_raw(page, "; ");
     put_size(page);
     cz_page_raw(page, "<br/>\nplan <code>");
@@ -83,21 +77,6 @@ static void put_ratio_card(cz_page *page, int64_t value, int64_t factor,
     end_card(page, what);
 }
 
-static void put_sent_card(cz_page *page)
-{
-    const cz_document *s = page->look->document;
-    int64_t most = 0;
-    for (int r = 0; r < s->n_ranks; r++) {
-        int64_t sum = 0;
-        for (int k = 0; k < CZ_N_STEPS; k++)
-            sum += s->sent[k] ? s->sent[k][r] : 0;
-        most = sum > most ? sum : most;
-    }
-    open_card(page);
-    cz_page_bytes(page, most);
-    end_card(page, "sent in a step by the rank that sends most");
-}
-
 static void put_cards(cz_page *page)
 {
     const cz_document *s = page->look->document;
@@ -120,30 +99,20 @@ static void put_cards(cz_page *page)
                        "a step over the largest of all bounds");
     put_ratio_card(page, state.max, state.n, state.sum,
                    "state bytes, max over mean");
-    put_sent_card(page);
+    int64_t most = 0;
+    for (int r = 0; r < s->n_ranks; r++) {
+        int64_t sum = 0;
+        for (int k = 0; k < CZ_N_STEPS; k++)
+            sum += s->sent[k] ? s->sent[k][r] : 0;
+        most = sum > most ? sum : most;
+    }
+    open_card(page);
+    cz_page_bytes(page, most);
+    end_card(page, "sent in a step by the rank that sends most");
     cz_page_raw(page, "</div>\n");
 }
 
 /* ---- bounds ---- */
-
-/* A dash where it is not known. */
-static void put_gap(cz_page *page, const cz_document_bound *bound)
-{
-    cz_page_cell(page, true);
-    if (bound->plan >= 0 && bound->value > 0)
-        cz_page_ratio(page, bound->plan, 1, bound->value);
-    else
-        cz_page_raw(page, "-");
-    cz_page_end_cell(page);
-}
-
-static void put_admits(cz_page *page, const cz_document_bound *bound)
-{
-    cz_text admits = {0};
-    cz_bound_admits(bound, &admits);
-    cz_page_word(page, cz_text_string(&admits));
-    cz_text_fini(&admits);
-}
 
 static void put_bound(cz_page *page, const cz_document_bound *bound)
 {
@@ -161,8 +130,17 @@ static void put_bound(cz_page *page, const cz_document_bound *bound)
     cz_page_time(page, bound->value);
     cz_page_basis(page, cz_basis_word(&basis));
     cz_page_end_cell(page);
-    put_gap(page, bound);
-    put_admits(page, bound);
+    /* A dash where it is not known. */
+    cz_page_cell(page, true);
+    if (bound->plan >= 0 && bound->value > 0)
+        cz_page_ratio(page, bound->plan, 1, bound->value);
+    else
+        cz_page_raw(page, "-");
+    cz_page_end_cell(page);
+    cz_text admits = {0};
+    cz_bound_admits(bound, &admits);
+    cz_page_word(page, cz_text_string(&admits));
+    cz_text_fini(&admits);
     cz_page_word(page, cz_text_string(&witness));
     cz_page_end_row(page);
     cz_text_fini(&witness);

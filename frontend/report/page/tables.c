@@ -40,20 +40,6 @@ static void put_bytes(cz_page *page, int64_t bytes)
 
 /* ---- matrices ---- */
 
-/* An item for each line. */
-static void put_items(cz_page *page, const char *lines)
-{
-    cz_page_raw(page, "<ul>");
-    while (*lines) {
-        const int n = (int)strcspn(lines, "\n");
-        cz_page_raw(page, "<li>");
-        cz_page_print(page, "%.*s", n, lines);
-        cz_page_raw(page, "</li>");
-        lines += lines[n] == '\n' ? n + 1 : n;
-    }
-    cz_page_raw(page, "</ul>");
-}
-
 /* The reason, and the other ways one below the other. */
 static void put_why(cz_page *page, const cz_matrix_class *of)
 {
@@ -62,8 +48,19 @@ static void put_why(cz_page *page, const cz_matrix_class *of)
     cz_class_others(of, "\n", &others);
     cz_page_cell(page, false);
     cz_page_escape(page, cz_text_string(&why));
-    if (others.n > 0)
-        put_items(page, cz_text_string(&others) + 1);
+    if (others.n > 0) {
+        /* An item for each line. */
+        const char *lines = cz_text_string(&others) + 1;
+        cz_page_raw(page, "<ul>");
+        while (*lines) {
+            const int n = (int)strcspn(lines, "\n");
+            cz_page_raw(page, "<li>");
+            cz_page_print(page, "%.*s", n, lines);
+            cz_page_raw(page, "</li>");
+            lines += lines[n] == '\n' ? n + 1 : n;
+        }
+        cz_page_raw(page, "</ul>");
+    }
     cz_page_end_cell(page);
     cz_text_fini(&why);
     cz_text_fini(&others);

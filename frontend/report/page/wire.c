@@ -55,9 +55,13 @@ static void put_part(cz_page *page, const char *kind, const char *style,
     cz_text_fini(&title);
 }
 
-/* "3 matrices, owned, padded, 409.6 M" */
-static void put_name(cz_page *page, int b, int64_t y)
+static void put_bucket(cz_page *page, const wire *of, int b, int64_t most)
 {
+    const int64_t y = (int64_t)b * LANE;
+    const int64_t reduce = cz_page_scale(of->reduce, most, RIGHT - LEFT);
+    const int64_t gather = cz_page_scale(of->gather, most, RIGHT - LEFT);
+    cz_text sum = {0};
+    /* "3 matrices, owned, padded, 409.6 M" */
     const cz_document_bucket *bucket = &page->look->document->buckets[b];
     cz_text name = {0};
     cz_text_printf(&name, "%d %.24s, %s, %s, ", b, bucket->groups, bucket->kind,
@@ -66,15 +70,6 @@ static void put_name(cz_page *page, int b, int64_t y)
     cz_page_label(page, LEFT - 8 * CZ_PAGE_UNIT, y + 11 * CZ_PAGE_UNIT, "end",
                   cz_text_string(&name));
     cz_text_fini(&name);
-}
-
-static void put_bucket(cz_page *page, const wire *of, int b, int64_t most)
-{
-    const int64_t y = (int64_t)b * LANE;
-    const int64_t reduce = cz_page_scale(of->reduce, most, RIGHT - LEFT);
-    const int64_t gather = cz_page_scale(of->gather, most, RIGHT - LEFT);
-    cz_text sum = {0};
-    put_name(page, b, y);
     put_part(page, "reduce_scatter", "reduce", of->reduce_axes,
              (const int64_t[]){LEFT, y, reduce, BAR}, of->reduce);
     put_part(page, "all_gather", "gather", of->gather_axes,

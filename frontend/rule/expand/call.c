@@ -195,17 +195,6 @@ static void put_block(cz_expansion *e, cz_expand_frame *frame,
 
 /* ---- the call ---- */
 
-static const char *result(cz_expansion *e, cz_expand_frame *inner,
-                          const cz_node *value, const char *name)
-{
-    const char *text = cz_expand_text(e, inner, value);
-    if (name || cz_expand_is_leaf(value))
-        return text;
-    const char *own = cz_expand_own(e, inner, "out");
-    cz_text_printf(&e->lines, "%s = %s\n", own, text);
-    return own;
-}
-
 const char *cz_expand_call(cz_expansion *e, cz_expand_frame *frame,
                            const cz_node *call, const cz_node *def,
                            const char *name)
@@ -218,6 +207,11 @@ const char *cz_expand_call(cz_expansion *e, cz_expand_frame *frame,
     for (int i = 0; i < cz_n_items(cz_rule_formals(def)); i++)
         bind_formal(e, frame, &inner, call, i);
     put_statements(e, &inner, body);
-    return result(e, &inner,
-                  cz_return_value(cz_item(body, cz_n_items(body) - 1)), name);
+    const cz_node *value = cz_return_value(cz_item(body, cz_n_items(body) - 1));
+    const char *text = cz_expand_text(e, &inner, value);
+    if (name || cz_expand_is_leaf(value))
+        return text;
+    const char *own = cz_expand_own(e, &inner, "out");
+    cz_text_printf(&e->lines, "%s = %s\n", own, text);
+    return own;
 }

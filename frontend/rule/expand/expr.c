@@ -25,25 +25,21 @@ bool cz_expand_has_sugar(cz_expansion *e, const cz_node *node)
 
 /* ---- names ---- */
 
-/* What a def takes from the files must be no name of the rule. */
-static void check_capture(cz_expansion *e, const cz_expand_frame *frame,
-                          const cz_node *node)
-{
-    if (!frame->def || !cz_expand_is_taken(e, node->text))
-        return;
-    cz_diag_error(e->diags, CZ_DUPLICATE_NAME, e->root->span,
-                  "'%s' is something else in '%s' than in '%s': it needs "
-                  "another name here to be written as equations",
-                  node->text, e->root->text, frame->def->text);
-    cz_diag_note(e->diags, node->span, "used here");
-}
-
 static void put_name(cz_expansion *e, const cz_expand_frame *frame,
                      const cz_node *node, cz_text *text)
 {
     const char *own = cz_expand_find(frame, node->text);
-    if (!own)
-        check_capture(e, frame, node);
+    if (!own) {
+        /* What a def takes from the files must be no name of the rule. */
+        if (frame->def && cz_expand_is_taken(e, node->text)) {
+            cz_diag_error(
+                e->diags, CZ_DUPLICATE_NAME, e->root->span,
+                "'%s' is something else in '%s' than in '%s': it needs "
+                "another name here to be written as equations",
+                node->text, e->root->text, frame->def->text);
+            cz_diag_note(e->diags, node->span, "used here");
+        }
+    }
     cz_text_puts(text, own ? own : node->text);
 }
 
@@ -105,19 +101,14 @@ void cz_expand_put(cz_expansion *e, cz_expand_frame *frame, const cz_node *node,
         put_around(e, frame, node, text);
 }
 
-static const char *keep(cz_expansion *e, cz_text *text)
-{
-    const char *kept = cz_arena_copy(e->arena, cz_text_string(text), text->n);
-    cz_text_fini(text);
-    return kept;
-}
-
 const char *cz_expand_text(cz_expansion *e, cz_expand_frame *frame,
                            const cz_node *node)
 {
     cz_text text = {0};
     cz_expand_put(e, frame, node, &text);
-    return keep(e, &text);
+    const char *kept = cz_arena_copy(e->arena, cz_text_string(&text), text.n);
+    cz_text_fini(&text);
+    return kept;
 }
 
 const char *cz_expand_value(cz_expansion *e, cz_expand_frame *frame,

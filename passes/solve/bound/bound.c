@@ -44,21 +44,6 @@ static cz_bin *bin_up(cz_arena *scratch, const cz_solve_problem *problem,
     return bins;
 }
 
-/* The longest whole item; of equal ones the first. */
-static void find_item(const cz_bin *bins, int n, cz_solve_bound *bound)
-{
-    for (int c = 0; c < n; c++) {
-        const cz_bin *bin = &bins[c];
-        if (bin->n == 0 ||
-            (bound->item >= 0 &&
-             (bin->time_ps < bound->item_ps ||
-              (bin->time_ps == bound->item_ps && bin->of > bound->item))))
-            continue;
-        bound->item = bin->of;
-        bound->item_ps = bin->time_ps;
-    }
-}
-
 cz_solve_bound cz_solve_bound_find(cz_arena *scratch,
                                    const cz_solve_problem *problem)
 {
@@ -68,7 +53,18 @@ cz_solve_bound cz_solve_bound_find(cz_arena *scratch,
     cz_bin *bins = bin_up(scratch, problem, &total);
 
     bound.mean_ps = bound.max_ps = cz_ceil_div(total, n_slots);
-    find_item(bins, problem->n_classes, &bound);
+    /* The longest whole item; of equal ones the first. */
+    const int n = problem->n_classes;
+    for (int c = 0; c < n; c++) {
+        const cz_bin *bin = &bins[c];
+        if (bin->n == 0 ||
+            (bound.item >= 0 &&
+             (bin->time_ps < bound.item_ps ||
+              (bin->time_ps == bound.item_ps && bin->of > bound.item))))
+            continue;
+        bound.item = bin->of;
+        bound.item_ps = bin->time_ps;
+    }
     const cz_pigeons pigeons =
         cz_pigeonhole_find(bins, problem->n_classes, n_slots);
     bound.item_ps += bound.item >= 0 ? least : 0;

@@ -42,19 +42,6 @@ static int64_t *row_of(const cz_cover *c, int k)
 
 /* ---- pivots ---- */
 
-/* The column that leaves, first of those that are used up first; -1: none. */
-static int find_leaving(const cz_cover *c)
-{
-    int leaving = -1;
-    for (int k = 0; k < c->n; k++)
-        if (c->entry[k] > (int64_t)1 << LEAST_PIVOT &&
-            (leaving < 0 ||
-             cz_solve_ratio_less(c->weight[k], c->entry[k], c->weight[leaving],
-                                 c->entry[leaving])))
-            leaving = k;
-    return leaving;
-}
-
 static void pivot(cz_cover *c, int leaving)
 {
     int64_t *pivot_row = row_of(c, leaving);
@@ -82,7 +69,15 @@ static bool enter(cz_cover *c, const int64_t *column, int64_t cost)
             sum += times(row_of(c, k)[i], column[i]);
         c->entry[k] = limit(sum);
     }
-    const int leaving = find_leaving(c);
+    /* The column that leaves, first of those that are used up first; -1: none.
+     */
+    int leaving = -1;
+    for (int k = 0; k < c->n; k++)
+        if (c->entry[k] > (int64_t)1 << LEAST_PIVOT &&
+            (leaving < 0 ||
+             cz_solve_ratio_less(c->weight[k], c->entry[k], c->weight[leaving],
+                                 c->entry[leaving])))
+            leaving = k;
     if (leaving < 0)
         return false;
     pivot(c, leaving);

@@ -25,14 +25,6 @@ typedef struct fit {
     cz_fit_prices tried; /* at the time looked at */
 } fit;
 
-static void list_rows(fit *f)
-{
-    f->row_of = CZ_NEW(f->arena, int, f->problem->n_classes);
-    for (int c = 0; c < f->problem->n_classes; c++)
-        f->row_of[c] = f->problem->counts[c] > 0 ? f->n_rows++ : -1;
-    f->n_rows += (f->problem->divisible_ps > 0) + 1;
-}
-
 /* If any is. */
 static int row_of_divisible(const fit *f)
 {
@@ -176,36 +168,6 @@ static cz_cover *start(const fit *f)
     return cz_cover_make(f->arena, f->n_rows, first);
 }
 
-/* From parts of all ranks' time to parts of one's. */
-static void try_prices(fit *f, const int64_t *of_rows)
-{
-    const cz_wide ranks = (cz_wide)f->problem->n_ranks
-                          << (CZ_FIT_RANK_BITS - CZ_COVER_BITS);
-    const int64_t cap = cz_solve_max(f->problem->wire_cap_bytes, 1);
-    for (int c = 0; c < f->problem->n_classes; c++)
-        f->tried.matrix[c] =
-            f->row_of[c] < 0
-                ? 0
-                : limit(of_rows[f->row_of[c]] * ranks / f->problem->counts[c],
-                        INT64_MAX / 2);
-    f->tried.divisible =
-        f->problem->divisible_ps > 0
-            ? limit(of_rows[row_of_divisible(f)] * ranks, INT64_MAX / 2)
-            : 0;
-    f->tried.byte =
-        limit((of_rows[f->n_rows - 1] * ranks << f->tried.byte_bits) / cap,
-              INT64_MAX / 2);
-}
-
-static bool add_load(const fit *f, cz_cover *cover, const cz_bin_load *load)
-{
-    int64_t *column = CZ_NEW(f->arena, int64_t, f->n_rows);
-    for (int i = 0; i < load->n; i++)
-        add_to_column(f, load->of[i].piece, load->of[i].times, column);
-    add_divisible(f, load->divisible_ps, column);
-    return cz_cover_add(cover, column);
-}
-
 static bool is_empty(const cz_bin_load *load)
 {
     return load->n == 0 && load->divisible_ps == 0;
@@ -219,25 +181,39 @@ static bool find_refuting_prices(fit *f)
         return true;
     cz_cover *cover = start(f);
     for (int i = 0; i < N_COLUMNS; i++) {
-        try_prices(f, cz_cover_prices(cover));
+        /* From parts of all ranks' time to parts of one's. */
+        const int64_t *of_rows = cz_cover_prices(cover);
+        const cz_wide ranks = (cz_wide)f->problem->n_ranks
+                              << (CZ_FIT_RANK_BITS - CZ_COVER_BITS);
+        const int64_t cap = cz_solve_max(f->problem->wire_cap_bytes, 1);
+        for (int c = 0; c < f->problem->n_classes; c++)
+            f->tried.matrix[c] = f->row_of[c] < 0
+                                     ? 0
+                                     : limit(of_rows[f->row_of[c]] * ranks /
+                                                 f->problem->counts[c],
+                                             INT64_MAX / 2);
+        f->tried.divisible =
+            f->problem->divisible_ps > 0
+                ? limit(of_rows[row_of_divisible(f)] * ranks, INT64_MAX / 2)
+                : 0;
+        f->tried.byte =
+            limit((of_rows[f->n_rows - 1] * ranks << f->tried.byte_bits) / cap,
+                  INT64_MAX / 2);
         if (do_prices_refute(f, &load))
             return true;
-        if (cz_cover_value(cover) <= CZ_COVER_ONE || is_empty(&load) ||
-            !add_load(f, cover, &load))
+        if (cz_cover_value(cover) <= CZ_COVER_ONE || is_empty(&load))
+            return false;
+        int64_t *column = CZ_NEW(f->arena, int64_t, f->n_rows);
+        for (int j = 0; j < load.n; j++)
+            add_to_column(f, load.of[j].piece, load.of[j].times, column);
+        add_divisible(f, load.divisible_ps, column);
+        if (!cz_cover_add(cover, column))
             return false;
     }
     return false;
 }
 
 /* ---- the least time ---- */
-
-static void keep(const fit *f, cz_fit_prices *kept)
-{
-    memcpy(kept->matrix, f->tried.matrix,
-           sizeof *kept->matrix * (size_t)f->problem->n_classes);
-    kept->divisible = f->tried.divisible;
-    kept->byte = f->tried.byte;
-}
 
 /* `kept` gets the last prices that refuted a time. */
 static bool is_refuted(fit *f, int64_t time_ps, cz_fit_prices *kept)
@@ -247,7 +223,10 @@ static bool is_refuted(fit *f, int64_t time_ps, cz_fit_prices *kept)
         return true;
     if (!find_refuting_prices(f))
         return !keep_the_cap(f);
-    keep(f, kept);
+    memcpy(kept->matrix, f->tried.matrix,
+           sizeof *kept->matrix * (size_t)f->problem->n_classes);
+    kept->divisible = f->tried.divisible;
+    kept->byte = f->tried.byte;
     return true;
 }
 
@@ -267,21 +246,6 @@ static int64_t least_time(fit *f, int64_t low, cz_fit_prices *kept)
             high = middle;
     }
     return low;
-}
-
-/* The class whose matrices together are worth most; -1: none are. */
-static int class_worth_most(const fit *f, const cz_fit_prices *kept)
-{
-    int class = -1;
-    cz_wide most = 0;
-    for (int c = 0; c < f->problem->n_classes; c++) {
-        const cz_wide worth = (cz_wide)kept->matrix[c] * f->problem->counts[c];
-        if (worth <= most)
-            continue;
-        most = worth;
-        class = c;
-    }
-    return class;
 }
 
 /* Of what is divisible by itself. */
@@ -304,11 +268,25 @@ cz_fit cz_fit_find(cz_arena *arena, const cz_fit_problem *problem)
     cz_fit out = {.most = -1, .prices = make_prices(&f)};
     f.tried = make_prices(&f);
     f.loader = cz_bin_loader_make(arena, problem->pieces, problem->n_pieces);
-    list_rows(&f);
+    f.row_of = CZ_NEW(f.arena, int, f.problem->n_classes);
+    for (int c = 0; c < f.problem->n_classes; c++)
+        f.row_of[c] = f.problem->counts[c] > 0 ? f.n_rows++ : -1;
+    f.n_rows += (f.problem->divisible_ps > 0) + 1;
     if (problem->n_pieces == 0 || !has_ways(&f) || !keep_the_cap(&f))
         return out;
     out.time_ps = least_time(
         &f, cz_solve_max(problem->low_ps, least_mean(problem)), &out.prices);
-    out.most = class_worth_most(&f, &out.prices);
+    /* The class whose matrices together are worth most; -1: none are. */
+    const cz_fit_prices *kept = &out.prices;
+    int class = -1;
+    cz_wide most = 0;
+    for (int c = 0; c < f.problem->n_classes; c++) {
+        const cz_wide worth = (cz_wide)kept->matrix[c] * f.problem->counts[c];
+        if (worth <= most)
+            continue;
+        most = worth;
+        class = c;
+    }
+    out.most = class;
     return out;
 }

@@ -71,11 +71,6 @@ cz_bin_loader *cz_bin_loader_make(cz_arena *arena, const cz_bin_piece *pieces,
 
 /* ---- the search ---- */
 
-static bool helps(const loader *l, int64_t worth)
-{
-    return worth - l->best_worth > l->best_worth >> TOLERANCE_BITS;
-}
-
 /* What the room is worth at most, filled with pieces from the q-th on. */
 static int64_t worth_of_room(const loader *l, int q, int64_t room)
 {
@@ -124,7 +119,7 @@ static void fill(loader *l, int q, int64_t room, int64_t worth)
     for (; q < l->n_useful; q++) {
         const cz_bin_piece *piece = l->useful[q];
         const int64_t bound = worth + worth_of_room(l, q, room);
-        if (!helps(l, bound))
+        if (bound - l->best_worth <= l->best_worth >> TOLERANCE_BITS)
             return;
         for (int64_t n = room / piece->compute_ps; n > 0; n--) {
             if (!may_go_on(l, bound))
@@ -163,25 +158,6 @@ static void open_band(loader *l, band *b)
           by_falling_density);
 }
 
-/* Loads that one of the band's own pieces opens. */
-static void fill_band(loader *l, const band *b, int64_t time_ps)
-{
-    const int64_t ramp = b->from_ps + b->scatter_ps;
-    const int64_t room = time_ps - ramp;
-    for (int i = 0; i < l->n; i++) {
-        const cz_bin_piece *piece = l->pieces[i];
-        if (piece->gather_ps < b->from_ps || piece->gather_ps > b->to_ps ||
-            piece->worth <= 0 || piece->compute_ps > room)
-            continue;
-        l->now.n = 1;
-        l->now.of[0].piece = piece;
-        l->now.of[0].times = 1;
-        l->now.divisible_ps = l->divisible.time_ps > 0 ? ramp : 0;
-        fill(l, 0, room - piece->compute_ps,
-             piece->worth + worth_of_divisible(l, ramp));
-    }
-}
-
 static int64_t least_gather(const loader *l)
 {
     int64_t least = INT64_MAX;
@@ -205,7 +181,21 @@ int64_t cz_bin_most_worth(cz_bin_loader *l, const cz_bin_divisible *divisible,
         b.from_ps = b.next_ps;
         b.to_ps = b.from_ps + b.from_ps / BAND;
         open_band(l, &b);
-        fill_band(l, &b, time_ps);
+        /* Loads that one of the band's own pieces opens. */
+        const int64_t ramp = b.from_ps + b.scatter_ps;
+        const int64_t room = time_ps - ramp;
+        for (int i = 0; i < l->n; i++) {
+            const cz_bin_piece *piece = l->pieces[i];
+            if (piece->gather_ps < b.from_ps || piece->gather_ps > b.to_ps ||
+                piece->worth <= 0 || piece->compute_ps > room)
+                continue;
+            l->now.n = 1;
+            l->now.of[0].piece = piece;
+            l->now.of[0].times = 1;
+            l->now.divisible_ps = l->divisible.time_ps > 0 ? ramp : 0;
+            fill(l, 0, room - piece->compute_ps,
+                 piece->worth + worth_of_divisible(l, ramp));
+        }
     }
     return cz_solve_max(l->cut_off,
                         l->best_worth + (l->best_worth >> TOLERANCE_BITS));

@@ -101,24 +101,6 @@ static void keep(beam *s, int64_t left)
     f->n++;
 }
 
-/* As far into a divisible unit as budget and room allow. */
-static cz_cut pour(const beam *s, int b, cz_cut cut, int64_t left, int64_t room)
-{
-    const cz_line *line = s->line;
-    const cz_unit *unit = &line->units[cut.unit];
-    const int64_t bytes =
-        line->state_before[cut.unit + 1] - line->state_before[cut.unit];
-    cz_cut end = cz_line_extend(line, b, cut, left);
-    if (end.unit > cut.unit)
-        end = (cz_cut){cut.unit, unit->end - unit->begin};
-    if (cz_line_state(line, end) - cz_line_state(line, cut) > room)
-        end.within =
-            cut.within + cz_solve_part(unit->end - unit->begin, room, bytes) /
-                             line->align * line->align;
-    return end.within == unit->end - unit->begin ? (cz_cut){cut.unit + 1, 0}
-                                                 : end;
-}
-
 /* All buckets have their cut.  What is left of the budget goes into something
  * divisible that comes next, in each way; else the share must be maximal. */
 static void finish(beam *s, int64_t left, int64_t room)
@@ -135,7 +117,20 @@ static void finish(beam *s, int64_t left, int64_t room)
         is_maximal = is_maximal && !fits;
         if (!line->units[cut.unit].divisible || fits)
             continue;
-        s->to[b] = pour(s, b, cut, left, room);
+        /* As far into a divisible unit as budget and room allow. */
+        const cz_unit *unit = &line->units[cut.unit];
+        const int64_t bytes =
+            line->state_before[cut.unit + 1] - line->state_before[cut.unit];
+        cz_cut end = cz_line_extend(line, b, cut, left);
+        if (end.unit > cut.unit)
+            end = (cz_cut){cut.unit, unit->end - unit->begin};
+        if (cz_line_state(line, end) - cz_line_state(line, cut) > room)
+            end.within = cut.within +
+                         cz_solve_part(unit->end - unit->begin, room, bytes) /
+                             line->align * line->align;
+        s->to[b] = end.within == unit->end - unit->begin
+                       ? (cz_cut){cut.unit + 1, 0}
+                       : end;
         keep(s, left - (cz_line_weight(line, s->to[b]) -
                         cz_line_weight(line, cut)));
         s->to[b] = cut;

@@ -32,21 +32,6 @@ static int64_t share(const descent *d, int bucket, int rank)
            cz_line_weight(d->line, row[rank]);
 }
 
-static void find_others(descent *d, int bucket)
-{
-    for (int r = 0; r < d->line->n_ranks; r++)
-        d->others[r] = d->load[r] - share(d, bucket, r);
-}
-
-static void find_loads(descent *d)
-{
-    for (int r = 0; r < d->line->n_ranks; r++) {
-        d->load[r] = d->line->base[r];
-        for (int b = 0; b < d->line->n_buckets; b++)
-            d->load[r] += share(d, b, r);
-    }
-}
-
 static int64_t fullest(const descent *d)
 {
     int64_t most = 0;
@@ -126,14 +111,6 @@ static void cut_evenly(descent *d, int bucket, int64_t t)
     }
 }
 
-static void improve_bucket(descent *d, int bucket)
-{
-    find_others(d, bucket);
-    cut_evenly(d, bucket, least_fitting(d, bucket));
-    for (int r = 0; r < d->line->n_ranks; r++)
-        d->load[r] = d->others[r] + share(d, bucket, r);
-}
-
 void cz_line_descend(cz_arena *scratch, const cz_line *line, cz_cut *cuts)
 {
     const size_t n = (size_t)line->n_buckets * ((size_t)line->n_ranks + 1);
@@ -146,12 +123,22 @@ void cz_line_descend(cz_arena *scratch, const cz_line *line, cz_cut *cuts)
                  CZ_NEW(scratch, cz_cut, line->n_ranks + 1)};
     const int rounds =
         (int)cz_solve_min(ROUNDS, 2 + EVALUATIONS / (1 + (int64_t)n));
-    find_loads(&d);
+    for (int r = 0; r < d.line->n_ranks; r++) {
+        d.load[r] = d.line->base[r];
+        for (int b = 0; b < d.line->n_buckets; b++)
+            d.load[r] += share(&d, b, r);
+    }
     int64_t least = fullest(&d);
     memcpy(best, cuts, n * sizeof *best);
     for (int round = 0, idle = 0; round < rounds && idle < 2; round++) {
-        for (int at = 0; at < line->n_buckets; at++)
-            improve_bucket(&d, round % 2 ? line->n_buckets - 1 - at : at);
+        for (int at = 0; at < line->n_buckets; at++) {
+            const int bucket = round % 2 ? line->n_buckets - 1 - at : at;
+            for (int r = 0; r < d.line->n_ranks; r++)
+                d.others[r] = d.load[r] - share(&d, bucket, r);
+            cut_evenly(&d, bucket, least_fitting(&d, bucket));
+            for (int r = 0; r < d.line->n_ranks; r++)
+                d.load[r] = d.others[r] + share(&d, bucket, r);
+        }
         const int64_t now = fullest(&d);
         idle = now < least ? 0 : idle + 1;
         if (now < least) {

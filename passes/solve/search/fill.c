@@ -131,19 +131,6 @@ static void pour(const filler *f, int64_t *amounts)
     assert(left == 0);
 }
 
-/* So little that one rank may have it all: that with least of the bucket, and
- * of these the least loaded. */
-static void give_whole(const filler *f, int64_t *amounts)
-{
-    int best = 0;
-    for (int r = 1; r < f->problem->n_ranks; r++)
-        if (f->elements[r] < f->elements[best] ||
-            (f->elements[r] == f->elements[best] &&
-             f->load_ps[r] < f->load_ps[best]))
-            best = r;
-    amounts[best] = f->length;
-}
-
 static int64_t measure_of(const cz_solve_class *c, bool by_state)
 {
     return by_state ? c->state_bytes : c->cost_ps;
@@ -252,7 +239,15 @@ static void fill_bucket(filler *f, const cz_fill *fill, const int *slot_of,
     const int n_ranks = f->problem->n_ranks;
     const bool is_whole = f->ps < f->little_ps && f->bytes < f->little_bytes;
     if (is_whole) {
-        give_whole(f, amounts);
+        /* So little that one rank may have it all: that with least of the
+         * bucket, and of these the least loaded. */
+        int best = 0;
+        for (int r = 1; r < f->problem->n_ranks; r++)
+            if (f->elements[r] < f->elements[best] ||
+                (f->elements[r] == f->elements[best] &&
+                 f->load_ps[r] < f->load_ps[best]))
+                best = r;
+        amounts[best] = f->length;
     } else {
         find_caps(f, fill->most ? fill->most[bucket] : 0, fill->most != NULL);
         if (fill->by_state)

@@ -50,11 +50,15 @@ static bool is_poured(const cz_solve_problem *problem)
     return false;
 }
 
-/* These places, with what is divisible poured in each way. */
-static void offer_places(cz_arena *arena, const cz_solve_problem *problem,
-                         cz_solved *best, const int *slot_of,
+static void offer_counts(cz_arena *arena, const cz_solve_problem *problem,
+                         cz_solved *best, const cz_counts *counts,
                          const int64_t *most, const char *method)
 {
+    int *slot_of = CZ_NEW(arena, int, problem->n_items + 1);
+    cz_place_items(arena, counts, slot_of);
+    if (counts->n_layers == 1 && is_small(problem))
+        cz_place_evenly(arena, problem, slot_of, SWAP_WORK);
+    /* These places, with what is divisible poured in each way. */
     const cz_fill fills[] = {
         {false, NULL}, {false, most}, {true, most}, {true, NULL}};
     int64_t *amounts =
@@ -69,17 +73,6 @@ static void offer_places(cz_arena *arena, const cz_solve_problem *problem,
         if (!is_small(problem) && cz_solve_excess(problem, &best->score) == 0)
             return;
     }
-}
-
-static void offer_counts(cz_arena *arena, const cz_solve_problem *problem,
-                         cz_solved *best, const cz_counts *counts,
-                         const int64_t *most, const char *method)
-{
-    int *slot_of = CZ_NEW(arena, int, problem->n_items + 1);
-    cz_place_items(arena, counts, slot_of);
-    if (counts->n_layers == 1 && is_small(problem))
-        cz_place_evenly(arena, problem, slot_of, SWAP_WORK);
-    offer_places(arena, problem, best, slot_of, most, method);
 }
 
 void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,

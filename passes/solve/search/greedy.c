@@ -63,13 +63,6 @@ static int nearest(const greedy *g, int bucket, int from, cz_wide target,
     return at;
 }
 
-static void give(greedy *g, int bucket, int rank, int from, int to)
-{
-    for (int i = from; i < to; i++)
-        g->plan.owner[g->problem->bucket_start[bucket] + i] = rank;
-    g->load[rank] += end_of(g, bucket, to) - end_of(g, bucket, from);
-}
-
 static void cut_bucket(greedy *g, int bucket)
 {
     const int n_ranks = g->problem->n_ranks;
@@ -90,7 +83,9 @@ static void cut_bucket(greedy *g, int bucket)
                            ? n
                            : nearest(g, bucket, from, target,
                                      (cz_wide)100 * n_ranks * base);
-        give(g, bucket, r, from, to);
+        for (int i = from; i < to; i++)
+            g->plan.owner[g->problem->bucket_start[bucket] + i] = r;
+        g->load[r] += end_of(g, bucket, to) - end_of(g, bucket, from);
         from = to;
     }
 }

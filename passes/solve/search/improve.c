@@ -32,9 +32,13 @@ typedef struct improver {
     int64_t changes[N_REMEMBERED]; /* of all ranks with one remainder */
 } improver;
 
-/* The slot to relieve: the most state above the cap, else the most load. */
-static int fullest(const cz_counts *counts)
+/* Ends of the distribution, where they may have changed. */
+static void look(improver *im)
 {
+    const cz_counts *counts = im->counts;
+    if (im->is_known)
+        return;
+    /* The slot to relieve: the most state above the cap, else the most load. */
     const int hosts = counts->problem->n_hosts;
     int most = 0;
     int64_t most_excess = 0;
@@ -48,26 +52,12 @@ static int fullest(const cz_counts *counts)
         most = s;
         most_excess = excess;
     }
-    return most;
-}
-
-static int emptiest(const cz_counts *counts)
-{
+    im->hot = most;
     int least = 0;
     for (int s = 1; s < counts->n_slots; s++)
         if (counts->load_ps[s] < counts->load_ps[least])
             least = s;
-    return least;
-}
-
-/* Ends of the distribution, where they may have changed. */
-static void look(improver *im)
-{
-    const cz_counts *counts = im->counts;
-    if (im->is_known)
-        return;
-    im->hot = fullest(counts);
-    im->cold = emptiest(counts);
+    im->cold = least;
     im->is_good = counts->load_ps[im->hot] <= counts->goal_ps &&
                   cz_counts_state_excess(counts) == 0;
     im->is_known = true;
@@ -211,27 +201,6 @@ static bool relieve_by_any(improver *im)
     return false;
 }
 
-/* Two slots, neither the fullest, exchange something and stay below it. */
-static void stir(improver *im)
-{
-    const int hot = im->hot;
-    int kinds[CZ_DEAL_MAX_KINDS] = {0};
-    const uint64_t n = (uint64_t)im->counts->n_slots;
-    const int a = (int)(cz_deal_random(&im->random) % n);
-    const int b = (int)(cz_deal_random(&im->random) % n);
-    const int layer =
-        (int)(cz_deal_random(&im->random) % (uint64_t)im->counts->n_layers);
-    if (a == b || a == hot || b == hot)
-        return;
-    cz_deal deal = deal_of(im, layer, a, b, kinds);
-    cz_deal_measure(&deal);
-    deal.below_ps = im->counts->load_ps[hot];
-    deal.at_random = true;
-    cz_deal_search(&deal, RANDOM_DEALS);
-    if (deal.is_found)
-        apply(im, layer, &deal, kinds, a, b);
-}
-
 void cz_counts_improve(cz_counts *counts, int64_t work)
 {
     improver im = {.counts = counts, .work = work, .random = 1};
@@ -246,6 +215,23 @@ void cz_counts_improve(cz_counts *counts, int64_t work)
             continue;
         }
         failures++;
-        stir(&im);
+        /* Two slots, neither the fullest, exchange something and stay below it.
+         */
+        const int hot = im.hot;
+        int kinds[CZ_DEAL_MAX_KINDS] = {0};
+        const uint64_t n = (uint64_t)im.counts->n_slots;
+        const int a = (int)(cz_deal_random(&im.random) % n);
+        const int b = (int)(cz_deal_random(&im.random) % n);
+        const int layer =
+            (int)(cz_deal_random(&im.random) % (uint64_t)im.counts->n_layers);
+        if (a == b || a == hot || b == hot)
+            continue;
+        cz_deal deal = deal_of(&im, layer, a, b, kinds);
+        cz_deal_measure(&deal);
+        deal.below_ps = im.counts->load_ps[hot];
+        deal.at_random = true;
+        cz_deal_search(&deal, RANDOM_DEALS);
+        if (deal.is_found)
+            apply(&im, layer, &deal, kinds, a, b);
     }
 }

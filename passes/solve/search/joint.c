@@ -39,18 +39,6 @@ static int count_per_rank(const cz_joint_problem *joint)
     return n;
 }
 
-static void count_bundles(joiner *j)
-{
-    const cz_solve_problem *fine = &j->joint->fine;
-    j->bundles_of = CZ_NEW(j->arena, int, fine->n_classes + 1);
-    for (int i = 0; i < fine->n_items; i++)
-        j->bundles_of[fine->class_of[i]]++;
-    for (int c = 0; c < fine->n_classes; c++)
-        j->bundles_of[c] = fine->classes[c].divisible
-                               ? 0
-                               : (int)cz_ceil_div(j->bundles_of[c], j->width);
-}
-
 /* What one bundle adds to each of a coarse slot's ranks. */
 static cz_solve_class bundle_class(const joiner *j, const cz_solve_class *c)
 {
@@ -120,15 +108,6 @@ static void mix_items(joiner *j)
     j->mixed.bucket_start = start;
 }
 
-/* The plan without its last bucket; what it holds is alike. */
-static cz_solved solve_mixed(joiner *j)
-{
-    j->mixed = j->joint->coarse;
-    mix_classes(j);
-    mix_items(j);
-    return cz_solve(j->arena, &j->mixed);
-}
-
 /* How many bundles of each fine class each coarse slot has. */
 static int *find_bundles(const joiner *j, const cz_solve_plan *plan)
 {
@@ -167,18 +146,6 @@ static void deal_kind(const joiner *j, cz_counts *counts, int kind,
                 fullest = s;
         cz_counts_put(counts, 0, fullest, kind, -1);
     }
-}
-
-static cz_solved solve_fine(const joiner *j, const cz_solve_problem *fine,
-                            const int *bundles)
-{
-    const cz_solve_problem evened = cz_solve_evened(j->arena, fine);
-    cz_solved best = {.n_tried = 0};
-    cz_counts counts = cz_counts_make(j->arena, &evened, false);
-    for (int k = 0; k < counts.n_kinds; k++)
-        deal_kind(j, &counts, k, bundles);
-    cz_choice_offer_counts(j->arena, &evened, &best, &counts, "in bundles");
-    return best;
 }
 
 /* Loads of coarse slots for the fine ones, or the fullest fine one's for the
@@ -221,11 +188,22 @@ static cz_joint_solved solve_bundled(joiner *j)
 {
     cz_joint_solved out;
     cz_solve_problem fine = j->joint->fine, coarse = j->joint->coarse;
-    const cz_solved mixed = solve_mixed(j);
+    /* The plan without its last bucket; what it holds is alike. */
+    j->mixed = j->joint->coarse;
+    mix_classes(j);
+    mix_items(j);
+    const cz_solved mixed = cz_solve(j->arena, &j->mixed);
     const cz_solve_score alone =
         cz_solve_evaluate(j->arena, &coarse, &mixed.plan);
     give_down(j, &alone, &fine);
-    out.fine = solve_fine(j, &fine, find_bundles(j, &mixed.plan));
+    const int *bundles = find_bundles(j, &mixed.plan);
+    const cz_solve_problem evened = cz_solve_evened(j->arena, &fine);
+    cz_solved best = {.n_tried = 0};
+    cz_counts counts = cz_counts_make(j->arena, &evened, false);
+    for (int k = 0; k < counts.n_kinds; k++)
+        deal_kind(j, &counts, k, bundles);
+    cz_choice_offer_counts(j->arena, &evened, &best, &counts, "in bundles");
+    out.fine = best;
     fine.initial_ps = fine.initial_bytes = NULL;
     const cz_solve_score own =
         cz_solve_evaluate(j->arena, &fine, &out.fine.plan);
@@ -239,15 +217,6 @@ static cz_joint_solved solve_bundled(joiner *j)
     return out;
 }
 
-/* What a rank has of a problem's state on the mean. */
-static int64_t mean_bytes(const cz_solve_problem *problem)
-{
-    int64_t total = 0;
-    for (int i = 0; i < problem->n_items; i++)
-        total += problem->classes[problem->class_of[i]].state_bytes;
-    return total / problem->n_ranks;
-}
-
 /* Fine items first, on ranks that will have their mean of the coarse ones'
  * state, then coarse ones around them. */
 static cz_joint_solved solve_in_turn(joiner *j)
@@ -255,7 +224,11 @@ static cz_joint_solved solve_in_turn(joiner *j)
     cz_joint_solved out;
     cz_solve_problem fine = j->joint->fine, coarse = j->joint->coarse;
     int64_t *bytes = CZ_NEW(j->arena, int64_t, fine.n_ranks);
-    const int64_t mean = mean_bytes(&coarse);
+    /* What a rank has of a problem's state on the mean. */
+    int64_t total = 0;
+    for (int i = 0; i < coarse.n_items; i++)
+        total += coarse.classes[coarse.class_of[i]].state_bytes;
+    const int64_t mean = total / coarse.n_ranks;
     for (int r = 0; r < fine.n_ranks; r++)
         bytes[r] = mean;
     fine.initial_bytes = bytes;
@@ -275,7 +248,14 @@ cz_joint_solved cz_solve_joint(cz_arena *arena, const cz_joint_problem *problem)
                 .n_coarse = n_slots(&problem->coarse),
                 .per_rank = count_per_rank(problem)};
     j.width = j.n_fine / j.n_coarse;
-    count_bundles(&j);
+    const cz_solve_problem *fine = &j.joint->fine;
+    j.bundles_of = CZ_NEW(j.arena, int, fine->n_classes + 1);
+    for (int i = 0; i < fine->n_items; i++)
+        j.bundles_of[fine->class_of[i]]++;
+    for (int c = 0; c < fine->n_classes; c++)
+        j.bundles_of[c] = fine->classes[c].divisible
+                              ? 0
+                              : (int)cz_ceil_div(j.bundles_of[c], j.width);
     const cz_joint_solved bundled = solve_bundled(&j);
     const cz_joint_solved in_turn = solve_in_turn(&j);
     return cz_solve_compare(&problem->coarse, &bundled.coarse.score,

@@ -25,20 +25,6 @@ static cz_heap_key key_of(const filling *f, int slot)
         f->counts->state[slot / f->counts->problem->n_hosts], slot};
 }
 
-static filling begin(cz_arena *scratch, cz_counts *counts)
-{
-    const int n_groups =
-        counts->problem->group_of ? counts->problem->n_groups : 1;
-    filling f = {counts, CZ_NEW(scratch, int64_t, n_groups),
-                 CZ_NEW(scratch, cz_heap_key, counts->n_slots)};
-    for (int s = 0; s < counts->n_slots; s++)
-        f.group_ps[group_of(counts, s)] += counts->load_ps[s];
-    for (int s = 0; s < counts->n_slots; s++)
-        f.keys[s] = key_of(&f, s);
-    cz_heap_build(f.keys, counts->n_slots);
-    return f;
-}
-
 /* The least loaded slot, by keys as they are now. */
 static int least_loaded(filling *f)
 {
@@ -53,7 +39,15 @@ static int least_loaded(filling *f)
 
 void cz_counts_lpt(cz_arena *scratch, cz_counts *counts)
 {
-    filling f = begin(scratch, counts);
+    const int n_groups =
+        counts->problem->group_of ? counts->problem->n_groups : 1;
+    filling f = {counts, CZ_NEW(scratch, int64_t, n_groups),
+                 CZ_NEW(scratch, cz_heap_key, counts->n_slots)};
+    for (int s = 0; s < counts->n_slots; s++)
+        f.group_ps[group_of(counts, s)] += counts->load_ps[s];
+    for (int s = 0; s < counts->n_slots; s++)
+        f.keys[s] = key_of(&f, s);
+    cz_heap_build(f.keys, counts->n_slots);
     assert(counts->n_layers == 1);
     for (int k = 0; k < counts->n_kinds; k++) {
         const cz_solve_class *c = cz_counts_class(counts, k);

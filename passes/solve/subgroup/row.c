@@ -200,14 +200,6 @@ static void put(workspace *r, chain *c)
     while (c->step < n_steps(c) && step_ps(r, c) == 0);
 }
 
-static void leave(workspace *r, const chain *c)
-{
-    for (int k = c->first; k < c->first + c->way->g; k++) {
-        r->live[k] -= c->way->staging_bytes;
-        r->ended_ps[k] = cz_solve_max(r->ended_ps[k], c->ready_ps);
-    }
-}
-
 /* When a rank is done counts so little that it decides between rows whose
  * slowest ranks are alike. */
 enum { DONE = 32 };
@@ -236,21 +228,16 @@ static cz_subgroup_cost cost_of(const workspace *r, const cz_subgroup_job *jobs,
     return cost;
 }
 
-static void reset(workspace *r)
+cz_subgroup_cost cz_subgroup_run(workspace *r, const cz_subgroup_job *jobs,
+                                 int n)
 {
+    int n_begun = 0, n_under_way = 0;
     const size_t width = (size_t)r->problem->width;
     memset(r->streams.free_ps, 0,
            CZ_PIPELINE_N_STREAMS * width * sizeof *r->streams.free_ps);
     r->streams.makespan = 0;
     for (size_t k = 0; k < width; k++)
         r->live[k] = r->peak[k] = r->begun[k] = r->ended_ps[k] = 0;
-}
-
-cz_subgroup_cost cz_subgroup_run(workspace *r, const cz_subgroup_job *jobs,
-                                 int n)
-{
-    int n_begun = 0, n_under_way = 0;
-    reset(r);
     while (n_begun < n || n_under_way > 0) {
         while (n_begun < n && begin(r, &jobs[n_begun], n_under_way)) {
             n_begun++;
@@ -260,7 +247,10 @@ cz_subgroup_cost cz_subgroup_run(workspace *r, const cz_subgroup_job *jobs,
         put(r, next);
         if (next->step < n_steps(next))
             continue;
-        leave(r, next);
+        for (int k = next->first; k < next->first + next->way->g; k++) {
+            r->live[k] -= next->way->staging_bytes;
+            r->ended_ps[k] = cz_solve_max(r->ended_ps[k], next->ready_ps);
+        }
         n_under_way--;
         memmove(next, next + 1,
                 (size_t)(&r->under_way[n_under_way] - next) * sizeof *next);

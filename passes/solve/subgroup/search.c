@@ -37,35 +37,6 @@ typedef struct search {
 
 /* ---- the front ---- */
 
-/* Unless a plan of the front is as good in both; those that are no better in
- * either go. */
-static void offer(search *s, const cz_subgroup_cost *cost)
-{
-    int at = 0, behind;
-    while (at < s->n && s->front[at].row.cost.score_ps < cost->score_ps)
-        at++;
-    const bool is_equal =
-        at < s->n && s->front[at].row.cost.score_ps == cost->score_ps;
-    const int better = is_equal ? at : at - 1;
-    if (better >= 0 && s->front[better].row.cost.wire_bytes <= cost->wire_bytes)
-        return;
-    for (behind = at; behind < s->n; behind++)
-        if (s->front[behind].row.cost.wire_bytes < cost->wire_bytes)
-            break;
-    const int n_behind = s->n - behind;
-    cz_subgroup_job *jobs = CZ_NEW(s->arena, cz_subgroup_job, s->n_jobs);
-    int *numbers = CZ_NEW(s->arena, int, s->n_options);
-    memcpy(jobs, s->jobs, sizeof *jobs * (size_t)s->n_jobs);
-    memcpy(numbers, s->numbers, sizeof *numbers * (size_t)s->n_options);
-    (void)CZ_PUSH(s->arena, s->front, s->n);
-    memmove(&s->front[at + 1], &s->front[behind],
-            sizeof *s->front * (size_t)n_behind);
-    s->front[at] =
-        (entry){.row = {.n_jobs = s->n_jobs, .jobs = jobs, .cost = *cost},
-                .numbers = numbers};
-    s->n = at + 1 + n_behind;
-}
-
 /* The plan of these numbers, in each order. */
 static void try_numbers(search *s)
 {
@@ -78,7 +49,32 @@ static void try_numbers(search *s)
         cz_subgroup_place(s->workspace, s->jobs, n, (cz_subgroup_order)order);
         const cz_subgroup_cost cost = cz_subgroup_run(s->workspace, s->jobs, n);
         s->n_timed += n;
-        offer(s, &cost);
+        /* Unless a plan of the front is as good in both; those that are no
+         * better in either go. */
+        int at = 0, behind;
+        while (at < s->n && s->front[at].row.cost.score_ps < cost.score_ps)
+            at++;
+        const bool is_equal =
+            at < s->n && s->front[at].row.cost.score_ps == cost.score_ps;
+        const int better = is_equal ? at : at - 1;
+        if (better >= 0 &&
+            s->front[better].row.cost.wire_bytes <= cost.wire_bytes)
+            continue;
+        for (behind = at; behind < s->n; behind++)
+            if (s->front[behind].row.cost.wire_bytes < cost.wire_bytes)
+                break;
+        const int n_behind = s->n - behind;
+        cz_subgroup_job *jobs = CZ_NEW(s->arena, cz_subgroup_job, s->n_jobs);
+        int *numbers = CZ_NEW(s->arena, int, s->n_options);
+        memcpy(jobs, s->jobs, sizeof *jobs * (size_t)s->n_jobs);
+        memcpy(numbers, s->numbers, sizeof *numbers * (size_t)s->n_options);
+        (void)CZ_PUSH(s->arena, s->front, s->n);
+        memmove(&s->front[at + 1], &s->front[behind],
+                sizeof *s->front * (size_t)n_behind);
+        s->front[at] =
+            (entry){.row = {.n_jobs = s->n_jobs, .jobs = jobs, .cost = cost},
+                    .numbers = numbers};
+        s->n = at + 1 + n_behind;
     }
 }
 
@@ -110,27 +106,7 @@ static entry *find_untried(const search *s)
     return NULL;
 }
 
-static void improve(search *s)
-{
-    entry *next;
-    while (s->n_timed < MAX_TIMED && (next = find_untried(s)) != NULL) {
-        memcpy(s->numbers, next->numbers,
-               sizeof *s->numbers * (size_t)s->n_options);
-        next->is_tried = true;
-        try_moves(s);
-    }
-}
-
 /* ---- where to start ---- */
-
-static void list_options(search *s, const int *counts)
-{
-    for (int c = 0; c < s->problem->n_classes; c++)
-        for (int w = 0; w < s->problem->classes[c].n_ways && counts[c] > 0; w++)
-            if (s->problem->classes[c].ways[w].staging_bytes <=
-                s->problem->staging_cap_bytes)
-                *CZ_PUSH(s->arena, s->options, s->n_options) = (option){c, w};
-}
 
 /* All matrices in their largest group of at most g ranks, or in their least. */
 static void try_size(search *s, const int *counts, int g)
@@ -157,13 +133,23 @@ cz_subgroup_front cz_subgroup_search(cz_arena *arena,
     search s = {.arena = arena, .problem = problem};
     for (int c = 0; c < problem->n_classes; c++)
         s.n_jobs += counts[c];
-    list_options(&s, counts);
+    for (int c = 0; c < s.problem->n_classes; c++)
+        for (int w = 0; w < s.problem->classes[c].n_ways && counts[c] > 0; w++)
+            if (s.problem->classes[c].ways[w].staging_bytes <=
+                s.problem->staging_cap_bytes)
+                *CZ_PUSH(s.arena, s.options, s.n_options) = (option){c, w};
     s.numbers = CZ_NEW(arena, int, s.n_options);
     s.jobs = CZ_NEW(arena, cz_subgroup_job, s.n_jobs);
     s.workspace = cz_subgroup_workspace_make(arena, problem, s.n_jobs);
     for (int g = 1; g <= problem->width; g *= 2)
         try_size(&s, counts, g);
-    improve(&s);
+    entry *next;
+    while (s.n_timed < MAX_TIMED && (next = find_untried(&s)) != NULL) {
+        memcpy(s.numbers, next->numbers,
+               sizeof *s.numbers * (size_t)s.n_options);
+        next->is_tried = true;
+        try_moves(&s);
+    }
     cz_subgroup_front front = {s.n, CZ_NEW(arena, cz_subgroup_row, s.n)};
     for (int i = 0; i < s.n; i++)
         front.rows[i] = s.front[i].row;

@@ -83,17 +83,6 @@ static int by_falling_work(const void *left, const void *right)
     return order != 0 ? order : compare(a->original, b->original);
 }
 
-static sorted *sort(cz_arena *arena, const cz_subgroup_problem *problem)
-{
-    const int n = problem->n_classes;
-    sorted *classes = CZ_NEW(arena, sorted, n);
-    for (int c = 0; c < n; c++)
-        classes[c] = (sorted){problem->classes[c],
-                              least_work_ps(&problem->classes[c]), c};
-    qsort(classes, (size_t)n, sizeof *classes, by_falling_work);
-    return classes;
-}
-
 /* ---- which row gets which matrices ---- */
 
 typedef struct deal {
@@ -225,7 +214,11 @@ static bool has_way(const cz_subgroup_class *of, int64_t staging_cap_bytes)
 plans *cz_subgroup_solve(cz_arena *arena, const cz_subgroup_problem *problem)
 {
     const int n = problem->n_classes;
-    const sorted *classes = sort(arena, problem);
+    sorted *classes = CZ_NEW(arena, sorted, n);
+    for (int c = 0; c < n; c++)
+        classes[c] = (sorted){problem->classes[c],
+                              least_work_ps(&problem->classes[c]), c};
+    qsort(classes, (size_t)n, sizeof *classes, by_falling_work);
     cz_subgroup_class *own = CZ_NEW(arena, cz_subgroup_class, n);
     plans *p = CZ_NEW(arena, plans, 1);
     *p = (plans){.arena = arena,

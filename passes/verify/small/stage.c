@@ -42,32 +42,6 @@ static cz_dtype dtype_of(const cz_view_stage *stage, int value)
     return stage->steps[s].out_dtype[value - first];
 }
 
-/* Operands of the body are its last inputs but those that are generated. */
-static bool fits_body(const cz_view_stage *stage, const cz_view_step *step,
-                      const cz_view_body *body)
-{
-    const int from = step->is_product ? 2 : 0;
-    const int first = step->is_product ? 1 : 0;
-
-    for (int i = from; i < step->n_in; i++)
-        if (body->in[first + i - from] != dtype_of(stage, step->in[i]))
-            return false;
-    return true;
-}
-
-/* Scalars, and nothing else, are handed over by value. */
-static bool fits_access(const cz_view_stage *stage, const cz_view_step *step)
-{
-    const int end = stage->n_in + stage->fact->scalars.n;
-
-    for (int i = step->is_product ? 2 : 0; i < step->n_in; i++) {
-        const bool is_scalar = step->in[i] >= stage->n_in && step->in[i] < end;
-        if (is_scalar != (step->access[i] == CZ_ACCESS_SCALAR))
-            return false;
-    }
-    return true;
-}
-
 static const char *step_fault(const cz_plan_view *view,
                               const cz_view_stage *stage,
                               const cz_view_step *step, int n_known)
@@ -84,10 +58,21 @@ static const char *step_fault(const cz_plan_view *view,
     const cz_view_body *body = &view->bodies[step->body];
     if (body->n_in != n_taken(step) || body->n_out != step->n_out)
         return "has a body that takes or gives another number of values";
-    if (!fits_access(stage, step))
-        return "takes a scalar for a tensor, or a tensor for a scalar";
-    if (!fits_body(stage, step, body))
-        return "has a body that takes values of other types";
+    /* Scalars, and nothing else, are handed over by value. */
+    const int end = stage->n_in + stage->fact->scalars.n;
+
+    for (int i = step->is_product ? 2 : 0; i < step->n_in; i++) {
+        const bool is_scalar = step->in[i] >= stage->n_in && step->in[i] < end;
+        if (is_scalar != (step->access[i] == CZ_ACCESS_SCALAR))
+            return "takes a scalar for a tensor, or a tensor for a scalar";
+    }
+    /* Operands of the body are its last inputs but those that are generated. */
+    const int from = step->is_product ? 2 : 0;
+    const int first = step->is_product ? 1 : 0;
+
+    for (int i = from; i < step->n_in; i++)
+        if (body->in[first + i - from] != dtype_of(stage, step->in[i]))
+            return "has a body that takes values of other types";
     return is_body_ordered(body) ? NULL : "computes with what is not there yet";
 }
 
@@ -204,21 +189,6 @@ static small result_of(const space *s, cz_access access)
     return out;
 }
 
-/* Of a matrix that is shared a rank may have one row, where the small one has
- * two: operands know. */
-static void widen(space *s)
-{
-    for (int i = 0; i < s->n_in; i++) {
-        const int length = s->in[i]->rows * s->in[i]->columns;
-        const cz_access reach = cz_access_reach(s->access[i]);
-        const bool is_matrix = length == SMALL * SMALL;
-        if (is_matrix || (reach == CZ_ACCESS_ROW && length == SMALL))
-            s->rows = SMALL;
-        if (is_matrix || (reach == CZ_ACCESS_COLUMN && length == SMALL))
-            s->columns = SMALL;
-    }
-}
-
 static void run_map(const small_run *run, const cz_plan_view *view,
                     const cz_view_step *step, int count, const small *values,
                     small *out)
@@ -235,8 +205,19 @@ static void run_map(const small_run *run, const cz_plan_view *view,
 
     for (int i = 0; i < step->n_in; i++)
         in[i] = &values[step->in[i]];
-    if (count == 0)
-        widen(&s);
+    if (count == 0) {
+        /* Of a matrix that is shared a rank may have one row, where the small
+         * one has two: operands know. */
+        for (int i = 0; i < s.n_in; i++) {
+            const int length = s.in[i]->rows * s.in[i]->columns;
+            const cz_access reach = cz_access_reach(s.access[i]);
+            const bool is_matrix = length == SMALL * SMALL;
+            if (is_matrix || (reach == CZ_ACCESS_ROW && length == SMALL))
+                s.rows = SMALL;
+            if (is_matrix || (reach == CZ_ACCESS_COLUMN && length == SMALL))
+                s.columns = SMALL;
+        }
+    }
     for (int i = 0; i < step->n_out; i++) {
         out[i] = result_of(&s, step->out_access[i]);
         to[i] = &out[i];
