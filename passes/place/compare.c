@@ -159,7 +159,7 @@ static void open_groupings(const comparer *c, cz_compared *out)
         any = any || cz_compare_has_groups(c->view, &c->domains[d]);
     if (!any || !c->has_machine)
         return;
-    out->n_groupings = CZ_PIPELINE_N_PUBLIC;
+    out->n_groupings = CZ_TIMELINE_N_BASELINES;
     out->groupings = CZ_NEW(c->arena, cz_compared_groups, out->n_groupings);
     for (int g = 0; g < out->n_groupings; g++)
         out->groupings[g].time_ps = CZ_NEW(c->arena, int64_t, c->view->n_ranks);
@@ -180,7 +180,7 @@ static void add_groupings(const comparer *c, const cz_place_domain *domain,
             continue;
         const cz_grouped_rows rows =
             cz_compare_group(c->arena, c->view, &c->machine, domain, plan,
-                             (cz_pipeline_public)g);
+                             (cz_timeline_baseline)g);
         add_to_ranks(c, domain, rows.row_ps, domain->problem.n_hosts,
                      groups->time_ps);
         groups->name = rows.name;

@@ -48,7 +48,7 @@ typedef struct shards {
 
 /* The owner's own shard stays, the least if they differ; each of the others
  * moves an even part of the rest. */
-static cz_pipeline_item item_of(const cz_plan_view *view, int family,
+static cz_timeline_item item_of(const cz_plan_view *view, int family,
                                 int64_t compute_ps, int64_t rate)
 {
     const cz_view_stage *stage =
@@ -71,7 +71,7 @@ static cz_pipeline_item item_of(const cz_plan_view *view, int family,
     assert(of.n > 1); /* who gathers has others */
     const int64_t moved = of.all - of.least;
     const int64_t each = cz_ceil_div(moved, of.n - 1);
-    return (cz_pipeline_item){
+    return (cz_timeline_item){
         .elements = of.all,
         .compute_ps = compute_ps,
         .gather_ps = cz_time_of((cz_wide)moved * in, rate),
@@ -86,11 +86,11 @@ typedef struct grouper {
     const cz_plan_view *view;
     const cz_place_domain *domain;
     const cz_solve_plan *plan;
-    cz_pipeline_public kind;
-    cz_pipeline_item *item_of;     /* [n_items] */
+    cz_timeline_baseline kind;
+    cz_timeline_item *item_of;     /* [n_items] */
     const int *in_order;           /* [n_items] of definition */
-    cz_pipeline_problem row;       /* but for its items */
-    cz_pipeline_item *of_this_row; /* [n_items] */
+    cz_timeline_problem row;       /* but for its items */
+    cz_timeline_item *of_this_row; /* [n_items] */
 } grouper;
 
 static cz_link_speed link_of(const grouper *g, const cz_machine *machine)
@@ -108,7 +108,7 @@ static cz_link_speed link_of(const grouper *g, const cz_machine *machine)
 static void make_items(grouper *g, int64_t rate)
 {
     const cz_solve_problem *problem = &g->domain->problem;
-    g->item_of = CZ_NEW(g->arena, cz_pipeline_item, problem->n_items);
+    g->item_of = CZ_NEW(g->arena, cz_timeline_item, problem->n_items);
     for (int i = 0; i < problem->n_items; i++)
         if (is_gathered(g->view, g->domain, i))
             g->item_of[i] =
@@ -137,15 +137,15 @@ static void run_row(grouper *g, int row, cz_grouped_rows *out)
 {
     cz_arena scratch;
     cz_arena_init(&scratch);
-    const cz_pipeline_groups groups = cz_pipeline_publish(
-        &scratch, &g->row, g->kind, (int64_t)CZ_PUBLIC_SLOT * g->row.n_ranks,
-        CZ_PIPELINE_DOUBLE);
-    const cz_pipeline_cost cost =
-        cz_pipeline_evaluate(&scratch, &g->row, &groups, NULL);
+    const cz_timeline_micro_groups groups = cz_timeline_micro_groups_make(
+        &scratch, &g->row, g->kind,
+        (int64_t)CZ_TIMELINE_SLOT_ELEMENTS * g->row.n_ranks);
+    const cz_timeline_cost cost =
+        cz_timeline_micro_groups_run(&scratch, &g->row, &groups);
     out->name = groups.method;
     out->row_ps[row] = cost.time_ps;
-    if (groups.n_groups > out->n_groups)
-        out->n_groups = groups.n_groups;
+    if (groups.n > out->n_groups)
+        out->n_groups = groups.n;
     if (cost.staging_bytes > out->staging_bytes)
         out->staging_bytes = cost.staging_bytes;
     cz_arena_fini(&scratch);
@@ -155,7 +155,7 @@ cz_grouped_rows cz_compare_group(cz_arena *arena, const cz_plan_view *view,
                                  const cz_machine *machine,
                                  const cz_place_domain *domain,
                                  const cz_solve_plan *plan,
-                                 cz_pipeline_public kind)
+                                 cz_timeline_baseline kind)
 {
     const cz_solve_problem *problem = &domain->problem;
     grouper g = {.arena = arena,
@@ -167,11 +167,10 @@ cz_grouped_rows cz_compare_group(cz_arena *arena, const cz_plan_view *view,
     const cz_link_speed link = link_of(&g, machine);
     make_items(&g, link.rate);
     g.in_order = sort_items(&g);
-    g.of_this_row = CZ_NEW(arena, cz_pipeline_item, problem->n_items);
-    g.row = (cz_pipeline_problem){.n_ranks = problem->n_hosts,
+    g.of_this_row = CZ_NEW(arena, cz_timeline_item, problem->n_items);
+    g.row = (cz_timeline_problem){.n_ranks = problem->n_hosts,
                                   .items = g.of_this_row,
-                                  .latency_ps = link.latency,
-                                  .staging_cap_bytes = INT64_MAX};
+                                  .latency_ps = link.latency};
     for (int row = 0; row < problem->n_ranks; row++) {
         g.row.n_items = 0;
         for (int k = 0; k < g.domain->problem.n_items; k++) {

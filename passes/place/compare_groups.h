@@ -6,7 +6,7 @@
 #include "passes/cost/machine.h"
 #include "passes/place/problem.h"
 #include "passes/solve/evaluate.h"
-#include "passes/timeline/group.h"
+#include "passes/timeline/micro_group.h"
 
 typedef struct cz_grouped_rows {
     const char *name;
@@ -19,13 +19,12 @@ typedef struct cz_grouped_rows {
 bool cz_compare_has_groups(const cz_plan_view *view,
                            const cz_place_domain *domain);
 
-/* `plan` says which row has each matrix; the grouping which of its ranks.  Two
- * buffers, without a cap. */
+/* `plan` says which row has each matrix; the grouping which of its ranks. */
 cz_grouped_rows cz_compare_group(cz_arena *arena, const cz_plan_view *view,
                                  const cz_machine *machine,
                                  const cz_place_domain *domain,
                                  const cz_solve_plan *plan,
-                                 cz_pipeline_public kind);
+                                 cz_timeline_baseline kind);
 
 /* Takes the kernels of those matrices out of load_ps[slots]. */
 void cz_compare_ungroup(const cz_plan_view *view, const cz_place_domain *domain,

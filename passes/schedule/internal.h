@@ -20,7 +20,7 @@
 #include "passes/schedule/micro_group.h"
 #include "passes/grid/owned.h"
 #include "passes/schedule/schedule.h"
-#include "passes/timeline/pipeline.h"
+#include "passes/timeline/timeline.h"
 
 /* Scratch bytes of a whole matrix, or of a part, on a rank that computes it. */
 typedef struct cz_whole {
@@ -194,11 +194,9 @@ int64_t cz_schedule_whole_ps(const cz_scheduler *s, const cz_view_stage *whole);
  * them a forward pass that takes as long as the all_gathers it waits for; `of`
  * is the group. */
 typedef struct cz_timed_list {
-    cz_pipeline_list list;
-    const cz_pipeline_comm *comms; /* [list.n_ops] */
-    int n_timed;                   /* operations that take time, which come
-                                    * first */
-    const int *number_of;          /* [n_ops] in the list; -1: takes no time */
+    cz_timeline_list list;
+    int n_timed;          /* operations that take time, which come first */
+    const int *number_of; /* [n_ops] in the list; -1: takes no time */
 } cz_timed_list;
 /* Needs prices. */
 cz_timed_list cz_schedule_timed_list(const cz_scheduler *s);

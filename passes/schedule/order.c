@@ -20,7 +20,7 @@ static int first_moved(const cz_scheduler *s, const cz_timed_list *timed)
 
 /* Between the prologue and undo, which stay, everything takes time. */
 static void reorder(cz_scheduler *s, const cz_timed_list *timed, int first,
-                    const cz_pipeline_order *found)
+                    const cz_order *found)
 {
     const int n = timed->n_timed - first, n_head = s->n_ops - n - 1;
     cz_planned_op *moved = CZ_NEW(s->arena, cz_planned_op, n + 1);
@@ -44,14 +44,12 @@ int64_t cz_schedule_order(cz_scheduler *s, int64_t effort)
 {
     const cz_timed_list timed = cz_schedule_timed_list(s);
     const int first = first_moved(s, &timed);
-    const cz_pipeline_order_problem problem = {.list = &timed.list,
-                                               .comms = timed.comms,
-                                               .first_moved = first,
-                                               .end_moved = timed.n_timed,
-                                               .n_groups = s->sharded.n_groups,
-                                               .effort =
-                                                   s->keeps_order ? 0 : effort};
-    const cz_pipeline_order found = cz_pipeline_find_order(s->arena, &problem);
+    const cz_order_problem problem = {.list = &timed.list,
+                                      .first_moved = first,
+                                      .end_moved = timed.n_timed,
+                                      .n_groups = s->sharded.n_groups,
+                                      .effort = s->keeps_order ? 0 : effort};
+    const cz_order found = cz_order_find(s->arena, &problem);
     if (!s->keeps_order)
         reorder(s, &timed, first, &found);
     return cz_ceil_div(found.makespan + found.groups_end, 2);

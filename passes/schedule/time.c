@@ -8,7 +8,7 @@
 #include "dsl/base/checked.h"
 #include "passes/cost/plan_time.h"
 #include "passes/cost/time.h"
-#include "passes/timeline/pipeline.h"
+#include "passes/timeline/timeline.h"
 
 struct cz_schedule_prices {
     cz_machine machine;
@@ -24,9 +24,8 @@ typedef struct timer {
     int n_cells;
     cz_row_place *cells;
     const cz_schedule_needs *needs;
-    cz_pipeline_list list;
-    cz_pipeline_comm *comms; /* [n_ops] */
-    int *number_of;          /* [n_ops] in the list; -1: it takes no time */
+    cz_timeline_list list;
+    int *number_of; /* [n_ops] in the list; -1: it takes no time */
 } timer;
 
 const cz_schedule_prices *cz_schedule_price(cz_arena *arena,
@@ -157,7 +156,7 @@ static bool has_axis(const cz_ints *axes, int64_t axis)
 
 /* Cells that agree on all axes of the grid but these, in blocks unless those
  * are of 0. */
-static cz_pipeline_comm comm_over(const timer *t, const cz_ints *axes,
+static cz_timeline_comm comm_over(const timer *t, const cz_ints *axes,
                                   cz_block block)
 {
     int64_t *others = CZ_NEW(t->arena, int64_t, t->s->grid.axes.n);
@@ -174,7 +173,7 @@ static cz_pipeline_comm comm_over(const timer *t, const cz_ints *axes,
         of[c] = (int)(cz_view_coordinate(t->view, &rest, rank) * n_blocks +
                       (block.size > 0 ? cz_block_number(block, at) : 0));
     }
-    return (cz_pipeline_comm){(int)(cz_view_extent(t->view, &rest) * n_blocks),
+    return (cz_timeline_comm){(int)(cz_view_extent(t->view, &rest) * n_blocks),
                               of};
 }
 
@@ -240,7 +239,7 @@ static int64_t sum_bytes(const timer *t, const cz_planned_op *op,
 
 /* As long as on the member with most bytes. */
 static const int64_t *travel_times(const timer *t, const cz_planned_op *op,
-                                   const cz_pipeline_comm *comm)
+                                   const cz_timeline_comm *comm)
 {
     const cz_link_speed link = link_over(t, &t->s->sharded.axes[op->group],
                                          cz_schedule_block(t->s, op));
@@ -320,7 +319,7 @@ static void append(timer *t, int number)
 {
     const cz_planned_op *op = &t->s->ops[number];
     const cz_ints *axes = axes_of(t, op);
-    cz_pipeline_comm comm = {0, NULL};
+    cz_timeline_comm comm = {0, NULL};
     int n_waits;
     const int *waits =
         cz_schedule_needs_of(t->needs, number, t->number_of, &n_waits);
@@ -330,13 +329,10 @@ static void append(timer *t, int number)
                         : op->group >= 0 ? travel_times(t, op, &comm)
                                          : bucket_times(t, op, axes);
     t->number_of[number] = t->list.n_ops;
-    t->comms[t->list.n_ops] = comm;
     t->list.ops[t->list.n_ops++] =
-        (cz_pipeline_op){(cz_pipeline_stream)cz_schedule_role(op->role)->stream,
+        (cz_timeline_op){(cz_timeline_stream)cz_schedule_role(op->role)->stream,
                          op->group,
-                         axes != NULL,
-                         0,
-                         t->n_cells,
+                         comm,
                          ps,
                          waits,
                          n_waits};
@@ -377,11 +373,9 @@ static void append_forward(timer *t)
         if (publish[b] < 0)
             continue;
         const int *number = &t->number_of[publish[b]];
-        t->comms[t->list.n_ops] = (cz_pipeline_comm){0, NULL};
         t->list.ops[t->list.n_ops++] =
-            (cz_pipeline_op){.stream = CZ_PIPELINE_COMPUTE,
+            (cz_timeline_op){.stream = CZ_TIMELINE_COMPUTE,
                              .of = -1,
-                             .n = t->n_cells,
                              .ps = t->list.ops[*number].ps,
                              .waits = number,
                              .n_waits = 1};
@@ -395,9 +389,8 @@ cz_timed_list cz_schedule_timed_list(const cz_scheduler *s)
                .arena = s->arena,
                .view = s->view,
                .machine = &s->prices->machine,
-               .comms = CZ_NEW(s->arena, cz_pipeline_comm, n_most),
                .number_of = CZ_NEW(s->arena, int, s->n_ops)};
-    t.list.ops = CZ_NEW(s->arena, cz_pipeline_op, n_most);
+    t.list.ops = CZ_NEW(s->arena, cz_timeline_op, n_most);
     list_cells(&t);
     t.needs = cz_schedule_needs_find(s);
     t.list.n_ranks = t.n_cells;
@@ -408,5 +401,5 @@ cz_timed_list cz_schedule_timed_list(const cz_scheduler *s)
             t.number_of[i] = -1;
     const int n_timed = t.list.n_ops;
     append_forward(&t);
-    return (cz_timed_list){t.list, t.comms, n_timed, t.number_of};
+    return (cz_timed_list){t.list, n_timed, t.number_of};
 }

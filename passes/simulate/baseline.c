@@ -114,7 +114,7 @@ static int list_agreement(cz_simulation *s, int behind)
     int *wait = CZ_NEW(s->arena, int, 1);
     wait[0] = behind;
     return cz_simulate_append(
-        s, CZ_PART_DECIDE, CZ_PIPELINE_LINK, all,
+        s, CZ_PART_DECIDE, CZ_TIMELINE_LINK, all,
         cz_simulate_alike(s,
                           cz_time_all_reduce(&link, s->document->n_ranks, 0)),
         wait, behind >= 0);
@@ -130,7 +130,7 @@ static int list_decision(cz_simulation *s, int last_reduce)
         return behind;
     int *wait = CZ_NEW(s->arena, int, 1);
     wait[0] = list_agreement(s, behind);
-    cz_simulate_append(s, CZ_PART_DECIDE, CZ_PIPELINE_COMPUTE, 0,
+    cz_simulate_append(s, CZ_PART_DECIDE, CZ_TIMELINE_COMPUTE, 0,
                        cz_simulate_alike(s, launch), wait, 1);
     return behind;
 }
@@ -147,7 +147,7 @@ static void list_gathers(cz_simulation *s, lister *l, int update)
             is_uneven(message));
         if (l->baseline->gathers && cz_simulate_extent(s->document, set) > 1)
             l->gather_of[m] =
-                cz_simulate_append(s, CZ_PART_GATHER, CZ_PIPELINE_LINK, set,
+                cz_simulate_append(s, CZ_PART_GATHER, CZ_TIMELINE_LINK, set,
                                    cz_simulate_alike(s, ps), wait, 1);
     }
 }
@@ -164,12 +164,12 @@ void cz_simulate_list_baseline(cz_simulation *s, void *kept)
         int *ready = CZ_NEW(s->arena, int, 1);
         ready[0] = l->backward[l->layer_of[m]];
         wait[0] = cz_simulate_append(
-            s, CZ_PART_REDUCE, CZ_PIPELINE_LINK, set,
+            s, CZ_PART_REDUCE, CZ_TIMELINE_LINK, set,
             cz_simulate_alike(s, reduce_ps(s, l, &l->baseline->messages[m])),
             ready, 1);
     }
     wait[0] = list_decision(s, wait[0]);
     list_gathers(s, l,
-                 cz_simulate_append(s, CZ_PART_UPDATE, CZ_PIPELINE_COMPUTE, 0,
+                 cz_simulate_append(s, CZ_PART_UPDATE, CZ_TIMELINE_COMPUTE, 0,
                                     l->baseline->time_ps, wait, wait[0] >= 0));
 }

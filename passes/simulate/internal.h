@@ -12,7 +12,7 @@
 
 #include "passes/cost/time.h"
 #include "passes/simulate/simulate.h"
-#include "passes/timeline/pipeline.h"
+#include "passes/timeline/timeline.h"
 
 /* Layers in the order of the forward pass: what comes before the first, each
  * layer, what comes behind the last.  Picoseconds on each rank, -1 where it
@@ -45,13 +45,12 @@ typedef struct cz_simulation {
     const cz_simulate_options *options;
     int64_t cap_ps; /* of one operation, so that no sum overflows */
     cz_simulate_layers layers;
-    cz_pipeline_list list;
-    cz_pipeline_comm *comms; /* [list.n_ops] */
+    cz_timeline_list list;
     cz_simulate_mark *marks; /* [list.n_ops] */
-    int n_comms, n_marks;
+    int n_marks;
     int iteration;            /* that is being listed */
     bool *is_slow;            /* [n_ranks] stragglers */
-    cz_pipeline_comm *cached; /* by set of axes; n = 0: not made yet */
+    cz_timeline_comm *cached; /* by set of axes; n = 0: not made yet */
 } cz_simulation;
 
 /* ---- ranks ---- */
@@ -62,7 +61,7 @@ bool cz_simulate_is_home(const cz_document *document,
                          const cz_document_home *home, int rank);
 /* The communicators over a set of axes, or their blocks, unless those are of 0
  * ranks. */
-cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set,
+cz_timeline_comm cz_simulate_comm(cz_simulation *s, int64_t set,
                                   cz_block block);
 
 /* ---- work ---- */
@@ -89,7 +88,7 @@ int64_t *cz_simulate_alike(cz_simulation *s, int64_t ps);
 /* Append an operation, joint over the axes of `set` unless that is 0; its
  * number.  What computes is slowed down here. */
 int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
-                       cz_pipeline_stream stream, int64_t set,
+                       cz_timeline_stream stream, int64_t set,
                        const int64_t *ps, const int *waits, int n_waits);
 /* An operation of the plan, joint in its blocks. */
 int cz_simulate_append_op(cz_simulation *s, cz_simulate_part part,

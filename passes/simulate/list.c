@@ -49,11 +49,11 @@ static int64_t slowed(const cz_simulation *s, int op, int rank, int64_t ps)
     return longer < s->cap_ps ? (int64_t)longer : s->cap_ps;
 }
 
-static const int64_t *times_of(cz_simulation *s, cz_pipeline_stream stream,
+static const int64_t *times_of(cz_simulation *s, cz_timeline_stream stream,
                                const int64_t *ps)
 {
     const bool is_slowed =
-        stream == CZ_PIPELINE_COMPUTE &&
+        stream == CZ_TIMELINE_COMPUTE &&
         (s->options->jitter > 0 || s->options->n_stragglers > 0);
     const int n = s->document->n_ranks;
     bool fits = true;
@@ -78,21 +78,19 @@ int64_t *cz_simulate_alike(cz_simulation *s, int64_t ps)
 }
 
 int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
-                       cz_pipeline_stream stream, int64_t set,
+                       cz_timeline_stream stream, int64_t set,
                        const int64_t *ps, const int *waits, int n_waits)
 {
     const int number = s->list.n_ops;
-    const cz_pipeline_op op = {.stream = stream,
-                               .of = -1,
-                               .is_joint = set != 0,
-                               .n = s->document->n_ranks,
-                               .ps = times_of(s, stream, ps),
-                               .waits = waits,
-                               .n_waits = n_waits};
+    const cz_timeline_op op = {
+        .stream = stream,
+        .of = -1,
+        .comm = set != 0 ? cz_simulate_comm(s, set, (cz_block){0, 0})
+                         : (cz_timeline_comm){0, NULL},
+        .ps = times_of(s, stream, ps),
+        .waits = waits,
+        .n_waits = n_waits};
     *CZ_PUSH(s->arena, s->list.ops, s->list.n_ops) = op;
-    *CZ_PUSH(s->arena, s->comms, s->n_comms) =
-        set != 0 ? cz_simulate_comm(s, set, (cz_block){0, 0})
-                 : (cz_pipeline_comm){0, NULL};
     *CZ_PUSH(s->arena, s->marks, s->n_marks) =
         (cz_simulate_mark){part, s->iteration};
     return number;
@@ -103,9 +101,9 @@ int cz_simulate_append_op(cz_simulation *s, cz_simulate_part part,
                           const int *waits, int n_waits)
 {
     const int number = cz_simulate_append(
-        s, part, (cz_pipeline_stream)op->stream, op->comm, ps, waits, n_waits);
+        s, part, (cz_timeline_stream)op->stream, op->comm, ps, waits, n_waits);
     if (op->block.size > 0)
-        s->comms[number] = cz_simulate_comm(s, op->comm, op->block);
+        s->list.ops[number].comm = cz_simulate_comm(s, op->comm, op->block);
     return number;
 }
 
@@ -115,7 +113,7 @@ void cz_simulate_list_forward(cz_simulation *s, int *const *waits,
                               const int *n_waits)
 {
     for (int layer = 0; layer < s->layers.n; layer++)
-        cz_simulate_append(s, CZ_PART_FORWARD, CZ_PIPELINE_COMPUTE, 0,
+        cz_simulate_append(s, CZ_PART_FORWARD, CZ_TIMELINE_COMPUTE, 0,
                            s->layers.forward[layer], waits[layer],
                            n_waits[layer]);
 }
@@ -124,6 +122,6 @@ void cz_simulate_list_backward(cz_simulation *s, int *ops)
 {
     for (int layer = s->layers.n - 1; layer >= 0; layer--)
         ops[layer] =
-            cz_simulate_append(s, CZ_PART_BACKWARD, CZ_PIPELINE_COMPUTE, 0,
+            cz_simulate_append(s, CZ_PART_BACKWARD, CZ_TIMELINE_COMPUTE, 0,
                                s->layers.backward[layer], NULL, 0);
 }

@@ -41,23 +41,23 @@ bool cz_simulate_is_home(const cz_document *document,
 }
 
 /* Blocks of the positions of the communicators over a set. */
-static cz_pipeline_comm blocks_of(cz_simulation *s, int64_t set, cz_block block)
+static cz_timeline_comm blocks_of(cz_simulation *s, int64_t set, cz_block block)
 {
     const cz_document *f = s->document;
-    const cz_pipeline_comm comm = cz_simulate_comm(s, set, (cz_block){0, 0});
+    const cz_timeline_comm comm = cz_simulate_comm(s, set, (cz_block){0, 0});
     const int n_blocks = cz_simulate_extent(f, set) / (int)block.size;
     int *of = CZ_NEW(s->arena, int, f->n_ranks);
     for (int r = 0; r < f->n_ranks; r++)
         of[r] = comm.of[r] * n_blocks +
                 (int)cz_block_number(block, cz_simulate_coordinate(f, set, r));
-    return (cz_pipeline_comm){comm.n * n_blocks, of};
+    return (cz_timeline_comm){comm.n * n_blocks, of};
 }
 
-cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set, cz_block block)
+cz_timeline_comm cz_simulate_comm(cz_simulation *s, int64_t set, cz_block block)
 {
     const cz_document *f = s->document;
     const int64_t all = ((int64_t)1 << f->n_axes) - 1;
-    cz_pipeline_comm *comm = &s->cached[set];
+    cz_timeline_comm *comm = &s->cached[set];
     if (block.size > 0)
         return blocks_of(s, set, block);
     if (comm->n > 0)
@@ -65,7 +65,7 @@ cz_pipeline_comm cz_simulate_comm(cz_simulation *s, int64_t set, cz_block block)
     int *of = CZ_NEW(s->arena, int, f->n_ranks);
     for (int r = 0; r < f->n_ranks; r++)
         of[r] = cz_simulate_coordinate(f, all & ~set, r);
-    *comm = (cz_pipeline_comm){cz_simulate_extent(f, all & ~set), of};
+    *comm = (cz_timeline_comm){cz_simulate_extent(f, all & ~set), of};
     return *comm;
 }
 

@@ -17,7 +17,7 @@ static bool is_of(const cz_simulation *s, int op, cz_simulate_part part,
 }
 
 /* When the last rank has done all of a part. */
-static int64_t end_of(const cz_simulation *s, const cz_pipeline_times *times,
+static int64_t end_of(const cz_simulation *s, const cz_timeline_times *times,
                       cz_simulate_part part, int iteration)
 {
     const int n = s->document->n_ranks;
@@ -38,9 +38,9 @@ static int64_t busy_of(const cz_simulation *s, cz_simulate_part part,
     for (int r = 0; r < s->document->n_ranks; r++) {
         int64_t busy = 0;
         for (int i = 0; i < s->list.n_ops; i++) {
-            const cz_pipeline_op *op = &s->list.ops[i];
+            const cz_timeline_op *op = &s->list.ops[i];
             if (is_of(s, i, part, N_ITERATIONS - 2) && op->ps[r] > 0 &&
-                (op->stream == CZ_PIPELINE_COMPUTE) == computes)
+                (op->stream == CZ_TIMELINE_COMPUTE) == computes)
                 busy += op->ps[r];
         }
         most = larger(most, busy);
@@ -50,7 +50,7 @@ static int64_t busy_of(const cz_simulation *s, cz_simulate_part part,
 }
 
 static cz_simulate_times read_times(const cz_simulation *s,
-                                    const cz_pipeline_times *times)
+                                    const cz_timeline_times *times)
 {
     enum { BEFORE = N_ITERATIONS - 2, LAST = N_ITERATIONS - 1 };
     cz_simulate_times out = {0};
@@ -84,7 +84,7 @@ void cz_simulate_begin(cz_simulation *s, cz_arena *arena,
     *s = (cz_simulation){
         .arena = arena, .document = document, .options = options};
     s->list.n_ranks = document->n_ranks;
-    s->cached = CZ_NEW(arena, cz_pipeline_comm, 1 << document->n_axes);
+    s->cached = CZ_NEW(arena, cz_timeline_comm, 1 << document->n_axes);
     cz_simulate_make_layers(s);
     cz_simulate_pick_stragglers(s);
     s->cap_ps = CZ_MAX_PS / N_ITERATIONS / (n_ops + 2 * s->layers.n + 8);
@@ -95,8 +95,7 @@ static cz_simulate_times finish(cz_simulation *s, void *lister,
 {
     for (s->iteration = 0; s->iteration < N_ITERATIONS; s->iteration++)
         list(s, lister);
-    const cz_pipeline_times times =
-        cz_pipeline_simulate_comms(s->arena, &s->list, s->comms);
+    const cz_timeline_times times = cz_timeline_simulate(s->arena, &s->list);
     const cz_simulate_times out = read_times(s, &times);
     cz_arena_fini(s->arena);
     return out;

@@ -13,7 +13,7 @@ static void list_op(cz_simulation *s, int number)
 }
 
 static cz_simulate_timeline copy(cz_arena *arena, const cz_simulation *s,
-                                 const cz_pipeline_times *times)
+                                 const cz_timeline_times *times)
 {
     const int64_t n = s->document->n_ranks, n_all = n * s->list.n_ops;
     int64_t *start = CZ_NEW(arena, int64_t, n_all);
@@ -35,8 +35,7 @@ cz_simulate_timeline cz_simulate_step(cz_arena *arena,
     cz_simulate_begin(&s, &scratch, document, options, document->n_ops);
     for (int i = 0; i < document->n_ops; i++)
         list_op(&s, i);
-    const cz_pipeline_times times =
-        cz_pipeline_simulate_comms(s.arena, &s.list, s.comms);
+    const cz_timeline_times times = cz_timeline_simulate(s.arena, &s.list);
     const cz_simulate_timeline out = copy(arena, &s, &times);
     cz_arena_fini(&scratch);
     return out;

@@ -162,7 +162,7 @@ static void fill_kernel(cz_simulation *s, const cz_document_op *op, int64_t *ps)
 static void fill_transfer(cz_simulation *s, const cz_document_op *op,
                           int64_t *ps)
 {
-    const cz_pipeline_comm comm = cz_simulate_comm(s, op->comm, op->block);
+    const cz_timeline_comm comm = cz_simulate_comm(s, op->comm, op->block);
     const cz_link_speed link = cz_machine_link(
         s->options->machine, cz_simulate_link(s->document, s->options->machine,
                                               op->comm, op->block));

@@ -25,18 +25,17 @@ typedef struct dependents {
 
 typedef struct search {
     cz_arena *arena;
-    const cz_pipeline_order_problem *problem;
-    int n_ops, n_ranks;
-    cz_folded_list folded;
-    dependents *behind; /* [ops] */
+    const cz_order_problem *problem;
+    int n_ops;
+    cz_timeline_list folded;
+    cz_timeline_times times; /* of that */
+    dependents *behind;      /* [ops] */
     int *dependents;
     /* [ops] Numbers of the list, before the last move too. */
     int *order, *before;
-    bool *is_marked;  /* [ops] while one is moved */
-    int64_t *end;     /* [op][rank], of the folded list */
-    int64_t *free_at; /* [stream][rank] */
-    int *size;        /* [groups] operations */
-    int *n_left;      /* [groups] of them, while groups are counted */
+    bool *is_marked; /* [ops] while one is moved */
+    int *size;       /* [groups] operations */
+    int *n_left;     /* [groups] of them, while groups are counted */
     uint64_t random;
 } search;
 
@@ -44,7 +43,7 @@ typedef struct search {
 
 static void find_dependents(search *s)
 {
-    const cz_pipeline_list *list = s->problem->list;
+    const cz_timeline_list *list = s->problem->list;
     int n = 0;
     for (int o = 0; o < s->n_ops; o++)
         for (int w = 0; w < list->ops[o].n_waits; w++)
@@ -64,68 +63,18 @@ static void find_dependents(search *s)
 
 /* ---- time ---- */
 
-static int64_t ready_at(const search *s, const cz_pipeline_op *op,
-                        const cz_folded_op *w, int rank)
+static int64_t end_of(const search *s, int number, int rank)
 {
-    int64_t start = s->free_at[(int)w->stream * s->n_ranks + rank];
-    for (int i = 0; i < op->n_waits; i++)
-        start = cz_solve_max(start,
-                             s->end[(int64_t)op->waits[i] * s->n_ranks + rank]);
-    return start;
-}
-
-static void finish_at(search *s, int number, const cz_folded_op *w, int i,
-                      int64_t start)
-{
-    const int rank = w->ranks[i];
-    const int64_t end = cz_solve_end(start, w->ps[i]);
-    s->end[(int64_t)number * s->n_ranks + rank] = end;
-    s->free_at[(int)w->stream * s->n_ranks + rank] = end;
-}
-
-static void run_joint(search *s, int number, const cz_pipeline_op *op,
-                      const cz_folded_op *w)
-{
-    for (int c = 0, i = 0; c < w->n_comms; c++) {
-        int64_t start = 0;
-        for (int k = i; k < w->ends[c]; k++)
-            start = cz_solve_max(start, ready_at(s, op, w, w->ranks[k]));
-        for (; i < w->ends[c]; i++)
-            finish_at(s, number, w, i, start);
-    }
-}
-
-static void run(search *s, int number)
-{
-    const cz_pipeline_op *op = &s->problem->list->ops[number];
-    const cz_folded_op *w = &s->folded.ops[number];
-    if (op->is_joint) {
-        run_joint(s, number, op, w);
-        return;
-    }
-    for (int i = 0; i < w->n; i++)
-        finish_at(s, number, w, i, ready_at(s, op, w, w->ranks[i]));
+    return s->times.end[(int64_t)number * s->folded.n_ranks + rank];
 }
 
 static cost cost_of(search *s)
 {
-    const cz_pipeline_list *list = s->problem->list;
-    cost sum = {0, 0};
-    memset(s->free_at, 0,
-           (size_t)CZ_PIPELINE_N_STREAMS * (size_t)s->n_ranks *
-               sizeof *s->free_at);
-    for (int i = 0; i < s->n_ops; i++)
-        run(s, s->order[i]);
-    for (int o = 0; o < s->n_ops; o++) {
-        const cz_folded_op *w = &s->folded.ops[o];
-        int64_t end = 0;
-        for (int i = 0; i < w->n; i++)
-            end = cz_solve_max(end,
-                               s->end[(int64_t)o * s->n_ranks + w->ranks[i]]);
-        sum.makespan = cz_solve_max(sum.makespan, end);
-        if (list->ops[o].of >= 0)
-            sum.groups_end = cz_solve_max(sum.groups_end, end);
-    }
+    cz_timeline_run(&s->folded, s->order, &s->times);
+    cost sum = {s->times.makespan, 0};
+    for (int o = 0; o < s->n_ops; o++)
+        for (int r = 0; r < s->folded.n_ranks && s->folded.ops[o].of >= 0; r++)
+            sum.groups_end = cz_solve_max(sum.groups_end, end_of(s, o, r));
     return sum;
 }
 
@@ -154,7 +103,7 @@ static int draw_place(search *s, int from)
 
 static bool waits_for_marked(const search *s, int number)
 {
-    const cz_pipeline_op *op = &s->problem->list->ops[number];
+    const cz_timeline_op *op = &s->problem->list->ops[number];
     bool any = false;
     for (int i = 0; i < op->n_waits; i++)
         any |= s->is_marked[op->waits[i]];
@@ -181,7 +130,7 @@ static int append(search *s, int low, int high, bool marked, int at)
 
 static int most_open(search *s)
 {
-    const cz_pipeline_list *list = s->problem->list;
+    const cz_timeline_list *list = s->problem->list;
     int n = 0, most = 0;
     memcpy(s->n_left, s->size, (size_t)s->problem->n_groups * sizeof(int));
     for (int i = 0; i < s->n_ops; i++) {
@@ -197,22 +146,20 @@ static int most_open(search *s)
 
 /* ---- all ---- */
 
-static search make(cz_arena *arena, const cz_pipeline_order_problem *problem)
+static search make(cz_arena *arena, const cz_order_problem *problem)
 {
-    const cz_pipeline_list *list = problem->list;
+    const cz_timeline_list *list = problem->list;
     search s = {.arena = arena,
                 .problem = problem,
                 .n_ops = list->n_ops,
-                .folded = cz_pipeline_fold(arena, list, problem->comms),
+                .folded = cz_timeline_fold(arena, list),
                 .behind = CZ_NEW(arena, dependents, list->n_ops + 1),
                 .order = CZ_NEW(arena, int, list->n_ops + 1),
                 .before = CZ_NEW(arena, int, list->n_ops + 1),
                 .is_marked = CZ_NEW(arena, bool, list->n_ops + 1),
                 .n_left = CZ_NEW(arena, int, problem->n_groups + 1),
                 .size = CZ_NEW(arena, int, problem->n_groups + 1)};
-    s.n_ranks = s.folded.n_ranks;
-    s.end = CZ_NEW(arena, int64_t, (int64_t)list->n_ops * s.n_ranks + 1);
-    s.free_at = CZ_NEW(arena, int64_t, CZ_PIPELINE_N_STREAMS * s.n_ranks);
+    s.times = cz_timeline_times_make(arena, &s.folded);
     for (int o = 0; o < list->n_ops; o++) {
         s.order[o] = o;
         if (list->ops[o].of >= 0)
@@ -226,12 +173,13 @@ static search make(cz_arena *arena, const cz_pipeline_order_problem *problem)
  * gain little. */
 static int64_t count_tries(const search *s)
 {
-    const cz_pipeline_order_problem *problem = s->problem;
+    const cz_order_problem *problem = s->problem;
     const int64_t n_moved = problem->end_moved - problem->first_moved;
     int64_t each = s->n_ops;
     for (int o = 0; o < s->n_ops; o++)
-        each +=
-            (int64_t)s->folded.ops[o].n * (1 + problem->list->ops[o].n_waits);
+        for (int r = 0; r < s->folded.n_ranks; r++)
+            if (s->folded.ops[o].ps[r] >= 0)
+                each += 1 + s->folded.ops[o].n_waits;
     return n_moved > 1 ? cz_solve_min(problem->effort / each,
                                       n_moved * n_moved * TRIES_OF_PAIR)
                        : 0;
@@ -240,7 +188,7 @@ static int64_t count_tries(const search *s)
 /* Whether a move is kept; false: it is taken back. */
 static bool try_move(search *s, int open, cost *least)
 {
-    const cz_pipeline_order_problem *problem = s->problem;
+    const cz_order_problem *problem = s->problem;
     const int from = problem->first_moved +
                      draw(s, problem->end_moved - problem->first_moved);
     /* Moves the operation at `from` to `to`, and what it waits for, or what
@@ -274,16 +222,15 @@ static bool try_move(search *s, int open, cost *least)
 /* The first place before `place` that still runs when that starts. */
 static int since_of(const search *s, const int64_t *latest, int place)
 {
-    const cz_folded_op *op = &s->folded.ops[s->order[place]];
+    const int n_ranks = s->folded.n_ranks, number = s->order[place];
     int since = place;
-    for (int i = 0; i < op->n; i++) {
-        const int rank = op->ranks[i];
-        const int64_t start =
-            s->end[(int64_t)s->order[place] * s->n_ranks + rank] - op->ps[i];
+    for (int rank = 0; rank < n_ranks; rank++) {
+        const int64_t ps = s->folded.ops[number].ps[rank];
+        const int64_t start = end_of(s, number, rank) - ps;
         int low = 0;
-        while (low < since) {
+        while (ps >= 0 && low < since) {
             const int middle = low + (since - low) / 2;
-            if (latest[(int64_t)middle * s->n_ranks + rank] > start)
+            if (latest[(int64_t)middle * n_ranks + rank] > start)
                 since = middle;
             else
                 low = middle + 1;
@@ -292,9 +239,7 @@ static int since_of(const search *s, const int64_t *latest, int place)
     return since;
 }
 
-cz_pipeline_order
-cz_pipeline_find_order(cz_arena *arena,
-                       const cz_pipeline_order_problem *problem)
+cz_order cz_order_find(cz_arena *arena, const cz_order_problem *problem)
 {
     const int n_ops = problem->list->n_ops;
     int *order = CZ_NEW(arena, int, n_ops + 1);
@@ -308,20 +253,19 @@ cz_pipeline_find_order(cz_arena *arena,
         try_move(&s, open, &least);
     least = cost_of(&s);
     /* [places][ranks] the latest end of what stands there and before. */
-    int64_t *latest =
-        CZ_NEW(&scratch, int64_t, (int64_t)s.n_ops * s.n_ranks + 1);
-    for (int place = 0; place < s.n_ops; place++)
-        for (int rank = 0; rank < s.n_ranks; rank++) {
-            const int64_t at = (int64_t)place * s.n_ranks + rank;
-            const int64_t end =
-                s.end[(int64_t)s.order[place] * s.n_ranks + rank];
+    const int n_ranks = s.folded.n_ranks;
+    int64_t *latest = CZ_NEW(&scratch, int64_t, (int64_t)n_ops * n_ranks + 1);
+    for (int place = 0; place < n_ops; place++)
+        for (int rank = 0; rank < n_ranks; rank++) {
+            const int64_t at = (int64_t)place * n_ranks + rank;
+            const int64_t end = end_of(&s, s.order[place], rank);
             latest[at] =
-                place > 0 ? cz_solve_max(latest[at - s.n_ranks], end) : end;
+                place > 0 ? cz_solve_max(latest[at - n_ranks], end) : end;
         }
     for (int i = 0; i < n_ops; i++) {
         order[i] = s.order[i];
         since[i] = since_of(&s, latest, i);
     }
     cz_arena_fini(&scratch);
-    return (cz_pipeline_order){least.makespan, least.groups_end, order, since};
+    return (cz_order){least.makespan, least.groups_end, order, since};
 }

@@ -5,20 +5,19 @@
 #ifndef CZ_PASSES_SOLVE_ORDER_H
 #define CZ_PASSES_SOLVE_ORDER_H
 
-#include "passes/timeline/pipeline.h"
+#include "passes/timeline/timeline.h"
 
-typedef struct cz_pipeline_order_problem {
-    const cz_pipeline_list *list;
-    const cz_pipeline_comm *comms; /* [n_ops] */
+typedef struct cz_order_problem {
+    const cz_timeline_list *list;
     int first_moved, end_moved; /* numbers from the one to below the other may
                                  * be moved among themselves, others stay */
     int n_groups; /* `of` is below; -1: of none.  A group is open from its first
                    * operation to its last */
     int64_t effort; /* times of one operation on one rank that are looked up,
                      * about; 0: none but for the list's own order */
-} cz_pipeline_order_problem;
+} cz_order_problem;
 
-typedef struct cz_pipeline_order {
+typedef struct cz_order {
     /* Whose sum is small: when all is done, and when the last operation of a
      * group is.  Picoseconds. */
     int64_t makespan, groups_end;
@@ -26,12 +25,10 @@ typedef struct cz_pipeline_order {
     const int *since; /* [n_ops] the first place in the order whose operation
                        * still runs on some rank when the one at this place
                        * starts there; its own if none does */
-} cz_pipeline_order;
+} cz_order;
 
 /* Never worse than the list's own order, and with no more groups open at a
  * time.  Equal problems have equal answers.  The result lives in `arena`. */
-cz_pipeline_order
-cz_pipeline_find_order(cz_arena *arena,
-                       const cz_pipeline_order_problem *problem);
+cz_order cz_order_find(cz_arena *arena, const cz_order_problem *problem);
 
 #endif

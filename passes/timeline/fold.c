@@ -7,8 +7,7 @@
 
 typedef struct folder {
     cz_arena *arena;
-    const cz_pipeline_list *list;
-    const cz_pipeline_comm *comms;
+    const cz_timeline_list *list;
     int n_colours;
     int *colour;     /* [n_ranks] numbered by their first ranks */
     uint64_t *marks; /* [n_ranks] what is known of each */
@@ -65,41 +64,32 @@ static bool colour(folder *f)
 
 /* ---- communicators ---- */
 
-static int64_t time_on(const cz_pipeline_op *op, int rank)
+/* Of an operation that starts everywhere by itself, all ranks as one. */
+static int count_comms(const cz_timeline_op *op)
 {
-    return rank < op->first || rank >= op->first + op->n
-               ? -1
-               : op->ps[rank - op->first];
+    return op->comm.n > 0 ? op->comm.n : 1;
 }
 
-static int count_comms(const folder *f, int number)
+static int comm_of(const cz_timeline_op *op, int rank)
 {
-    return f->list->ops[number].is_joint && f->comms[number].n > 0
-               ? f->comms[number].n
-               : 1;
-}
-
-static int comm_of(const folder *f, int number, int rank)
-{
-    return count_comms(f, number) > 1 ? f->comms[number].of[rank] : 0;
+    return op->comm.n > 0 && op->comm.of ? op->comm.of[rank] : 0;
 }
 
 /* Active ranks of each communicator: members [starts[c - 1], starts[c]), from 0
  * on. */
-static void list_members(folder *f, int number)
+static void list_members(folder *f, const cz_timeline_op *op)
 {
-    const cz_pipeline_op *op = &f->list->ops[number];
-    const int n_comms = count_comms(f, number);
+    const int n_ranks = f->list->n_ranks, n_comms = count_comms(op);
     for (int c = 0; c <= n_comms; c++)
         f->starts[c] = 0;
-    for (int r = op->first; r < op->first + op->n; r++)
-        if (time_on(op, r) >= 0 && comm_of(f, number, r) + 1 < n_comms)
-            f->starts[comm_of(f, number, r) + 1]++;
+    for (int r = 0; r < n_ranks; r++)
+        if (op->ps[r] >= 0 && comm_of(op, r) + 1 < n_comms)
+            f->starts[comm_of(op, r) + 1]++;
     for (int c = 1; c <= n_comms; c++)
         f->starts[c] += f->starts[c - 1];
-    for (int r = op->first; r < op->first + op->n; r++)
-        if (time_on(op, r) >= 0)
-            f->members[f->starts[comm_of(f, number, r)]++] = r;
+    for (int r = 0; r < n_ranks; r++)
+        if (op->ps[r] >= 0)
+            f->members[f->starts[comm_of(op, r)]++] = r;
 }
 
 static int first_member(const folder *f, int comm)
@@ -121,31 +111,28 @@ static int part_colours(const folder *f, int comm, marked *list)
 }
 
 /* Who waits for other colours is another colour. */
-static void mark_company(folder *f, int number, marked *list)
-{
-    list_members(f, number);
-    for (int c = 0; c < count_comms(f, number); c++) {
-        const int n = part_colours(f, c, list);
-        uint64_t mark = 0;
-        for (int i = 0; i < n; i++)
-            mark = mix(mark, list[i].mark + 1);
-        for (int i = first_member(f, c); i < f->starts[c]; i++)
-            f->marks[f->members[i]] = mix(f->marks[f->members[i]], mark);
-    }
-}
-
 static void refine(folder *f)
 {
-    const int n = f->list->n_ranks;
-    marked *list = CZ_NEW(f->arena, marked, n + 1);
+    const int n_ranks = f->list->n_ranks;
+    marked *list = CZ_NEW(f->arena, marked, n_ranks + 1);
     for (int o = 0; o < f->list->n_ops; o++)
-        for (int r = 0; r < n; r++)
-            f->marks[r] =
-                mix(f->marks[r], (uint64_t)time_on(&f->list->ops[o], r) + 1);
+        for (int r = 0; r < n_ranks; r++)
+            f->marks[r] = mix(f->marks[r], (uint64_t)f->list->ops[o].ps[r] + 1);
     while (colour(f))
-        for (int o = 0; o < f->list->n_ops; o++)
-            if (f->list->ops[o].is_joint)
-                mark_company(f, o, list);
+        for (int o = 0; o < f->list->n_ops; o++) {
+            const cz_timeline_op *op = &f->list->ops[o];
+            if (op->comm.n > 0)
+                list_members(f, op);
+            for (int c = 0; c < op->comm.n; c++) {
+                const int n = part_colours(f, c, list);
+                uint64_t mark = 0;
+                for (int i = 0; i < n; i++)
+                    mark = mix(mark, list[i].mark + 1);
+                for (int i = first_member(f, c); i < f->starts[c]; i++)
+                    f->marks[f->members[i]] =
+                        mix(f->marks[f->members[i]], mark);
+            }
+        }
 }
 
 /* ---- the folded list ---- */
@@ -153,49 +140,48 @@ static void refine(folder *f)
 /* Colours of a communicator, unless an earlier one of the operation has them:
  * a rank of some colour is in one communicator, and all such ranks have equal
  * company. */
-static cz_folded_op fold_op(folder *f, int number, int *seen, marked *list)
+static cz_timeline_op fold_op(folder *f, const cz_timeline_op *op, marked *list)
 {
-    const cz_pipeline_op *op = &f->list->ops[number];
-    const int n_comms = count_comms(f, number);
-    int *ranks = CZ_NEW(f->arena, int, f->n_colours + 1);
-    int *ends = CZ_NEW(f->arena, int, n_comms);
+    int *of = CZ_NEW(f->arena, int, f->n_colours + 1);
     int64_t *ps = CZ_NEW(f->arena, int64_t, f->n_colours + 1);
-    cz_folded_op out = {.stream = op->stream, .is_joint = op->is_joint};
-    list_members(f, number);
-    for (int c = 0; c < n_comms; c++) {
+    cz_timeline_op out = *op;
+    int n_comms = 0;
+    for (int i = 0; i < f->n_colours; i++)
+        ps[i] = -1;
+    list_members(f, op);
+    for (int c = 0; c < count_comms(op); c++) {
         const int n = part_colours(f, c, list);
-        if (n == 0 || seen[list[0].mark] == number + 1)
+        if (n == 0 || ps[list[0].mark] >= 0)
             continue;
         for (int i = 0; i < n; i++) {
-            seen[list[i].mark] = number + 1;
-            ranks[out.n] = (int)list[i].mark;
-            ps[out.n++] = time_on(op, list[i].rank);
+            of[list[i].mark] = n_comms;
+            ps[list[i].mark] = op->ps[list[i].rank];
         }
-        ends[out.n_comms++] = out.n;
+        n_comms++;
     }
-    out.ranks = ranks;
+    out.comm = (cz_timeline_comm){op->comm.n > 0 ? n_comms : 0, of};
     out.ps = ps;
-    out.ends = ends;
     return out;
 }
 
-cz_folded_list cz_pipeline_fold(cz_arena *arena, const cz_pipeline_list *list,
-                                const cz_pipeline_comm *comms)
+cz_timeline_list cz_timeline_fold(cz_arena *arena, const cz_timeline_list *list)
 {
     const int n = list->n_ranks;
     folder f = {.arena = arena,
                 .list = list,
-                .comms = comms,
                 .colour = CZ_NEW(arena, int, n + 1),
                 .marks = CZ_NEW(arena, uint64_t, n + 1),
-                .starts = CZ_NEW(arena, int, n + 2),
                 .members = CZ_NEW(arena, int, n + 1)};
-    refine(&f);
-    int *seen = CZ_NEW(arena, int, f.n_colours + 1);
-    marked *scratch = CZ_NEW(arena, marked, n + 1);
-    cz_folded_list out = {f.n_colours, f.colour,
-                          CZ_NEW(arena, cz_folded_op, list->n_ops + 1)};
+    int most = 1;
     for (int o = 0; o < list->n_ops; o++)
-        out.ops[o] = fold_op(&f, o, seen, scratch);
+        most = count_comms(&list->ops[o]) > most ? count_comms(&list->ops[o])
+                                                 : most;
+    f.starts = CZ_NEW(arena, int, most + 1);
+    refine(&f);
+    marked *scratch = CZ_NEW(arena, marked, n + 1);
+    cz_timeline_list out = {f.n_colours, list->n_ops,
+                            CZ_NEW(arena, cz_timeline_op, list->n_ops + 1)};
+    for (int o = 0; o < list->n_ops; o++)
+        out.ops[o] = fold_op(&f, &list->ops[o], scratch);
     return out;
 }

@@ -29,7 +29,7 @@ struct cz_subgroup_workspace {
     const cz_subgroup_problem *problem;
     ranked *ranked;   /* [max_jobs] */
     chain *under_way; /* [DEPTH * width] */
-    cz_streams streams;
+    cz_timeline_streams streams;
     /* On each rank: bytes of chains under way, at most so far, of all so far,
      * and when the last of those that are done has ended. */
     int64_t live[CZ_SUBGROUP_MAX_WIDTH], peak[CZ_SUBGROUP_MAX_WIDTH];
@@ -48,7 +48,7 @@ workspace *cz_subgroup_workspace_make(cz_arena *arena,
     r->under_way = CZ_NEW(arena, chain, DEPTH * problem->width);
     r->streams.n_ranks = problem->width;
     r->streams.free_ps =
-        CZ_NEW(arena, int64_t, CZ_PIPELINE_N_STREAMS * problem->width);
+        CZ_NEW(arena, int64_t, CZ_TIMELINE_N_STREAMS * problem->width);
     return r;
 }
 
@@ -131,10 +131,10 @@ static int64_t step_ps(const workspace *r, const chain *c)
     return ps > 0 ? ps + r->problem->latency_ps : 0;
 }
 
-static cz_pipeline_stream stream_of(const chain *c)
+static cz_timeline_stream stream_of(const chain *c)
 {
-    return c->step % 2 == 1 && c->step < n_steps(c) - 1 ? CZ_PIPELINE_COMPUTE
-                                                        : CZ_PIPELINE_LINK;
+    return c->step % 2 == 1 && c->step < n_steps(c) - 1 ? CZ_TIMELINE_COMPUTE
+                                                        : CZ_TIMELINE_LINK;
 }
 
 /* Whether its ranks have room for what it gathers; then it is under way.  Of
@@ -167,7 +167,7 @@ static int find_next(const workspace *r, int n)
     int64_t best_start = INT64_MAX;
     for (int i = 0; i < n; i++) {
         const chain *c = &r->under_way[i];
-        const int64_t start = cz_streams_start(
+        const int64_t start = cz_timeline_start(
             &r->streams, stream_of(c), c->first, c->way->g, c->ready_ps);
         if (start > best_start ||
             (start == best_start && c->rest_ps <= r->under_way[best].rest_ps))
@@ -182,17 +182,17 @@ static int find_next(const workspace *r, int n)
  * computes as soon as it can; they gather, exchange and scatter together. */
 static void put(workspace *r, chain *c)
 {
-    const cz_pipeline_stream stream = stream_of(c);
+    const cz_timeline_stream stream = stream_of(c);
     const int64_t ps = step_ps(r, c), ready = c->ready_ps;
     const int64_t joint =
-        cz_streams_start(&r->streams, stream, c->first, c->way->g, ready);
+        cz_timeline_start(&r->streams, stream, c->first, c->way->g, ready);
     for (int k = c->first; k < c->first + c->way->g && ps > 0; k++) {
         const int64_t start =
-            stream == CZ_PIPELINE_LINK
+            stream == CZ_TIMELINE_LINK
                 ? joint
-                : cz_streams_start(&r->streams, stream, k, 1, ready);
+                : cz_timeline_start(&r->streams, stream, k, 1, ready);
         c->ready_ps = cz_solve_max(
-            c->ready_ps, cz_streams_put(&r->streams, stream, k, start, ps));
+            c->ready_ps, cz_timeline_put(&r->streams, stream, k, start, ps));
     }
     c->rest_ps -= ps;
     do
@@ -220,8 +220,8 @@ static cz_subgroup_cost cost_of(const workspace *r, const cz_subgroup_job *jobs,
     for (int k = 0; k < width; k++) {
         kernels = cz_solve_max(kernels, load[k]);
         done +=
-            cz_solve_max(*cz_streams_free(&r->streams, CZ_PIPELINE_COMPUTE, k),
-                         *cz_streams_free(&r->streams, CZ_PIPELINE_LINK, k));
+            cz_solve_max(*cz_timeline_free(&r->streams, CZ_TIMELINE_COMPUTE, k),
+                         *cz_timeline_free(&r->streams, CZ_TIMELINE_LINK, k));
         cost.staging_bytes = cz_solve_max(cost.staging_bytes, r->peak[k]);
     }
     cost.score_ps = (cost.time_ps + kernels + ramp) / 2 + done / width / DONE;
@@ -234,7 +234,7 @@ cz_subgroup_cost cz_subgroup_run(workspace *r, const cz_subgroup_job *jobs,
     int n_begun = 0, n_under_way = 0;
     const size_t width = (size_t)r->problem->width;
     memset(r->streams.free_ps, 0,
-           CZ_PIPELINE_N_STREAMS * width * sizeof *r->streams.free_ps);
+           CZ_TIMELINE_N_STREAMS * width * sizeof *r->streams.free_ps);
     r->streams.makespan = 0;
     for (size_t k = 0; k < width; k++)
         r->live[k] = r->peak[k] = r->begun[k] = r->ended_ps[k] = 0;

@@ -1,7 +1,9 @@
-/* Micro-groups: the study's table of public groupings comes out, staging is
+/* Micro-groups: the study's table of baselines comes out, staging is
  * what is held, and nothing beats the bound. */
-#include "passes/timeline/group.h"
+#include "passes/timeline/micro_group.h"
 
+#include "dsl/base/arithmetic.h"
+#include "dsl/base/checked.h"
 #include "tests/unit/passes/solve/published_ways.h"
 
 #include <setjmp.h>
@@ -13,7 +15,7 @@
 enum { WIDTH = 8, MAX_ITEMS = 256 };
 
 /* Qwen3-32B as Megatron stores it, in the order of definition. */
-static int fill_layers(cz_pipeline_item *items, int n_layers,
+static int fill_layers(cz_timeline_item *items, int n_layers,
                        const published_machine *machine)
 {
     static const int64_t shapes[][2] = {
@@ -27,7 +29,7 @@ static int fill_layers(cz_pipeline_item *items, int n_layers,
             cz_arena arena;
             cz_arena_init(&arena);
             published_list_ways(&arena, machine, &shape, WIDTH, 1, &ways);
-            items[n++] = (cz_pipeline_item){
+            items[n++] = (cz_timeline_item){
                 .elements = shapes[m][0] * shapes[m][1],
                 .compute_ps = cz_subgroup_work_ps(&ways[0]),
                 .gather_ps = ways[0].gather_ps,
@@ -40,6 +42,24 @@ static int fill_layers(cz_pipeline_item *items, int n_layers,
     return n;
 }
 
+/* No grouping of full matrices is faster: compute or link time divided evenly,
+ * or the slowest matrix. */
+static int64_t bound_of(const cz_timeline_problem *problem)
+{
+    int64_t compute = 0, link = 0, slowest = 0;
+    for (int i = 0; i < problem->n_items; i++) {
+        const cz_timeline_item *item = &problem->items[i];
+        int64_t alone = item->compute_ps + item->gather_ps + item->scatter_ps;
+        alone += item->gather_ps > 0 ? problem->latency_ps : 0;
+        alone += item->scatter_ps > 0 ? problem->latency_ps : 0;
+        compute += item->compute_ps;
+        link += item->gather_ps + item->scatter_ps;
+        slowest = cz_solve_max(slowest, alone);
+    }
+    return cz_solve_max(
+        slowest, cz_ceil_div(cz_solve_max(compute, link), problem->n_ranks));
+}
+
 static void expect_near(int64_t ps, int tenths_ms)
 {
     const int64_t want = tenths_ms * 100000000LL;
@@ -49,38 +69,37 @@ static void expect_near(int64_t ps, int tenths_ms)
 
 typedef struct row {
     int n_layers;
-    int public[CZ_PIPELINE_N_PUBLIC][2]; /* serial, double; tenths of ms */
+    int baselines[CZ_TIMELINE_N_BASELINES]; /* tenths of ms */
 } row;
 
 /* Slots count elements of shards there: eight times as many of matrices. */
 static void check_row(const row *want)
 {
     const published_machine machine = notes_machine();
-    cz_pipeline_item items[MAX_ITEMS];
-    cz_pipeline_problem problem = {WIDTH,
+    cz_timeline_item items[MAX_ITEMS];
+    cz_timeline_problem problem = {WIDTH,
                                    fill_layers(items, want->n_layers, &machine),
-                                   items, machine.latency_ps, INT64_MAX};
+                                   items, machine.latency_ps};
     cz_arena arena;
     cz_arena_init(&arena);
-    for (int kind = 0; kind < CZ_PIPELINE_N_PUBLIC; kind++)
-        for (int overlap = 0; overlap < 2; overlap++) {
-            const cz_pipeline_groups groups = cz_pipeline_publish(
-                &arena, &problem, (cz_pipeline_public)kind,
-                (int64_t)CZ_PUBLIC_SLOT * WIDTH, (cz_pipeline_overlap)overlap);
-            const cz_pipeline_cost cost =
-                cz_pipeline_evaluate(&arena, &problem, &groups, NULL);
-            expect_near(cost.time_ps, want->public[kind][overlap]);
-            assert_true(cost.time_ps >= cz_pipeline_bound(&problem));
-        }
+    for (int kind = 0; kind < CZ_TIMELINE_N_BASELINES; kind++) {
+        const cz_timeline_micro_groups groups = cz_timeline_micro_groups_make(
+            &arena, &problem, (cz_timeline_baseline)kind,
+            (int64_t)CZ_TIMELINE_SLOT_ELEMENTS * WIDTH);
+        const cz_timeline_cost cost =
+            cz_timeline_micro_groups_run(&arena, &problem, &groups);
+        expect_near(cost.time_ps, want->baselines[kind]);
+        assert_true(cost.time_ps >= bound_of(&problem));
+    }
     cz_arena_fini(&arena);
 }
 
-static void test_public_groupings_take_the_modelled_times(void **unused)
+static void test_baselines_take_the_modelled_times(void **unused)
 {
     static const row rows[] = {
-        {64, {{16940, 15860}, {8270, 7770}, {8390, 8190}, {8260, 8070}}},
-        {16, {{4230, 3990}, {2070, 1960}, {2070, 2070}, {2070, 2070}}},
-        {2, {{529, 529}, {529, 529}, {529, 529}, {529, 529}}},
+        {64, {15860, 7770, 8190, 8070}},
+        {16, {3990, 1960, 2070, 2070}},
+        {2, {529, 529, 529, 529}},
     };
     (void)unused;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -95,12 +114,12 @@ static uint64_t next_random(uint64_t *state, uint64_t n)
     return (*state >> 33) % n;
 }
 
-static void draw_items(cz_pipeline_problem *problem, cz_pipeline_item *items,
+static void draw_items(cz_timeline_problem *problem, cz_timeline_item *items,
                        uint64_t *random)
 {
     for (int i = 0; i < problem->n_items; i++) {
         const int64_t size = 1 + (int64_t)next_random(random, 50);
-        items[i] = (cz_pipeline_item){
+        items[i] = (cz_timeline_item){
             .elements = size,
             .compute_ps = size * (int64_t)next_random(random, 40),
             .gather_ps = problem->n_ranks > 1 ? 4 * size : 0,
@@ -113,50 +132,48 @@ static void draw_items(cz_pipeline_problem *problem, cz_pipeline_item *items,
 
 /* Bytes held on a rank at a time: from the start of a group's gather to the
  * end of its scatter.  Gathers and scatters come group by group. */
-static int64_t held_at(const cz_pipeline_problem *problem,
-                       const cz_pipeline_groups *groups,
-                       const cz_pipeline_list *list,
-                       const cz_pipeline_times *times, int rank, int64_t at)
+static int64_t held_at(const cz_timeline_problem *problem,
+                       const cz_timeline_micro_groups *groups,
+                       const cz_timeline_list *list,
+                       const cz_timeline_times *times, int rank, int64_t at)
 {
     int64_t held = 0;
     int n_gathers = 0, n_scatters = 0;
     int64_t from[MAX_ITEMS], to[MAX_ITEMS];
     for (int op = 0; op < list->n_ops; op++) {
-        const cz_pipeline_op *o = &list->ops[op];
+        const cz_timeline_op *o = &list->ops[op];
         const int64_t end = times->end[op * list->n_ranks + rank];
         const bool is_scatter =
             o->n_waits > 0 &&
-            list->ops[o->waits[0]].stream == CZ_PIPELINE_COMPUTE;
-        if (o->stream == CZ_PIPELINE_COMPUTE)
+            list->ops[o->waits[0]].stream == CZ_TIMELINE_COMPUTE;
+        if (o->stream == CZ_TIMELINE_COMPUTE)
             continue;
         if (is_scatter)
             to[n_scatters++] = end;
         else
             from[n_gathers++] = end - (o->ps[rank] > 0 ? o->ps[rank] : 0);
     }
-    assert_int_equal(n_gathers, groups->n_groups);
-    assert_int_equal(n_scatters, groups->n_groups);
+    assert_int_equal(n_gathers, groups->n);
+    assert_int_equal(n_scatters, groups->n);
     for (int i = 0; i < problem->n_items; i++)
-        if (groups->owner[i] == rank && at >= from[groups->group[i]] &&
-            at < to[groups->group[i]])
+        if (groups->owner[i] == rank && at >= from[groups->of[i]] &&
+            at < to[groups->of[i]])
             held += problem->items[i].staging_bytes;
     return held;
 }
 
-static void check_groups(const cz_pipeline_problem *problem,
-                         const cz_pipeline_groups *groups,
-                         const cz_pipeline_cost *want)
+static void check_groups(cz_arena *arena, const cz_timeline_problem *problem,
+                         const cz_timeline_micro_groups *groups)
 {
-    cz_arena arena;
-    cz_pipeline_list list;
-    cz_arena_init(&arena);
-    const cz_pipeline_cost cost =
-        cz_pipeline_evaluate(&arena, problem, groups, &list);
-    const cz_pipeline_times times = cz_pipeline_simulate(&arena, &list);
-    assert_true(cost.time_ps == want->time_ps);
+    const cz_timeline_cost cost =
+        cz_timeline_micro_groups_run(arena, problem, groups);
+    const cz_timeline_list list =
+        cz_timeline_micro_groups_list(arena, problem, groups);
+    const cz_timeline_times times = cz_timeline_simulate(arena, &list);
     assert_true(times.makespan == cost.time_ps);
+    assert_true(cost.time_ps >= bound_of(problem));
     for (int i = 0; i < problem->n_items; i++) {
-        assert_in_range(groups->group[i], 0, groups->n_groups - 1);
+        assert_in_range(groups->of[i], 0, groups->n - 1);
         assert_in_range(groups->owner[i], 0, problem->n_ranks - 1);
     }
     for (int rank = 0; rank < problem->n_ranks && problem->n_ranks > 1; rank++)
@@ -164,57 +181,51 @@ static void check_groups(const cz_pipeline_problem *problem,
             assert_true(held_at(problem, groups, &list, &times, rank,
                                 times.end[op * list.n_ranks + rank]) <=
                         cost.staging_bytes);
-    cz_arena_fini(&arena);
 }
 
-static void test_random_groupings_hold_their_staging_and_no_bound(void **unused)
+static void test_random_groups_hold_their_staging_and_no_bound(void **unused)
 {
     (void)unused;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         uint64_t random = seed;
-        cz_pipeline_item items[MAX_ITEMS];
-        cz_pipeline_problem problem = {1 + (int)next_random(&random, 6),
+        cz_timeline_item items[MAX_ITEMS];
+        cz_timeline_problem problem = {1 + (int)next_random(&random, 6),
                                        1 + (int)next_random(&random, 30), items,
-                                       3, INT64_MAX};
+                                       3};
         cz_arena arena;
         cz_arena_init(&arena);
         draw_items(&problem, items, &random);
-        if (seed % 2)
-            problem.staging_cap_bytes = 80;
-        for (int kind = 0; kind < CZ_PIPELINE_N_PUBLIC; kind++)
-            for (int overlap = 0; overlap < 2; overlap++) {
-                const cz_pipeline_groups groups = cz_pipeline_publish(
-                    &arena, &problem, (cz_pipeline_public)kind, 50,
-                    (cz_pipeline_overlap)overlap);
-                const cz_pipeline_cost cost =
-                    cz_pipeline_evaluate(&arena, &problem, &groups, NULL);
-                check_groups(&problem, &groups, &cost);
-                assert_true(cost.time_ps >= cz_pipeline_bound(&problem));
-            }
+        for (int kind = 0; kind < CZ_TIMELINE_N_BASELINES; kind++) {
+            const cz_timeline_micro_groups groups =
+                cz_timeline_micro_groups_make(&arena, &problem,
+                                              (cz_timeline_baseline)kind, 50);
+            check_groups(&arena, &problem, &groups);
+        }
         cz_arena_fini(&arena);
     }
 }
 
 static void test_nothing_makes_no_group(void **unused)
 {
-    const cz_pipeline_problem problem = {4, 0, NULL, 3, 0};
+    const cz_timeline_problem problem = {4, 0, NULL, 3};
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
-    for (int kind = 0; kind < CZ_PIPELINE_N_PUBLIC; kind++) {
-        const cz_pipeline_groups groups = cz_pipeline_publish(
-            &arena, &problem, (cz_pipeline_public)kind, 50, CZ_PIPELINE_DOUBLE);
-        assert_int_equal(groups.n_groups, 0);
+    for (int kind = 0; kind < CZ_TIMELINE_N_BASELINES; kind++) {
+        const cz_timeline_micro_groups groups = cz_timeline_micro_groups_make(
+            &arena, &problem, (cz_timeline_baseline)kind, 50);
+        assert_int_equal(groups.n, 0);
+        assert_int_equal(
+            cz_timeline_micro_groups_run(&arena, &problem, &groups).time_ps, 0);
     }
-    assert_int_equal(cz_pipeline_bound(&problem), 0);
     cz_arena_fini(&arena);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_public_groupings_take_the_modelled_times),
-        cmocka_unit_test(test_random_groupings_hold_their_staging_and_no_bound),
+        cmocka_unit_test(test_baselines_take_the_modelled_times),
+        cmocka_unit_test(test_random_groups_hold_their_staging_and_no_bound),
         cmocka_unit_test(test_nothing_makes_no_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

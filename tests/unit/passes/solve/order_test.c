@@ -17,8 +17,7 @@ enum { SEEDS = 400, MOST_OPS = 14, MOST_RANKS = 6, MOST_COMMS = 3 };
 typedef struct fixture {
     cz_arena arena;
     uint64_t random;
-    cz_pipeline_list list;
-    cz_pipeline_comm *comms;
+    cz_timeline_list list;
 } fixture;
 
 static int draw(fixture *f, int n)
@@ -26,33 +25,26 @@ static int draw(fixture *f, int n)
     return (int)(cz_deal_random(&f->random) % (uint64_t)n);
 }
 
-static cz_pipeline_op draw_op(fixture *f, int number)
+/* Joint or not, in communicators or all together. */
+static cz_timeline_op draw_op(fixture *f, int number)
 {
     int64_t *ps = CZ_NEW(&f->arena, int64_t, f->list.n_ranks);
+    int *of = CZ_NEW(&f->arena, int, f->list.n_ranks);
     int *waits = CZ_NEW(&f->arena, int, 3);
-    cz_pipeline_op op = {(cz_pipeline_stream)draw(f, 3),
-                         draw(f, 4) - 1,
-                         draw(f, 2) == 0,
-                         0,
-                         f->list.n_ranks,
-                         ps,
-                         waits,
-                         0};
-    for (int r = 0; r < f->list.n_ranks; r++)
+    cz_timeline_op op = {.stream = (cz_timeline_stream)draw(f, 3),
+                         .of = draw(f, 4) - 1,
+                         .ps = ps,
+                         .waits = waits};
+    if (draw(f, 2) == 0)
+        op.comm = (cz_timeline_comm){1 + draw(f, MOST_COMMS), of};
+    for (int r = 0; r < f->list.n_ranks; r++) {
         ps[r] = draw(f, 4) == 0 ? -1 : draw(f, 20);
+        of[r] = op.comm.n > 0 ? draw(f, op.comm.n) : 0;
+    }
     for (int i = 0; i < 3 && number > 0; i++)
         if (draw(f, 2) == 0)
             waits[op.n_waits++] = draw(f, number);
     return op;
-}
-
-static cz_pipeline_comm draw_comm(fixture *f)
-{
-    int *of = CZ_NEW(&f->arena, int, f->list.n_ranks);
-    const int n = draw(f, MOST_COMMS + 1);
-    for (int r = 0; r < f->list.n_ranks && n > 0; r++)
-        of[r] = draw(f, n);
-    return (cz_pipeline_comm){n, of};
 }
 
 /* Half of all lists have each rank twice. */
@@ -63,11 +55,11 @@ static void double_ranks(fixture *f, int n)
         int *of = CZ_NEW(&f->arena, int, 2 * n);
         for (int r = 0; r < 2 * n; r++) {
             ps[r] = f->list.ops[o].ps[r % n];
-            of[r] = f->comms[o].of[r % n];
+            of[r] =
+                f->list.ops[o].comm.n > 0 ? f->list.ops[o].comm.of[r % n] : 0;
         }
         f->list.ops[o].ps = ps;
-        f->list.ops[o].n = 2 * n;
-        f->comms[o].of = of;
+        f->list.ops[o].comm.of = of;
     }
     f->list.n_ranks = 2 * n;
 }
@@ -78,45 +70,39 @@ static void draw_list(fixture *f, int seed, int most_ops)
     cz_arena_init(&f->arena);
     f->list.n_ranks = 1 + draw(f, MOST_RANKS);
     f->list.n_ops = 1 + draw(f, most_ops);
-    f->list.ops = CZ_NEW(&f->arena, cz_pipeline_op, f->list.n_ops);
-    f->comms = CZ_NEW(&f->arena, cz_pipeline_comm, f->list.n_ops);
-    for (int o = 0; o < f->list.n_ops; o++) {
+    f->list.ops = CZ_NEW(&f->arena, cz_timeline_op, f->list.n_ops);
+    for (int o = 0; o < f->list.n_ops; o++)
         f->list.ops[o] = draw_op(f, o);
-        f->comms[o] = draw_comm(f);
-    }
     if (seed % 2 == 0)
         double_ranks(f, f->list.n_ranks);
 }
 
-static cz_pipeline_order_problem problem_of(const fixture *f, int64_t effort)
+static cz_order_problem problem_of(const fixture *f, int64_t effort)
 {
-    return (cz_pipeline_order_problem){.list = &f->list,
-                                       .comms = f->comms,
-                                       .end_moved = f->list.n_ops,
-                                       .n_groups = 3,
-                                       .effort = effort};
+    return (cz_order_problem){.list = &f->list,
+                              .end_moved = f->list.n_ops,
+                              .n_groups = 3,
+                              .effort = effort};
 }
 
 /* ---- what an order is worth, by the executor ---- */
 
 /* The list in the order; false where something comes before what it waits
  * for, or is not there once. */
-static bool permute(fixture *f, const int *order, cz_pipeline_list *list,
-                    cz_pipeline_comm *comms)
+static bool permute(fixture *f, const int *order, cz_timeline_list *list)
 {
     const int n = f->list.n_ops;
     int place[MOST_OPS];
     memset(place, -1, sizeof place);
-    *list = (cz_pipeline_list){f->list.n_ranks, n,
-                               CZ_NEW(&f->arena, cz_pipeline_op, n)};
+    *list = (cz_timeline_list){f->list.n_ranks, n,
+                               CZ_NEW(&f->arena, cz_timeline_op, n)};
     for (int i = 0; i < n; i++) {
-        const cz_pipeline_op *op = &f->list.ops[order[i]];
+        const cz_timeline_op *op = &f->list.ops[order[i]];
         int *waits = CZ_NEW(&f->arena, int, op->n_waits + 1);
         if (place[order[i]] >= 0)
             return false;
         place[order[i]] = i;
         list->ops[i] = *op;
-        comms[i] = f->comms[order[i]];
         for (int w = 0; w < op->n_waits; w++) {
             if (place[op->waits[w]] < 0)
                 return false;
@@ -130,10 +116,10 @@ static bool permute(fixture *f, const int *order, cz_pipeline_list *list,
 typedef struct worth {
     int64_t makespan, groups_end;
     int open;
-    cz_pipeline_times times;
+    cz_timeline_times times;
 } worth;
 
-static int count_open(const cz_pipeline_list *list)
+static int count_open(const cz_timeline_list *list)
 {
     int most = 0;
     for (int i = 0; i < list->n_ops; i++) {
@@ -154,12 +140,10 @@ static int count_open(const cz_pipeline_list *list)
 
 static bool find_worth(fixture *f, const int *order, worth *out)
 {
-    cz_pipeline_list list;
-    cz_pipeline_comm comms[MOST_OPS];
-    if (!permute(f, order, &list, comms))
+    cz_timeline_list list;
+    if (!permute(f, order, &list))
         return false;
-    const cz_pipeline_times times =
-        cz_pipeline_simulate_comms(&f->arena, &list, comms);
+    const cz_timeline_times times = cz_timeline_simulate(&f->arena, &list);
     *out = (worth){times.makespan, 0, count_open(&list), times};
     for (int i = 0; i < list.n_ops; i++)
         for (int r = 0; r < list.n_ranks; r++) {
@@ -188,9 +172,8 @@ static void test_a_folded_list_takes_as_long(void **unused)
     for (int seed = 0; seed < SEEDS; seed++) {
         fixture f;
         draw_list(&f, seed, MOST_OPS);
-        const cz_pipeline_order_problem problem = problem_of(&f, 0);
-        const cz_pipeline_order found =
-            cz_pipeline_find_order(&f.arena, &problem);
+        const cz_order_problem problem = problem_of(&f, 0);
+        const cz_order found = cz_order_find(&f.arena, &problem);
         const worth listed = worth_as_listed(&f);
         if (found.makespan != listed.makespan ||
             found.groups_end != listed.groups_end)
@@ -205,8 +188,7 @@ static void test_ranks_that_see_the_same_are_one(void **unused)
     for (int seed = 0; seed < SEEDS; seed += 2) {
         fixture f;
         draw_list(&f, seed, MOST_OPS);
-        const cz_folded_list folded =
-            cz_pipeline_fold(&f.arena, &f.list, f.comms);
+        const cz_timeline_list folded = cz_timeline_fold(&f.arena, &f.list);
         if (folded.n_ranks > f.list.n_ranks / 2)
             fail_msg("seed %d", seed);
         cz_arena_fini(&f.arena);
@@ -235,13 +217,12 @@ static void test_orders_are_legal_and_no_worse(void **unused)
         fixture f;
         worth it;
         draw_list(&f, seed, MOST_OPS);
-        cz_pipeline_order_problem problem = problem_of(&f, 20000);
+        cz_order_problem problem = problem_of(&f, 20000);
         if (f.list.n_ops > 4) {
             problem.first_moved = 2;
             problem.end_moved = f.list.n_ops - 1;
         }
-        const cz_pipeline_order found =
-            cz_pipeline_find_order(&f.arena, &problem);
+        const cz_order found = cz_order_find(&f.arena, &problem);
         const worth listed = worth_as_listed(&f);
         bool good =
             find_worth(&f, found.order, &it) && it.makespan == found.makespan &&
@@ -291,9 +272,8 @@ static void test_short_lists_against_all_orders(void **unused)
         fixture f;
         int order[MOST_OPS];
         draw_list(&f, seed, SHORT);
-        const cz_pipeline_order_problem problem = problem_of(&f, 100000);
-        const cz_pipeline_order found =
-            cz_pipeline_find_order(&f.arena, &problem);
+        const cz_order_problem problem = problem_of(&f, 100000);
+        const cz_order found = cz_order_find(&f.arena, &problem);
         for (int o = 0; o < f.list.n_ops; o++)
             order[o] = o;
         const int64_t best =
