@@ -3,7 +3,9 @@ file beside it.  The extension of that file picks the command.
 
     golden.py FOLDER --check 'ast:0:parse_tool {}' --check 'err:1:parse_tool {}'
 
-A line "# -D NAME=VALUE" of a source adds NAME=VALUE to its commands.
+A line "# -D NAME=VALUE" of a source adds NAME=VALUE to its commands.  Of the two
+lines that a message underlines a piece of a source with, the golden file has the
+piece alone, behind the message; docs/errors.md shows them as they are.
 
 Each check is EXTENSION:STATUS:COMMAND; {} is the source file.  With --update
 the files are written instead; a source that has none gets the one of the
@@ -21,6 +23,12 @@ import tempfile
 
 
 DEFINE = re.compile(r"^# -D (.+)$", re.MULTILINE)
+EXCERPT = re.compile(r"\n *\d+ \| (.*)\n {6}\| ([ \t]*)(\^~*)$", re.MULTILINE)
+
+
+def underlined(match):
+    shown, before, marked = match.groups()
+    return f" | {shown[len(before):][:len(marked)]}".rstrip()
 
 
 class Check:
@@ -33,7 +41,8 @@ class Check:
         words = [w.replace("{}", str(source)) for w in self.command]
         words += DEFINE.findall(source.read_text("utf-8", "replace"))
         done = subprocess.run(words, stdout=subprocess.PIPE, timeout=60)
-        return done.returncode, done.stdout.decode("utf-8", "replace")
+        output = done.stdout.decode("utf-8", "replace")
+        return done.returncode, EXCERPT.sub(underlined, output)
 
     def golden(self, source):
         return source.with_name(source.stem + "." + self.extension)

@@ -8,10 +8,11 @@ A table stands between `<!-- table: NAME -->` and `<!-- end -->`.  Its texts are
 comments of the .def files.  A file that the tables cannot read is an error, so that
 no entry is left out.
 """
-import difflib
 import pathlib
 import re
 import sys
+
+from page import hold
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "dsl" / "IR.md"
@@ -273,14 +274,6 @@ def unexplained(text):
     return sorted(set(given) - explained)
 
 
-def complaints(old):
-    text = page(old)
-    yield from difflib.unified_diff(old.splitlines(), text.splitlines(),
-                                    "dsl/IR.md", "sources", lineterm="")
-    for name in unexplained(text):
-        yield f"dsl/IR.md: no word of the attribute '{name}' of kernel form"
-
-
 def is_refused(act, *args):
     """Whether reading ends the program."""
     try:
@@ -312,7 +305,7 @@ def self_test(old):
     for mark in ("<!-- table: steps -->", "<!-- end -->"):
         if not is_refused(page, old.replace(mark, "", 1)):
             yield f"a lost {mark}"
-    if not list(complaints(old.replace("| --- |", "| -- |", 1))):
+    if page(damaged := old.replace("| --- |", "| -- |", 1)) == damaged:
         yield "a stale table"
     if "narrow" not in unexplained(old.replace("`narrow`", "narrow")):
         yield "an attribute without a word"
@@ -320,17 +313,15 @@ def self_test(old):
 
 def main():
     old = PAGE.read_text(encoding="utf-8")
-    if "--update" in sys.argv[1:]:
-        PAGE.write_text(page(old), encoding="utf-8")
-        return 0
     if "--self-test" in sys.argv[1:]:
         found = [f"self-test: {what}" for what in self_test(old)]
         print("\n".join(found) or "ir_page.py sees what is wrong")
-    else:
-        found = list(complaints(old))
-        print("\n".join(found) or "dsl/IR.md is what its sources say")
-    return 1 if found else 0
+        sys.exit(1 if found else 0)
+    text = page(old)
+    hold(PAGE, text,
+         [f"dsl/IR.md: no word of the attribute '{name}' of kernel form"
+          for name in unexplained(text)])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -5,12 +5,13 @@
 
 A file that the tables cannot read is an error, so that no entry is left out.
 """
-import difflib
 import pathlib
 import re
 import sys
 
 import numpy as np
+
+from page import hold
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "dsl" / "std" / "opt"
@@ -156,18 +157,5 @@ def page(old):
     return old
 
 
-def main():
-    old = PAGE.read_text(encoding="utf-8")
-    text = page(old)
-    if "--update" in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
-        return
-    stale = list(difflib.unified_diff(old.splitlines(), text.splitlines(),
-                                      "dsl/OPTIMIZERS.md", "library",
-                                      lineterm=""))
-    print("\n".join(stale) or "dsl/OPTIMIZERS.md is what the library says")
-    sys.exit(1 if stale else 0)
-
-
 if __name__ == "__main__":
-    main()
+    hold(PAGE, page(PAGE.read_text(encoding="utf-8")))

@@ -1,9 +1,11 @@
 /* For tests of rules: lower every `use` of a file and print the module; on
  * errors print those and end with status 1.  The model, the mesh and the paths
- * are not looked at.  usage: rule_tool FILE [ROWS COLUMNS]; a matrix of that
- * shape is taken wide, tall and stored transposed. */
+ * are not looked at.  usage: rule_tool FILE [ROWS COLUMNS | layouts=WORDS]; a
+ * matrix of that shape is taken wide, tall and turned, which is tall and stored
+ * transposed.  Without a shape it is 4 x 6, wide, and what else WORDS name. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dsl/ir/ir.h"
 #include "frontend/rule/rule.h"
@@ -12,14 +14,18 @@ enum { N_MATRICES = 3 };
 
 typedef struct layout_set {
     cz_rule_shape matrices[N_MATRICES], any;
+    const char *words;
 } layout_set;
 
-static layout_set layouts_of(int64_t rows, int64_t columns)
+static const char *const layout_words[N_MATRICES] = {"wide", "tall", "turned"};
+
+static layout_set layouts_of(int64_t rows, int64_t columns, const char *words)
 {
     return (layout_set){.matrices = {{{rows, columns}, 2, false, CZ_F32},
                                      {{columns, rows}, 2, false, CZ_F32},
                                      {{columns, rows}, 2, true, CZ_F32}},
-                        .any = {{0}, 0, false, CZ_F32}};
+                        .any = {{0}, 0, false, CZ_F32},
+                        .words = words};
 }
 
 /* The use fact that a rule refers to. */
@@ -50,7 +56,8 @@ static void lower(cz_ir *ir, const cz_rule_use *use, const layout_set *layouts,
         return;
     }
     for (int i = 0; i < N_MATRICES; i++)
-        if (!cz_rule_lower(ir, use, &layouts->matrices[i], diags, &symbol))
+        if (strstr(layouts->words, layout_words[i]) &&
+            !cz_rule_lower(ir, use, &layouts->matrices[i], diags, &symbol))
             return;
 }
 
@@ -89,9 +96,12 @@ int main(int n_args, char **args)
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
     cz_text_init(&out);
-    const layout_set layouts = n_args > 3
-                                   ? layouts_of(atoll(args[2]), atoll(args[3]))
-                                   : layouts_of(4, 6);
+    char words[64];
+    snprintf(words, sizeof words, "wide %s", n_args == 3 ? args[2] : "");
+    const layout_set layouts =
+        n_args > 3
+            ? layouts_of(atoll(args[2]), atoll(args[3]), "wide tall turned")
+            : layouts_of(4, 6, words);
     cz_ir *ir = cz_ir_open(&diags);
     cz_scope *scope =
         cz_scope_build(&arena, n_args > 1 ? args[1] : "-", NULL, &diags);
