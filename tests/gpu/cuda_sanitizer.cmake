@@ -6,7 +6,7 @@ find_program(COMPUTE_SANITIZER compute-sanitizer HINTS ENV CUDA_PATH
 set(sanitize ${CMAKE_CURRENT_SOURCE_DIR}/tools/sanitize.sh)
 if(TARGET double_collect)
   set(here ${CMAKE_CURRENT_SOURCE_DIR}/gpu/primitives)
-  set(primitives cuda_gpu_primitives_bf16 device --seeds 1 ${here}/bodies_sm80.cu
+  set(primitives cuda_gpu_primitives device --seeds 1 ${here}/bodies_sm80.cu
     ${here}/bodies_sm90.cu)
   set(tensor cuda_driver_multiply_tensor_test gpu)
   set(collect cuda_collect_run gpu)

@@ -66,7 +66,7 @@ if(TARGET double_collect)
   endforeach()
 
   # The double's functions have the names of the driver's and of NCCL's.
-  foreach(program cuda_gpu_world_pair cuda_gpu_primitives_bf16)
+  foreach(program cuda_gpu_world_pair cuda_gpu_primitives)
     add_test(NAME ${program}_alone COMMAND sh -c
       "ldd '$<TARGET_FILE:${program}>' && ! ldd '$<TARGET_FILE:${program}>' | grep fake_cuda")
     set_tests_properties(${program}_alone PROPERTIES TIMEOUT 60 LABELS cuda)

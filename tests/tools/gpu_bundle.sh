@@ -34,10 +34,8 @@ watch()
     done
 }
 
-for element in bf16 fp16; do
-    add test 120 "primitives_$element" "cuda_gpu_primitives_$element" device \
-        --record "{out}" bodies_sm80.cu bodies_sm90.cu "{nvrtc}"
-done
+add test 120 primitives cuda_gpu_primitives device --record "{out}" \
+    bodies_sm80.cu bodies_sm90.cu "{nvrtc}"
 for test in queue graph multiply multiply_tensor multiply_batch multiply_chosen \
     factorise factorise_library factorise_newton; do
     add test 120 "$test" "cuda_driver_${test}_test" gpu "{nvrtc}"
@@ -52,7 +50,7 @@ done
 for plan in pair loopback turns; do
     add nccl 300 "nccl_$plan" "cuda_gpu_world_$plan" nccl "{nvrtc}"
 done
-watch sanitizer 300 primitives cuda_gpu_primitives_bf16 device --seeds 1 \
+watch sanitizer 300 primitives cuda_gpu_primitives device --seeds 1 \
     bodies_sm80.cu bodies_sm90.cu "{nvrtc}"
 watch sanitizer 300 tensor cuda_driver_multiply_tensor_test gpu "{nvrtc}"
 watch sanitizer 300 collect cuda_collect_run gpu "{nvrtc}"

@@ -34,46 +34,6 @@ DEV float high_bf16(u32 pair)
     return __uint_as_float(pair & 0xffff0000u);
 }
 
-// Elements of products: bf16, or fp16 where FP16 is 1.  Instructions have the
-// type in their names.
-#ifndef FP16
-#define FP16 0
-#endif
-#if FP16
-#define ELEMENT "f16"
-#else
-#define ELEMENT "bf16"
-#endif
-
-// As pack_bf16; what is beyond fp16 becomes infinity.
-DEV u32 pack_pair(float low, float high)
-{
-    u32 r;
-    asm("cvt.rn." ELEMENT "x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-    return r;
-}
-
-DEV float to_float(u16 element)
-{
-#if FP16
-    float r;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(element));
-    return r;
-#else
-    return __uint_as_float((u32)element << 16);
-#endif
-}
-
-DEV float low_of_pair(u32 pair)
-{
-    return to_float((u16)pair);
-}
-
-DEV float high_of_pair(u32 pair)
-{
-    return to_float((u16)(pair >> 16));
-}
-
 // Four bytes of global memory that nobody writes while the kernel runs.
 DEV u32 load_global32(const void *p)
 {

@@ -1,11 +1,11 @@
-// c = alpha x y' + beta s + delta I in bf16 or fp16, sums in f32, for sm_80 and later.
+// c = alpha x y' + beta s + delta I in bf16, sums in f32, for sm_80 and later.
 //
 // SYMMETRIC: only tiles on or above the diagonal are computed, and each is
 // stored twice, so that c is symmetric to the bit whatever x and y are; of s
 // what lies above the diagonal counts.
 // N_MAJOR: the second operand is given as [k, cols], not [cols, k]: c = x y.
 //
-// Specialised by KERNEL (its name), SYMMETRIC, N_MAJOR, FP16.  256 threads, tiles of
+// Specialised by KERNEL (its name), SYMMETRIC, N_MAJOR.  256 threads, tiles of
 // 128 x 128, 64 of k a stage, SHARED_BYTES of dynamic shared memory.  Strides
 // are in elements, multiples of 8, and matrices begin at multiples of 16 bytes;
 // k_size >= 1.

@@ -317,15 +317,15 @@ static czr_cuda_product_status fill_sm90(char *message,
     plan->shared_bytes = czr_cuda_product_shared_bytes(tiles) + more_bytes;
     plan->depth = (int)((p->k + BLOCK - 1) / BLOCK);
     czr_cuda_product_is_legal(tiles, &plan->split);
-    snprintf(plan->kernel, sizeof plan->kernel, "product_%s_%dx%dx%d%s%s",
+    snprintf(plan->kernel, sizeof plan->kernel, "product_%s_%dx%dx%d%s",
              form_of(p), tiles->rows, tiles->cols, tiles->stages,
-             plan->cluster > 1 ? "_cluster2" : "", p->is_fp16 ? "_fp16" : "");
+             plan->cluster > 1 ? "_cluster2" : "");
     snprintf(plan->header, sizeof plan->header,
              "#define KERNEL %s\n#define BM %d\n#define BN %d\n"
              "#define STAGES %d\n#define BUFFERS %d\n#define CLUSTER %d\n"
-             "#define SYMMETRIC %d\n#define N_MAJOR %d\n#define FP16 %d\n",
+             "#define SYMMETRIC %d\n#define N_MAJOR %d\n",
              plan->kernel, tiles->rows, tiles->cols, tiles->stages, buffers,
-             plan->cluster, p->is_symmetric, p->is_n_major, p->is_fp16);
+             plan->cluster, p->is_symmetric, p->is_n_major);
     status = make_map(message, &p->x, p->m, p->k, p->batch, &plan->x);
     if (status == CZR_CUDA_PRODUCT_OK)
         status = make_map(message, &p->y, p->is_n_major ? p->k : p->n,
@@ -343,12 +343,10 @@ static void fill_sm80(const czr_cuda_product *p, czr_cuda_product_plan *plan)
     plan->n_threads = SM80_THREADS;
     plan->shared_bytes = SM80_STAGES * 2 * SM80_TILE * BLOCK * ELEMENT_BYTES;
     plan->depth = (int)p->k;
-    snprintf(plan->kernel, sizeof plan->kernel, "product_%s%s", form_of(p),
-             p->is_fp16 ? "_fp16" : "");
+    snprintf(plan->kernel, sizeof plan->kernel, "product_%s", form_of(p));
     snprintf(plan->header, sizeof plan->header,
-             "#define KERNEL %s\n#define SYMMETRIC %d\n#define N_MAJOR %d\n"
-             "#define FP16 %d\n",
-             plan->kernel, p->is_symmetric, p->is_n_major, p->is_fp16);
+             "#define KERNEL %s\n#define SYMMETRIC %d\n#define N_MAJOR %d\n",
+             plan->kernel, p->is_symmetric, p->is_n_major);
 }
 
 /* Blocks for so many tiles or parts. */

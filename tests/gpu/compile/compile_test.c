@@ -15,20 +15,19 @@
 #include <string.h>
 
 /* The first target that has clusters. */
-enum { MAX_DEFINITIONS = 11, CLUSTERED = 6, MAX_FRAME = 32 };
+enum { MAX_DEFINITIONS = 10, CLUSTERED = 6, MAX_FRAME = 32 };
 
 typedef struct target {
     const char *name, *arch;
     czr_source_body body;
     const char *definitions[MAX_DEFINITIONS];
-    int registers;    /* at most */
-    int consumers;    /* 0: registers stay as they are */
-    const char *type; /* of products' operands, NULL for others */
-    int cluster;      /* of blocks; 0 as 1 */
+    int registers; /* at most */
+    int consumers; /* 0: registers stay as they are */
+    int cluster;   /* of blocks; 0 as 1 */
 } target;
 
 #define SM90(form, arch, m, n, stages, buffers, cluster, symmetric, n_major,   \
-             fp16, registers)                                                  \
+             registers)                                                        \
     {                                                                          \
         form " " #m "x" #n, arch, CZR_SOURCE_PRODUCT_SM90,                     \
             {"-DKERNEL=kernel",                                                \
@@ -38,64 +37,55 @@ typedef struct target {
              "-DBUFFERS=" #buffers,                                            \
              "-DCLUSTER=" #cluster,                                            \
              "-DSYMMETRIC=" #symmetric,                                        \
-             "-DN_MAJOR=" #n_major,                                            \
-             "-DFP16=" #fp16},                                                 \
-            registers, (m) / 64, (fp16) ? ".f16" : ".bf16", cluster            \
+             "-DN_MAJOR=" #n_major},                                           \
+            registers, (m) / 64, cluster                                       \
     }
-/* Whose waits are watched; 9 definitions stand before. */
+/* Whose waits are watched. */
 #define WATCHED(form, cluster)                                                 \
     {                                                                          \
         form, "sm_90a", CZR_SOURCE_PRODUCT_SM90,                               \
-            {"-DKERNEL=kernel", "-DBM=128",                                    \
-             "-DBN=128",        "-DSTAGES=5",                                  \
-             "-DBUFFERS=2",     "-DCLUSTER=" #cluster,                         \
-             "-DSYMMETRIC=1",   "-DN_MAJOR=0",                                 \
-             "-DFP16=0",        "-DWAIT_LIMIT=2000000000"},                    \
-            168, 2, ".bf16", cluster                                           \
+            {"-DKERNEL=kernel", "-DBM=128",    "-DBN=128",                     \
+             "-DSTAGES=5",      "-DBUFFERS=2", "-DCLUSTER=" #cluster,          \
+             "-DSYMMETRIC=1",   "-DN_MAJOR=0", "-DWAIT_LIMIT=2000000000"},     \
+            168, 2, cluster                                                    \
     }
-#define SM80(form, arch, symmetric, n_major, fp16, registers)                  \
+#define SM80(form, arch, symmetric, n_major, registers)                        \
     {                                                                          \
         form, arch, CZR_SOURCE_PRODUCT_SM80,                                   \
             {"-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric,                     \
-             "-DN_MAJOR=" #n_major, "-DFP16=" #fp16},                          \
-            registers, 0, (fp16) ? ".f16" : ".bf16", 1                         \
+             "-DN_MAJOR=" #n_major},                                           \
+            registers, 0, 1                                                    \
     }
 #define EIGEN(arch)                                                            \
     {                                                                          \
         "eigenvalues", arch, CZR_SOURCE_EIGEN,                                 \
             {"-DKERNEL=kernel", "-DMAX_SWEEPS=30", "-DWIDE_SWEEPS=30"}, 255,   \
-            0, NULL, 1                                                         \
+            0, 1                                                               \
     }
 
 static const target targets[] = {
-    SM90("symmetric", "sm_90a", 128, 128, 5, 2, 1, 1, 0, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 192, 4, 2, 1, 1, 0, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 256, 4, 1, 1, 1, 0, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 256, 3, 2, 1, 1, 0, 0, 168),
-    SM90("symmetric", "sm_90a", 192, 192, 3, 1, 1, 1, 0, 0, 128),
-    SM90("symmetric", "sm_90a", 256, 128, 3, 1, 1, 1, 0, 0, 96),
-    SM90("symmetric, clusters,", "sm_90a", 128, 128, 5, 2, 2, 1, 0, 0, 168),
-    SM90("symmetric, clusters,", "sm_90a", 128, 192, 4, 2, 2, 1, 0, 0, 168),
-    SM90("symmetric, clusters,", "sm_90a", 128, 256, 4, 1, 2, 1, 0, 0, 168),
-    SM90("x y'", "sm_90a", 128, 256, 4, 2, 1, 0, 0, 0, 168),
-    SM90("x y, clusters,", "sm_90a", 128, 256, 4, 2, 2, 0, 1, 0, 168),
-    SM90("x y", "sm_90a", 128, 256, 4, 2, 1, 0, 1, 0, 168),
-    SM90("symmetric, fp16,", "sm_90a", 128, 256, 4, 1, 1, 1, 0, 1, 168),
-    SM90("x y, fp16,", "sm_90a", 128, 256, 4, 2, 1, 0, 1, 1, 168),
+    SM90("symmetric", "sm_90a", 128, 128, 5, 2, 1, 1, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 192, 4, 2, 1, 1, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 256, 4, 1, 1, 1, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 256, 3, 2, 1, 1, 0, 168),
+    SM90("symmetric", "sm_90a", 192, 192, 3, 1, 1, 1, 0, 128),
+    SM90("symmetric", "sm_90a", 256, 128, 3, 1, 1, 1, 0, 96),
+    SM90("symmetric, clusters,", "sm_90a", 128, 128, 5, 2, 2, 1, 0, 168),
+    SM90("symmetric, clusters,", "sm_90a", 128, 192, 4, 2, 2, 1, 0, 168),
+    SM90("symmetric, clusters,", "sm_90a", 128, 256, 4, 1, 2, 1, 0, 168),
+    SM90("x y'", "sm_90a", 128, 256, 4, 2, 1, 0, 0, 168),
+    SM90("x y, clusters,", "sm_90a", 128, 256, 4, 2, 2, 0, 1, 168),
+    SM90("x y", "sm_90a", 128, 256, 4, 2, 1, 0, 1, 168),
     WATCHED("symmetric, watched,", 1),
     WATCHED("symmetric, clusters, watched,", 2),
-    SM80("symmetric", "sm_80", 1, 0, 0, 255),
-    SM80("x y'", "sm_80", 0, 0, 0, 255),
-    SM80("x y", "sm_80", 0, 1, 0, 255),
-    SM80("symmetric, fp16", "sm_80", 1, 0, 1, 255),
-    SM80("x y, fp16", "sm_80", 0, 1, 1, 255),
+    SM80("symmetric", "sm_80", 1, 0, 255),
+    SM80("x y'", "sm_80", 0, 0, 255),
+    SM80("x y", "sm_80", 0, 1, 255),
     EIGEN("sm_90a"),
     EIGEN("sm_80"),
-    SM90("symmetric", "compute_90a", 128, 128, 3, 2, 1, 1, 0, 0, 0),
-    SM90("symmetric, fp16,", "compute_90a", 128, 128, 3, 2, 1, 1, 0, 1, 0),
-    SM80("symmetric", "compute_80", 1, 0, 0, 0),
-    SM80("x y", "compute_80", 0, 1, 0, 0),
-    SM80("x y, fp16", "compute_80", 0, 1, 1, 0),
+    SM90("symmetric", "compute_90a", 128, 128, 3, 2, 1, 1, 0, 0),
+    SM80("symmetric", "compute_80", 1, 0, 0),
+    SM80("x y", "compute_80", 0, 1, 0),
 };
 
 /* Each of these is there; ended by 0. */
@@ -187,23 +177,19 @@ static bool check_cubin(const target *t, const char *text,
 }
 
 /* The type stands in the names of instructions: of the products, and of what
- * rounds and reads pairs of elements. */
+ * rounds pairs of elements. */
 static bool check_ptx(const target *t, const czr_nvrtc_code *code)
 {
     const char *text = (const char *)code->bytes;
-    char arch[32], product[64], rounding[32];
-    const bool is_90 = t->body == CZR_SOURCE_PRODUCT_SM90;
+    char arch[32];
+    const char *product = t->body == CZR_SOURCE_PRODUCT_SM90
+                              ? "n128k16.f32.bf16.bf16"
+                              : "m16n8k16.row.col.f32.bf16.bf16.f32";
 
     snprintf(arch, sizeof arch, ".target sm_%s", strchr(t->arch, '_') + 1);
-    snprintf(product, sizeof product,
-             is_90 ? "n128k16.f32%s%s"
-                   : "mma.sync.aligned.m16n8k16.row.col.f32%s%s.f32",
-             t->type, t->type);
-    snprintf(rounding, sizeof rounding, "cvt.rn%sx2.f32", t->type);
     printf("%s, %s: %zu bytes of PTX\n", t->arch, t->name, code->n_bytes);
     return strstr(text, arch) && strstr(text, product) &&
-           strstr(text, rounding) && strstr(text, ".entry kernel") &&
-           !strstr(text, "cvt.f32.f16") == !strcmp(t->type, ".bf16");
+           strstr(text, "cvt.rn.bf16x2.f32") && strstr(text, ".entry kernel");
 }
 
 /* One pass over all targets. */

@@ -102,14 +102,8 @@ typedef struct fake_entry {
 const fake_entry *fake_log(int64_t *n);
 void fake_clear_log(void);
 
-/* Of a tensor map: address, two extents, swizzle, two strides in bytes,
- * type of elements. */
-enum {
-    FAKE_MAP_ADDRESS,
-    FAKE_MAP_COLUMNS,
-    FAKE_MAP_STRIDES = 4,
-    FAKE_MAP_TYPE = 6
-};
+/* Of a tensor map: address, two extents, swizzle, two strides in bytes. */
+enum { FAKE_MAP_ADDRESS, FAKE_MAP_COLUMNS, FAKE_MAP_STRIDES = 4 };
 
 /* The cluster extent of the last launch, and its dynamic shared memory. */
 unsigned fake_last_cluster(void);

@@ -396,8 +396,7 @@ static void hears_of_a_stream_that_hangs(void **state)
 
 static void encodes_tensor_maps(void **state)
 {
-    static const czr_tiled good = {.type = CZR_TENSOR_MAP_BFLOAT16,
-                                   .rank = 3,
+    static const czr_tiled good = {.rank = 3,
                                    .dims = {520, 300, 2},
                                    .strides = {1040, 312000},
                                    .box = {64, 128, 1},

@@ -5,7 +5,7 @@ noticed by the instruction that it is about.
 
 primitives_mutants.py [--few] CXX SOURCE_FOLDER PROGRAM OBJECT_OR_LIBRARY...
 
-PROGRAM is cuda_primitives_fp16, the rest what it is linked from but the model."""
+PROGRAM is cuda_primitives, the rest what it is linked from but the model."""
 import os
 import pathlib
 import shutil
@@ -21,9 +21,6 @@ MUTANTS = [
      "wgmma_64_k"),
     ("block.hpp", "(bits + 0x7fff + (bits >> 16 & 1)) >> 16",
      "(bits + 0x8000) >> 16", "rounding"),
-    ("element.hpp", "std::nearbyint(std::ldexp(size, 10 - exponent))",
-     "std::floor(std::ldexp(size, 10 - exponent))", "rounding"),
-    ("element.hpp", "size < 6.103515625e-5f ? -14", "size < 0.f ? -14", "rounding"),
     ("block.hpp", "all[lane ^ to->mask]", "all[(lane + to->mask) % 32]", "shuffle"),
     ("block.hpp", "all[4 * col + row / 2]", "all[4 * row + col / 2]", "move_matrix"),
     ("sm80.hpp", "std::memset(simt::shared + to, 0, 16);", "", "copy_async"),
@@ -59,7 +56,7 @@ def run(*command):
 
 def damaged(program, golden):
     """Sentences about damage that nobody sees."""
-    victim = golden / "wgmma_64_n.fp16"
+    victim = golden / "wgmma_64_n.words"
     whole = victim.read_bytes()
     cases = {"a byte less": whole[:-1], "a byte more": whole + b"\0",
              "another seed": whole.replace(b"seed 1", b"seed 2"),
@@ -79,7 +76,7 @@ def build(cxx, source, folder, libraries):
     """The program with the model of `folder`."""
     program = folder / "mutant"
     tests = source / "tests/gpu"
-    status, said = run(cxx, "-std=c++17", "-O1", "-w", "-DFP16=1", "-ffp-contract=off",
+    status, said = run(cxx, "-std=c++17", "-O1", "-w", "-ffp-contract=off",
                        f"-I{folder}", f"-I{source}", f"-I{tests}",
                        tests / "primitives/model.cpp", "-o", program, *libraries)
     if status:

@@ -12,14 +12,11 @@ extern "C" __global__ void rounding(const u32 *in, u32 *out)
     const u32 t = threadIdx.x;
     const float low = __uint_as_float(in[2 * t]);
     const float high = __uint_as_float(in[2 * t + 1]);
-    const u32 pair = pack_pair(low, high), bf16 = pack_bf16(low, high);
+    const u32 pair = pack_bf16(low, high);
 
-    out[6 * t] = pair;
-    out[6 * t + 1] = number_bits(low_of_pair(pair));
-    out[6 * t + 2] = number_bits(high_of_pair(pair));
-    out[6 * t + 3] = bf16;
-    out[6 * t + 4] = number_bits(low_bf16(bf16));
-    out[6 * t + 5] = number_bits(high_bf16(bf16));
+    out[3 * t] = pair;
+    out[3 * t + 1] = number_bits(low_bf16(pair));
+    out[3 * t + 2] = number_bits(high_bf16(pair));
 }
 
 extern "C" __global__ void shuffle(const u32 *in, u32 *out)

@@ -10,7 +10,6 @@ const primitive primitives[] = {
 };
 #undef PRIMITIVE
 const int n_primitives = (int)(sizeof primitives / sizeof *primitives);
-const char *const primitives_element = FP16 ? "fp16" : "bf16";
 
 static uint32_t draw(uint64_t *state)
 {
@@ -21,37 +20,31 @@ static uint32_t draw(uint64_t *state)
     return (uint32_t)(x >> 32);
 }
 
-/* Halfway between two of bf16, or of fp16 and its subnormal numbers, or next to
- * it; numbers at the ends of either; any bits. */
+/* Halfway between two of bf16, or next to it; numbers at the ends of either;
+ * any bits. */
 static uint32_t draw_float(uint64_t *state)
 {
-    static const uint32_t ends[] = {
-        0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f7fffff,
-        0x477fe000, 0x477fefff, 0x477ff000, 0x477ff001, 0x33000000, 0x33000001,
-        0x387fe000, 0x387ff000, 0x38800000, 0x00000001, 0x00008000, 0x007fffff};
-    const uint32_t bits = draw(state), kind = draw(state) % 8;
+    static const uint32_t ends[] = {0x00000000, 0x80000000, 0x7f800000,
+                                    0xff800000, 0x7fc00000, 0x7f7fffff,
+                                    0x00000001, 0x00008000, 0x007fffff};
+    const uint32_t bits = draw(state), kind = draw(state) % 4;
     const uint32_t next = draw(state) % 3 - 1;
-    const uint32_t of_fp16 = (bits & 0x8fffffff) + 0x30000000;
 
     if (kind == 0)
         return ends[bits % (sizeof ends / sizeof *ends)] ^ (next & 0x80000000);
     if (kind == 1)
         return bits;
-    if (kind < 4)
-        return ((bits & 0xffff0000) | 0x8000) + next;
-    return ((of_fp16 & 0xffffe000) | 0x1000) + next;
+    return ((bits & 0xffff0000) | 0x8000) + next;
 }
 
 /* The bits of an integer from -8 to 8. */
 static uint32_t draw_element(uint64_t *state)
 {
-    static const uint32_t fp16[] = {0,      0x3c00, 0x4000, 0x4200, 0x4400,
-                                    0x4500, 0x4600, 0x4700, 0x4800};
     static const uint32_t bf16[] = {0,      0x3f80, 0x4000, 0x4040, 0x4080,
                                     0x40a0, 0x40c0, 0x40e0, 0x4100};
     const uint32_t size = draw(state) % 9, sign = draw(state) & 0x8000;
 
-    return (FP16 ? fp16 : bf16)[size] | (size ? sign : 0);
+    return bf16[size] | (size ? sign : 0);
 }
 
 void primitives_draw(int which, uint64_t seed, uint32_t *in)

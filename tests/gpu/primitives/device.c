@@ -57,14 +57,13 @@ static void *compile(czr_nvrtc *nvrtc, const char *path, bool is_90,
         "cuda/kernels/device.cuh", "cuda/kernels/sm80.cuh",
         "cuda/kernels/sm90.cuh", "cuda/kernels/wgmma.cuh", NULL};
     char arch[32];
-    const char *const options[] = {arch, FP16 ? "-DFP16=1" : "-DFP16=0",
-                                   "-default-device"};
+    const char *const options[] = {arch, "-default-device"};
     czr_nvrtc_code code = {0};
     char *text = make_text(is_90 ? of_90 : of_80, path);
 
     snprintf(arch, sizeof arch, "-arch=%s", target);
     if (!text ||
-        czr_nvrtc_compile(nvrtc, text, options, 3, &code) != CZR_NVRTC_OK) {
+        czr_nvrtc_compile(nvrtc, text, options, 2, &code) != CZR_NVRTC_OK) {
         printf("%s for %s: %s\n", path, target,
                code.log ? code.log : "no memory");
         czr_nvrtc_code_fini(&code);
@@ -160,7 +159,6 @@ static czr_status encode(bench *b, czr_address address, czr_tensor_map *map)
 {
     const uint64_t row_bytes = 2 * (uint64_t)PRIMITIVES_STRIDE;
     const czr_tiled tiled = {
-        .type = FP16 ? CZR_TENSOR_MAP_FLOAT16 : CZR_TENSOR_MAP_BFLOAT16,
         .rank = 3,
         .address = address,
         .dims = {PRIMITIVES_COLUMNS, PRIMITIVES_ROWS, PRIMITIVES_LAYERS},

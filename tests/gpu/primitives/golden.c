@@ -6,12 +6,11 @@
 
 enum { MAX_PATH = 1024, MAX_LINE = 512 };
 
-static const char format[] = "canzona primitive 1; %s %s; seed %llu; %u words";
+static const char format[] = "canzona primitive 2; %s; seed %llu; %u words";
 
 static void make_path(char path[MAX_PATH], const char *folder, int which)
 {
-    snprintf(path, MAX_PATH, "%s/%s.%s", folder, primitives[which].name,
-             primitives_element);
+    snprintf(path, MAX_PATH, "%s/%s.words", folder, primitives[which].name);
 }
 
 bool primitives_write(const char *folder, int which, uint64_t seed,
@@ -24,8 +23,7 @@ bool primitives_write(const char *folder, int which, uint64_t seed,
     FILE *file = fopen(path, "wb");
     if (!file)
         return false;
-    fprintf(file, format, p->name, primitives_element, (unsigned long long)seed,
-            p->n_out);
+    fprintf(file, format, p->name, (unsigned long long)seed, p->n_out);
     fprintf(file, "; %s; CUDA %d.%d\n", device->name, device->version / 1000,
             device->version % 1000 / 10);
     for (unsigned i = 0; i < p->n_out; i++)
@@ -42,8 +40,7 @@ static bool read_line(FILE *file, int which, uint64_t seed, char *of,
     char wanted[MAX_LINE], line[MAX_LINE];
 
     snprintf(wanted, sizeof wanted, format, primitives[which].name,
-             primitives_element, (unsigned long long)seed,
-             primitives[which].n_out);
+             (unsigned long long)seed, primitives[which].n_out);
     if (!fgets(line, sizeof line, file) ||
         strncmp(line, wanted, strlen(wanted)) != 0 ||
         strncmp(line + strlen(wanted), "; ", 2) != 0)

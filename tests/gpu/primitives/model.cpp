@@ -62,8 +62,8 @@ tensor_map map_of_fake(const void *argument)
     u64 words[16];
 
     std::memcpy(words, argument, sizeof words);
-    if (words[3] != 3 || words[FAKE_MAP_TYPE] == 0)
-        simt::fail("a tensor map without swizzle or type");
+    if (words[3] != 3)
+        simt::fail("a tensor map without swizzle");
     return {reinterpret_cast<u16 *>(words[FAKE_MAP_ADDRESS]),
             {words[FAKE_MAP_COLUMNS], words[FAKE_MAP_COLUMNS + 1],
              PRIMITIVES_LAYERS},

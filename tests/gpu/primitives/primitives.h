@@ -38,8 +38,6 @@ typedef struct primitive {
 
 extern const primitive primitives[];
 extern const int n_primitives;
-/* "bf16" or "fp16": what this program is made for. */
-extern const char *const primitives_element;
 
 /* The inputs of a case, by the seed and the case's number alone. */
 void primitives_draw(int which, uint64_t seed, uint32_t *in);

@@ -39,9 +39,9 @@ static unsigned compare(int which, uint64_t seed)
 
     for (unsigned i = 0; i < p->n_out; i++)
         if (got[i] != wanted[i] && !n++)
-            printf("%s, %s, seed %llu: word %u is %08x, the model's %08x\n",
-                   p->name, primitives_element, (unsigned long long)seed, i,
-                   (unsigned)got[i], (unsigned)wanted[i]);
+            printf("%s, seed %llu: word %u is %08x, the model's %08x\n",
+                   p->name, (unsigned long long)seed, i, (unsigned)got[i],
+                   (unsigned)wanted[i]);
     if (n)
         printf("FAILED: %u of %u words differ\n", n, p->n_out);
     return n;

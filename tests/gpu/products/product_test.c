@@ -243,35 +243,6 @@ static void computes_what_was_asked_for(void **state)
     assert_true(trials < 30 || n_split > 0);
 }
 
-/* Of a product on sm_90 that is opened and not run. */
-static int type_of_maps(bool is_fp16)
-{
-    test_bench bench;
-    trial t;
-
-    for (unsigned seed = first_seed; draw_trial(&t, seed), !t.is_sm90; seed++)
-        for (int i = 0; i < 4; i++)
-            free(t.host[i]);
-    bench_reset(first_seed, 50);
-    t.product.is_fp16 = is_fp16;
-    assert_int_equal(bench_open(&bench), CZR_OK);
-    assert_int_equal(send(&bench, &t), CZR_OK);
-    assert_int_equal(open_kernel(&bench, &t), CZR_OK);
-    const uint64_t type = t.kernel.maps[0].opaque[FAKE_MAP_TYPE];
-    for (int i = 1; i < CZR_PRODUCT_OPERANDS; i++)
-        assert_true(t.kernel.maps[i].opaque[FAKE_MAP_TYPE] == type);
-    drop_trial(&bench, &t);
-    bench_close(&bench);
-    return (int)type;
-}
-
-static void maps_say_which_type(void **state)
-{
-    (void)state;
-    assert_int_equal(type_of_maps(false), CZR_TENSOR_MAP_BFLOAT16);
-    assert_int_equal(type_of_maps(true), CZR_TENSOR_MAP_FLOAT16);
-}
-
 static void fails_cleanly_at_every_call(void **state)
 {
     int64_t n = 0;
@@ -305,7 +276,6 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computes_what_was_asked_for),
-        cmocka_unit_test(maps_say_which_type),
         cmocka_unit_test(fails_cleanly_at_every_call),
     };
 

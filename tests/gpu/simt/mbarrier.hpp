@@ -3,7 +3,7 @@
 // for all.
 #pragma once
 
-#include "element.hpp"
+#include "block.hpp"
 
 namespace simt
 {
