@@ -8,17 +8,15 @@ static void put_slots(cz_text *out, const char *name, int number,
                       const cz_view_slot *slots, int n)
 {
     static const char *const kinds[CZ_N_SLOTS] = {
-        [CZ_SLOT_GRAD] = "GRAD",     [CZ_SLOT_PARAM] = "PARAM",
-        [CZ_SLOT_STATE] = "STATE",   [CZ_SLOT_STORED] = "STORED",
-        [CZ_SLOT_GATHER] = "GATHER", [CZ_SLOT_SCATTER] = "SCATTER",
-        [CZ_SLOT_TEMP] = "TEMP",
+#define ABI_SLOT(tag, name, index) "CZR_SLOT_" #tag,
+#include "runtime/abi.def"
     };
 
     if (n == 0)
         return;
     cz_text_printf(out, "static const czr_slot %s_%d[] = {", name, number);
     for (int i = 0; i < n; i++)
-        cz_text_printf(out, "%s{CZR_SLOT_%s, %d, %s}", i ? ", " : "",
+        cz_text_printf(out, "%s{%s, %d, %s}", i ? ", " : "",
                        kinds[slots[i].kind], slots[i].index,
                        cz_dtype_czr_tag(slots[i].dtype));
     cz_text_puts(out, "};\n");

@@ -24,73 +24,19 @@ void cz_emit_int_array(cz_text *out, const char *type, const char *name,
     cz_text_puts(out, n ? "};\n" : "0};\n");
 }
 
-static void put_kernel_row(cz_text *out, const cz_view_kernel_row *row)
+/* An entry as czr.h has it: in the order of its struct, with the type of its
+ * elements for their width. */
+static void put_entry(cz_text *out, const cz_entry_schema *schema,
+                      const int64_t *numbers)
 {
-    cz_text_printf(
-        out, "    {%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld},\n",
-        (ll)row->stage, (ll)row->param, (ll)row->offset, (ll)row->count,
-        (ll)row->gather, (ll)row->scatter, (ll)row->temp, (ll)row->work);
-}
-
-static void put_transfer_row(cz_text *out, const cz_view_transfer_row *row)
-{
-    cz_text_printf(out,
-                   "    {%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld},\n",
-                   (ll)row->param, (ll)row->is_recv, (ll)row->peer,
-                   (ll)row->offset, (ll)row->n_rows, (ll)row->row_bytes,
-                   (ll)row->stride_bytes, (ll)row->phases);
-}
-
-static void put_sum_row(cz_text *out, const cz_view_sum_row *row)
-{
-    const char *const type = row->width == cz_dtype_bytes(CZ_F64)   ? "F64"
-                             : row->width == cz_dtype_bytes(CZ_F32) ? "F32"
-                                                                    : "BF16";
-    cz_text_printf(out, "    {%lld, CZR_%s, %lld, %lld, %lld, %lld, %lld},\n",
-                   (ll)row->param, type, (ll)row->how, (ll)row->band,
-                   (ll)row->offset, (ll)row->count, (ll)row->side);
-}
-
-static void put_span_row(cz_text *out, const cz_view_span_row *row)
-{
-    cz_text_printf(out, "    {%lld, %lld, %lld},\n", (ll)row->param,
-                   (ll)row->offset, (ll)row->count);
-}
-
-static void put_exchange_row(cz_text *out, const cz_view_exchange_row *row)
-{
-    cz_text_printf(out, "    {%lld, %lld, %lld, %lld},\n", (ll)row->is_recv,
-                   (ll)row->peer, (ll)row->offset, (ll)row->count);
-}
-
-static const char *const row_types[CZ_N_ENTRY_KINDS] = {
-    [CZ_ROW_KERNEL] = "kernel",
-    [CZ_ROW_TRANSFER] = "transfer",
-    [CZ_ROW_SUM] = "sum",
-    [CZ_ROW_SPAN] = "span",
-    [CZ_ROW_EXCHANGE] = "exchange"};
-
-static void put_row(cz_text *out, const cz_view_table *table, int64_t i)
-{
-    switch (table->kind) {
-    case CZ_ROW_KERNEL:
-        put_kernel_row(out, &table->rows.kernel[i]);
-        break;
-    case CZ_ROW_TRANSFER:
-        put_transfer_row(out, &table->rows.transfer[i]);
-        break;
-    case CZ_ROW_SUM:
-        put_sum_row(out, &table->rows.sum[i]);
-        break;
-    case CZ_ROW_SPAN:
-        put_span_row(out, &table->rows.span[i]);
-        break;
-    case CZ_ROW_EXCHANGE:
-        put_exchange_row(out, &table->rows.exchange[i]);
-        break;
-    case CZ_N_ENTRY_KINDS:
-        break;
+    for (int i = 0; i < schema->n_columns; i++) {
+        cz_text_puts(out, i ? ", " : "    {");
+        if (schema->columns[i].range == CZ_RANGE_WIDTH)
+            cz_text_puts(out, cz_dtype_czr_tag(cz_dtype_of_bytes(numbers[i])));
+        else
+            cz_text_printf(out, "%lld", (ll)numbers[i]);
     }
+    cz_text_puts(out, "},\n");
 }
 
 static void put_table(cz_emitter *emitter, int number)
@@ -103,10 +49,11 @@ static void put_table(cz_emitter *emitter, int number)
                       table->n_coordinates + 1);
     if (n_rows == 0)
         return;
-    cz_text_printf(out, "static const czr_%s_row rows_%d[] = {\n",
-                   row_types[table->kind], number);
+    const cz_entry_schema *schema = &cz_entry_schemas[table->kind];
+    cz_text_printf(out, "static const czr_%s_row rows_%d[] = {\n", schema->name,
+                   number);
     for (int64_t i = 0; i < n_rows; i++)
-        put_row(out, table, i);
+        put_entry(out, schema, table->rows.numbers + i * schema->n_columns);
     cz_text_puts(out, "};\n");
 }
 
@@ -119,10 +66,9 @@ uint32_t cz_axis_mask(const cz_ints *axes)
     return mask;
 }
 
-static const char *const row_tags[] = {
-    [CZ_ROW_KERNEL] = "KERNEL",     [CZ_ROW_TRANSFER] = "TRANSFER",
-    [CZ_ROW_SUM] = "SUM",           [CZ_ROW_SPAN] = "SPAN",
-    [CZ_ROW_EXCHANGE] = "EXCHANGE",
+static const char *const row_tags[CZ_N_ENTRY_KINDS] = {
+#define ABI_ENTRY(tag, name) "CZR_ROW_" #tag,
+#include "runtime/abi.def"
 };
 
 static void put_table_list(cz_emitter *emitter)
@@ -133,7 +79,7 @@ static void put_table_list(cz_emitter *emitter)
     for (int i = 0; i < view->n_tables; i++) {
         const cz_view_table *table = &view->tables[i];
         const bool has_rows = table->starts[table->n_coordinates] > 0;
-        cz_text_printf(emitter->out, "    {CZR_ROW_%s, %u, starts_%d, ",
+        cz_text_printf(emitter->out, "    {%s, %u, starts_%d, ",
                        row_tags[table->kind],
                        cz_axis_mask(&table->fact->selector), i);
         cz_text_printf(emitter->out, has_rows ? "rows_%d},\n" : "NULL},\n", i);
@@ -141,17 +87,15 @@ static void put_table_list(cz_emitter *emitter)
     cz_text_puts(emitter->out, view->n_tables ? "};\n\n" : "    {0}};\n\n");
 }
 
-static const char *const op_names[CZ_N_STEPS] = {
-#define CZ_STEP(tag, name, what) [CZ_STEP_##tag] = "CZR_" #tag,
-#include "dsl/vocab/step.def"
-#undef CZ_STEP
+static const char *const op_tags[CZ_N_STEPS] = {
+#define ABI_OP(tag, ...) "CZR_" #tag,
+#include "runtime/abi.def"
 };
 
-static const char *const sections[CZ_N_SECTIONS] = {
-    [CZ_SECTION_REDUCE] = "REDUCE",
-    [CZ_SECTION_DECIDE] = "DECIDE",
-    [CZ_SECTION_UPDATE] = "UPDATE",
-    [CZ_SECTION_RECOVER] = "RECOVER"};
+static const char *const section_tags[CZ_N_SECTIONS] = {
+#define ABI_SECTION(tag, name) "CZR_SECTION_" #tag,
+#include "runtime/abi.def"
+};
 
 static void put_ops(cz_emitter *emitter)
 {
@@ -168,13 +112,11 @@ static void put_ops(cz_emitter *emitter)
                       "static const czr_op ops[] = {\n");
     for (int i = 0; i < view->n_ops; i++) {
         const cz_view_op *op = &view->ops[i];
-        cz_text_printf(
-            out,
-            "    {%s, %lld, CZR_SECTION_%s, %u, %lld, %lld, %lld, %d, %d, ",
-            op_names[op->kind], (ll)op->fact->stream, sections[op->section],
-            cz_axis_mask(&op->fact->comm), (ll)op->fact->group,
-            (ll)op->fact->stride, (ll)op->fact->bucket, op->table,
-            op->fact->waits.n);
+        cz_text_printf(out, "    {%s, %lld, %s, %u, %lld, %lld, %lld, %d, %d, ",
+                       op_tags[op->kind], (ll)op->fact->stream,
+                       section_tags[op->section], cz_axis_mask(&op->fact->comm),
+                       (ll)op->fact->group, (ll)op->fact->stride,
+                       (ll)op->fact->bucket, op->table, op->fact->waits.n);
         cz_text_printf(out, op->fact->waits.n ? "waits_%d},\n" : "NULL},\n", i);
     }
     cz_text_puts(out, view->n_ops ? "};\n\n" : "    {0}};\n\n");

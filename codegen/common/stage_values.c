@@ -6,19 +6,12 @@
 
 #include <string.h>
 
-static const char *const slot_names[CZ_N_SLOTS] = {
-    [CZ_SLOT_GRAD] = "grad",     [CZ_SLOT_PARAM] = "param",
-    [CZ_SLOT_STATE] = "state",   [CZ_SLOT_STORED] = "stored",
-    [CZ_SLOT_GATHER] = "gather", [CZ_SLOT_SCATTER] = "scatter",
-    [CZ_SLOT_TEMP] = "temp",
-};
-
 const char *cz_stage_slot(cz_arena *arena, const cz_view_slot *slot)
 {
-    if (slot->kind == CZ_SLOT_GRAD || slot->kind == CZ_SLOT_PARAM ||
-        slot->kind == CZ_SLOT_STORED)
-        return slot_names[slot->kind];
-    return cz_arena_printf(arena, "%s%d", slot_names[slot->kind], slot->index);
+    const char *word = cz_slot_kind_word(slot->kind);
+    if (!cz_slot_has_index(slot->kind))
+        return word;
+    return cz_arena_printf(arena, "%s%d", word, slot->index);
 }
 
 /* The output slot that overwrites input `in`, or -1. */

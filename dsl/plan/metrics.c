@@ -17,12 +17,6 @@ typedef struct counter {
     cz_rank_metrics *out;
 } counter;
 
-const char *const cz_step_names[CZ_N_STEPS] = {
-#define CZ_STEP(tag, name, what) name,
-#include "dsl/vocab/step.def"
-#undef CZ_STEP
-};
-
 const char *cz_memory_name(cz_memory memory)
 {
     static const char *const names[CZ_N_MEMORIES] = {

@@ -23,8 +23,6 @@ typedef enum cz_memory {
 } cz_memory;
 
 const char *cz_memory_name(cz_memory memory);
-/* As IR and JSON say them. */
-extern const char *const cz_step_names[CZ_N_STEPS];
 
 /* One rank, one step: bytes are those of the mean update, everything else is
  * the same in all. */

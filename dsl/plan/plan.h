@@ -16,8 +16,8 @@
 #include "dsl/base/block.h"
 #include "dsl/base/diag.h"
 #include "dsl/plan/phase.h"
-#include "dsl/plan/rows.h"
 #include "dsl/plan/update.h"
+#include "dsl/vocab/abi.h"
 #include "dsl/vocab/access.h"
 #include "dsl/vocab/dtype.h"
 #include "dsl/vocab/factor.h"
@@ -27,13 +27,6 @@
 #include <stdbool.h>
 
 enum { CZ_VIEW_MAX_AXES = 8, CZ_VIEW_MAX_DIMS = 8, CZ_VIEW_MAX_BLOCKS = 8 };
-
-typedef enum cz_step_kind {
-#define CZ_STEP(tag, name, what) CZ_STEP_##tag,
-#include "dsl/vocab/step.def"
-#undef CZ_STEP
-    CZ_N_STEPS
-} cz_step_kind;
 
 enum { CZ_VIEW_MAX_ARGS = 3 };
 
@@ -115,17 +108,6 @@ typedef struct cz_view_step {
     double alpha, beta;
     int64_t inner; /* contracted length */
 } cz_view_step;
-
-typedef enum cz_slot_kind {
-    CZ_SLOT_GRAD,    /* reduced gradient, f32 */
-    CZ_SLOT_PARAM,   /* the master, or the parameter where it is its own */
-    CZ_SLOT_STATE,   /* state `index` of the rule */
-    CZ_SLOT_STORED,  /* the parameter in its storage type, rounded */
-    CZ_SLOT_GATHER,  /* value that travels from shards to the owner */
-    CZ_SLOT_SCATTER, /* value that travels from the owner to shards */
-    CZ_SLOT_TEMP,    /* shard value kept from "before" to "after" */
-    CZ_N_SLOTS
-} cz_slot_kind;
 
 typedef struct cz_view_slot {
     cz_slot_kind kind;
@@ -254,13 +236,25 @@ typedef struct cz_view_bucket {
     bool has_master; /* false: the parameter is its own master */
 } cz_view_bucket;
 
-typedef enum cz_section {
-    CZ_SECTION_REDUCE,
-    CZ_SECTION_DECIDE,
-    CZ_SECTION_UPDATE,
-    CZ_SECTION_RECOVER, /* of the guard and of undo, around the others */
-    CZ_N_SECTIONS
-} cz_section;
+/* Equal matrices of kernel rows that a GPU computes as one: each is n_rows
+ * neighbours of one parameter.  Scratch bytes [scratch, scratch + bytes) each
+ * has for itself, behind the arena. */
+typedef struct cz_view_batch {
+    int64_t first; /* row that the first matrix begins with */
+    int64_t n_rows, n_matrices;
+    int64_t scratch, bytes;
+} cz_view_batch;
+
+typedef struct cz_view_table {
+    const cz_fact_table *fact;
+    cz_entry_kind kind;
+    int n_coordinates;     /* over the selector */
+    const int64_t *starts; /* [n_coordinates + 1] */
+    int n_batches;
+    const cz_view_batch *batches;
+    const int64_t *batch_of_row; /* from 1, 0 of rows alone; NULL: all are */
+    cz_view_rows rows;
+} cz_view_table;
 
 typedef struct cz_view_op {
     const cz_fact_op *fact;

@@ -8,10 +8,9 @@ static const struct {
     int bytes;
     const char *c_type, *czr_tag;
 } table[] = {
-#define CZ_DTYPE(tag, name, bytes, c_type, czr_tag)                            \
-    {name, bytes, c_type, czr_tag},
-#include "dsl/vocab/dtype.def"
-#undef CZ_DTYPE
+#define ABI_DTYPE(tag, name, bytes, c_type)                                    \
+    {#name, bytes, #c_type, "CZR_" #tag},
+#include "runtime/abi.def"
 };
 
 const char *cz_dtype_name(cz_dtype dtype)
@@ -22,6 +21,14 @@ const char *cz_dtype_name(cz_dtype dtype)
 int cz_dtype_bytes(cz_dtype dtype)
 {
     return table[dtype].bytes;
+}
+
+cz_dtype cz_dtype_of_bytes(int64_t bytes)
+{
+    int dtype = CZ_N_DTYPES - 1;
+    while (dtype > 0 && table[dtype].bytes != bytes)
+        dtype--;
+    return (cz_dtype)dtype;
 }
 
 const char *cz_dtype_c_type(cz_dtype dtype)

@@ -12,9 +12,28 @@
 #include "dsl/vocab/words.def"
 
 static const char *const dtype_words[] = {
-#define CZ_DTYPE(tag, name, bytes, c_type, czr_tag) name,
-#include "dsl/vocab/dtype.def"
-#undef CZ_DTYPE
+#define ABI_DTYPE(tag, name, ...) #name,
+#include "runtime/abi.def"
+};
+static const char *const slot_kind_words[] = {
+#define ABI_SLOT(tag, name, index) #name,
+#include "runtime/abi.def"
+};
+static const char *const exchange_words[] = {
+#define ABI_EXCHANGE(tag, name) #name,
+#include "runtime/abi.def"
+};
+static const char *const entry_kind_words[] = {
+#define ABI_ENTRY(tag, name) #name,
+#include "runtime/abi.def"
+};
+static const char *const section_words[] = {
+#define ABI_SECTION(tag, name) #name,
+#include "runtime/abi.def"
+};
+static const char *const step_kind_words[] = {
+#define ABI_OP(tag, name, ...) #name,
+#include "runtime/abi.def"
 };
 
 static const struct {
@@ -24,7 +43,9 @@ static const struct {
 #define CZ_WORDS(name, NAME)                                                   \
     {name##_words, (int)(sizeof name##_words / sizeof *name##_words)},
 #include "dsl/vocab/words.def"
-    {dtype_words, CZ_N_DTYPES},
+    {dtype_words, CZ_N_DTYPES},       {slot_kind_words, CZ_N_SLOTS},
+    {exchange_words, CZ_N_EXCHANGES}, {entry_kind_words, CZ_N_ENTRY_KINDS},
+    {section_words, CZ_N_SECTIONS},   {step_kind_words, CZ_N_STEPS},
 };
 
 static const struct {

@@ -4,6 +4,7 @@
 #ifndef CZ_DSL_VOCAB_WORDS_H
 #define CZ_DSL_VOCAB_WORDS_H
 
+#include "dsl/vocab/abi.h"
 #include "dsl/vocab/dtype.h"
 
 #include <stdbool.h>
@@ -18,11 +19,16 @@
     cz_##name;
 #include "dsl/vocab/words.def"
 
-/* CZ_VOCABULARY_geometry and so on; the last is dtype.def. */
+/* CZ_VOCABULARY_geometry and so on; the last are those of runtime/abi.def. */
 typedef enum cz_vocabulary {
 #define CZ_WORDS(name, NAME) CZ_VOCABULARY_##name,
 #include "dsl/vocab/words.def"
     CZ_VOCABULARY_dtype,
+    CZ_VOCABULARY_slot_kind, /* without its index */
+    CZ_VOCABULARY_exchange,
+    CZ_VOCABULARY_entry_kind,
+    CZ_VOCABULARY_section,
+    CZ_VOCABULARY_step_kind,
     CZ_N_VOCABULARIES
 } cz_vocabulary;
 
@@ -35,11 +41,18 @@ bool cz_word_find(cz_vocabulary vocabulary, const char *word, int *choice);
 bool cz_word_is_reserved(cz_vocabulary vocabulary, const char *word);
 
 /* cz_geometry_word(CZ_GEOMETRY_PADDED) is "padded". */
-#define CZ_WORDS(name, NAME)                                                   \
+#define CZ_WORD_OF(name)                                                       \
     static inline const char *cz_##name##_word(cz_##name choice)               \
     {                                                                          \
         return cz_word_of(CZ_VOCABULARY_##name, (int)choice);                  \
     }
+#define CZ_WORDS(name, NAME) CZ_WORD_OF(name)
 #include "dsl/vocab/words.def"
+CZ_WORD_OF(slot_kind)
+CZ_WORD_OF(exchange)
+CZ_WORD_OF(entry_kind)
+CZ_WORD_OF(section)
+CZ_WORD_OF(step_kind)
+#undef CZ_WORD_OF
 
 #endif

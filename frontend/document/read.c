@@ -409,11 +409,13 @@ static void read_bucket(void *context, const cz_json_at *at, void *entry)
 
 /* ---- operations ---- */
 
-const char *const cz_document_sections[CZ_N_SECTIONS] = {
-    [CZ_SECTION_REDUCE] = "reduce",
-    [CZ_SECTION_DECIDE] = "decide",
-    [CZ_SECTION_UPDATE] = "update",
-    [CZ_SECTION_RECOVER] = "recover"};
+static int choice_of(const cz_json_at *at, const char *key,
+                     cz_vocabulary vocabulary)
+{
+    int n;
+    const char *const *words = cz_words(vocabulary, &n);
+    return cz_json_choice_of(at, key, words, n);
+}
 
 /* An operation, as far as it is read, and who reads it. */
 typedef struct op_reader {
@@ -465,10 +467,8 @@ static void read_op(void *context, const cz_json_at *at, void *entry)
     cz_document_op *out = entry;
     op_reader o = {r, out};
     const cz_json_at bucket = cz_json_member(at, "bucket");
-    out->kind =
-        (cz_step_kind)cz_json_choice_of(at, "kind", cz_step_names, CZ_N_STEPS);
-    out->section = (cz_section)cz_json_choice_of(
-        at, "section", cz_document_sections, CZ_N_SECTIONS);
+    out->kind = (cz_step_kind)choice_of(at, "kind", CZ_VOCABULARY_step_kind);
+    out->section = (cz_section)choice_of(at, "section", CZ_VOCABULARY_section);
     out->bucket = (int)cz_json_optional_of(at, "bucket", r->n_buckets - 1);
     if (out->bucket < 0 &&
         (out->kind == CZ_STEP_REDUCE_SCATTER ||
@@ -540,8 +540,9 @@ static void read_metrics(reader *r, const cz_json_at *root)
     for (int k = 0; k < CZ_N_MEMORIES; k++)
         out->memory[k] = ranks_of(r, &memory, cz_memory_name((cz_memory)k));
     for (int k = 0; k < CZ_N_STEPS; k++)
-        if (cz_json_has(&sent, cz_step_names[k]))
-            out->sent[k] = ranks_of(r, &sent, cz_step_names[k]);
+        if (cz_json_has(&sent, cz_step_kind_word((cz_step_kind)k)))
+            out->sent[k] =
+                ranks_of(r, &sent, cz_step_kind_word((cz_step_kind)k));
     cz_json_read_fields(&trainer, trainer_fields, out);
     out->has_longest = !cz_json_is_null(&longest);
     if (out->has_longest)

@@ -19,8 +19,6 @@ bool cz_document_read(cz_arena *arena, const char *name, const cz_text *text,
 
 /* What digests are of. */
 extern const char *const cz_document_parts[CZ_DOCUMENT_N_PARTS];
-/* "reduce", "decide", "update", "recover" */
-extern const char *const cz_document_sections[CZ_N_SECTIONS];
 
 /* Entries whose members are written as they are read. */
 extern const cz_json_field cz_document_constant_fields[];

@@ -212,8 +212,8 @@ static int64_t sent_by(const cz_document *document, int kind)
 static void compare_wire(diff *d)
 {
     for (int k = 0; k < CZ_N_STEPS; k++)
-        add_number(d, cz_step_names[k], CZ_DIFF_BYTES, sent_by(d->a, k),
-                   sent_by(d->b, k));
+        add_number(d, cz_step_kind_word((cz_step_kind)k), CZ_DIFF_BYTES,
+                   sent_by(d->a, k), sent_by(d->b, k));
     add_number(d, "trainer's gradients", CZ_DIFF_BYTES,
                d->a->trainer_gradient_bytes, d->b->trainer_gradient_bytes);
     add_number(d, "trainer's parameters", CZ_DIFF_BYTES,

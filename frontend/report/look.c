@@ -8,7 +8,7 @@ const char *const cz_look_lanes[3] = {"compute", "link", "link 2"};
 void cz_look_op_name(const cz_look *look, int op, cz_text *out)
 {
     const cz_document_op *it = &look->document->ops[op];
-    cz_text_puts(out, cz_step_names[it->kind]);
+    cz_text_puts(out, cz_step_kind_word(it->kind));
     if (it->n_work > 0)
         cz_text_printf(out, " %s",
                        look->document->stages[it->work[0].stage].name);

@@ -256,7 +256,7 @@ static void print_wire(screen *s)
         if (sent->sum == 0)
             continue;
         label(s, is_first ? "wire" : "");
-        cz_text_printf(s->out, "%-15s", cz_step_names[k]);
+        cz_text_printf(s->out, "%-15s", cz_step_kind_word((cz_step_kind)k));
         put_spread(s, sent, "B");
         cz_text_puts(s->out, " sent per rank and step");
         /* Every communicator that operations of a kind have: " over dp, over

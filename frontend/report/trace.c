@@ -53,7 +53,7 @@ static void put_event(trace *t, int op, int rank)
     cz_json_open(&t->json, NULL, '{');
     put_name(t, &name);
     cz_json_string(&t->json, "cat",
-                   cz_document_sections[t->look->document->ops[op].section]);
+                   cz_section_word(t->look->document->ops[op].section));
     cz_json_string(&t->json, "ph", "X");
     cz_json_millionths(&t->json, "ts", line->start[at]);
     cz_json_millionths(&t->json, "dur", line->end[at] - line->start[at]);

@@ -262,7 +262,8 @@ void cz_schedule_shrink(const cz_scheduler *s, cz_fact_table *table,
                         int n_columns);
 
 typedef struct cz_role_fact {
-    const char *kind, *section; /* as in the IR */
+    cz_step_kind kind;
+    cz_section section;
     int stream;
 } cz_role_fact;
 const cz_role_fact *cz_schedule_role(cz_role role);

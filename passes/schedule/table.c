@@ -287,7 +287,7 @@ static cz_ints shard_axes(const cz_scheduler *s, int group)
 /* ---- tables ---- */
 
 typedef struct table_kind {
-    const char *row;
+    cz_entry_kind row;
     int n_columns;
     void (*fill)(const cz_scheduler *, const cz_planned_op *,
                  const cz_row_place *, cz_rows *);
@@ -296,22 +296,22 @@ typedef struct table_kind {
 static const table_kind *kind_of(cz_role role)
 {
     static const table_kind table[CZ_N_ROLES] = {
-        [CZ_ROLE_SQUARES] = {"span", CZ_SPAN_NUMBERS, fill_squares},
-        [CZ_ROLE_LOCAL] = {"kernel", CZ_KERNEL_NUMBERS, fill_local},
-        [CZ_ROLE_ALONE] = {"kernel", CZ_KERNEL_NUMBERS, fill_alone},
-        [CZ_ROLE_BEFORE] = {"kernel", CZ_KERNEL_NUMBERS, fill_group},
-        [CZ_ROLE_WHOLE] = {"kernel", CZ_KERNEL_NUMBERS, fill_group},
-        [CZ_ROLE_AFTER] = {"kernel", CZ_KERNEL_NUMBERS, fill_group},
-        [CZ_ROLE_ADD] = {"sum", CZ_SUM_NUMBERS, cz_schedule_fill_sums},
-        [CZ_ROLE_GATHER] = {"transfer", CZ_TRANSFER_NUMBERS,
+        [CZ_ROLE_SQUARES] = {CZ_ROW_SPAN, CZ_SPAN_NUMBERS, fill_squares},
+        [CZ_ROLE_LOCAL] = {CZ_ROW_KERNEL, CZ_KERNEL_NUMBERS, fill_local},
+        [CZ_ROLE_ALONE] = {CZ_ROW_KERNEL, CZ_KERNEL_NUMBERS, fill_alone},
+        [CZ_ROLE_BEFORE] = {CZ_ROW_KERNEL, CZ_KERNEL_NUMBERS, fill_group},
+        [CZ_ROLE_WHOLE] = {CZ_ROW_KERNEL, CZ_KERNEL_NUMBERS, fill_group},
+        [CZ_ROLE_AFTER] = {CZ_ROW_KERNEL, CZ_KERNEL_NUMBERS, fill_group},
+        [CZ_ROLE_ADD] = {CZ_ROW_SUM, CZ_SUM_NUMBERS, cz_schedule_fill_sums},
+        [CZ_ROLE_GATHER] = {CZ_ROW_TRANSFER, CZ_TRANSFER_NUMBERS,
                             cz_schedule_fill_transfer},
-        [CZ_ROLE_SCATTER] = {"transfer", CZ_TRANSFER_NUMBERS,
+        [CZ_ROLE_SCATTER] = {CZ_ROW_TRANSFER, CZ_TRANSFER_NUMBERS,
                              cz_schedule_fill_transfer},
     };
-    return table[role].row ? &table[role] : NULL;
+    return table[role].fill ? &table[role] : NULL;
 }
 
-static const table_kind exchanges = {"exchange", CZ_EXCHANGE_NUMBERS,
+static const table_kind exchanges = {CZ_ROW_EXCHANGE, CZ_EXCHANGE_NUMBERS,
                                      cz_schedule_fill_exchange};
 
 /* The axes that the rows of an operation depend on. */

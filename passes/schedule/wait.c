@@ -386,7 +386,7 @@ static cz_ints class_axes(const cz_scheduler *s)
         for (int t = 0; t < s->n_tables; t++)
             for (int i = 0; i < s->tables[t].selector.n; i++)
                 used = used || (s->tables[t].selector.v[i] == axis &&
-                                strcmp(s->tables[t].row, "exchange") != 0);
+                                s->tables[t].row != CZ_ROW_EXCHANGE);
         if (used)
             axes[n++] = axis;
     }

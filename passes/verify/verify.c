@@ -76,12 +76,6 @@ int64_t home_of(const verifier *v, int bucket)
     return family < 0 ? 0 : cz_view_home_rank(v->view, family, 0, 0);
 }
 
-static const char *const step_names[CZ_N_STEPS] = {
-#define CZ_STEP(tag, name, what) [CZ_STEP_##tag] = name,
-#include "dsl/vocab/step.def"
-#undef CZ_STEP
-};
-
 void reject(verifier *v, place at, const char *format, ...)
 {
     char sentence[MAX_SENTENCE];
@@ -94,7 +88,7 @@ void reject(verifier *v, place at, const char *format, ...)
     /* "operation 3 (kernel) on rank 1, h.0.w" */
     if (at.op >= 0)
         cz_text_printf(&where, "operation %d (%s)", at.op,
-                       step_names[v->view->ops[at.op].kind]);
+                       cz_step_kind_word(v->view->ops[at.op].kind));
     else
         cz_text_puts(&where, "no operation");
     cz_text_printf(&where, " on rank %lld, %s", (long long)at.rank,

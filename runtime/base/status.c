@@ -31,7 +31,9 @@ const char *czr_status_text(czr_status status)
 size_t czr_dtype_bytes(czr_dtype dtype)
 {
     static const size_t bytes[] = {
-        [CZR_F64] = 8, [CZR_F32] = 4, [CZR_BF16] = 2};
+#define ABI_DTYPE(tag, name, bytes, c_type) [CZR_##tag] = bytes,
+#include "runtime/abi.def"
+    };
 
     return (unsigned)dtype < CZR_N_DTYPES ? bytes[dtype] : 0;
 }

@@ -2,18 +2,8 @@
 #include "runtime/engine/engine.h"
 
 const czr_op_body czr_op_host_bodies[CZR_N_OP_KINDS] = {
-    [CZR_REDUCE_SCATTER] = czr_op_reduce_scatter,
-    [CZR_ALL_GATHER] = czr_op_all_gather,
-    [CZR_ALL_REDUCE] = czr_op_all_reduce,
-    [CZR_TRANSFER] = czr_op_transfer,
-    [CZR_GROUP_SUM] = czr_op_group_sum,
-    [CZR_KERNEL] = czr_op_kernel,
-    [CZR_SQUARE_SUM] = czr_op_square_sum,
-    [CZR_DECIDE] = czr_op_decide,
-    [CZR_PROLOGUE] = czr_op_prologue,
-    [CZR_GUARD] = czr_op_guard,
-    [CZR_KEEP] = czr_op_keep,
-    [CZR_UNDO] = czr_op_undo,
+#define ABI_OP(tag, name, ...) [CZR_##tag] = czr_op_##name,
+#include "runtime/abi.def"
 };
 
 bool czr_op_is_skipped(const czr_engine *engine, int op)

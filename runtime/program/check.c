@@ -312,24 +312,16 @@ static bool check_tables(const czr_check *c)
     return true;
 }
 
-/* The rows an operation of this kind goes through; -1: none. */
+/* What the table of an operation of this kind has; -1: it has none. */
 static int row_kind_of(unsigned kind)
 {
-    switch (kind) {
-    case CZR_TRANSFER:
-        return CZR_ROW_TRANSFER;
-    case CZR_GROUP_SUM:
-        return CZR_ROW_SUM;
-    case CZR_KERNEL:
-        return CZR_ROW_KERNEL;
-    case CZR_SQUARE_SUM:
-        return CZR_ROW_SPAN;
-    case CZR_REDUCE_SCATTER:
-    case CZR_ALL_GATHER:
-        return CZR_ROW_EXCHANGE;
-    default:
-        return -1;
-    }
+    enum { CZR_ROW_NONE = -1 };
+    static const int kinds[CZR_N_OP_KINDS] = {
+#define ABI_OP(tag, name, entry, ...) [CZR_##tag] = CZR_ROW_##entry,
+#include "runtime/abi.def"
+    };
+
+    return kind < CZR_N_OP_KINDS ? kinds[kind] : CZR_ROW_NONE;
 }
 
 static bool check_peers(const czr_check *c, const czr_op *op)
@@ -400,7 +392,7 @@ static bool check_op(const czr_check *c, int number)
 {
     const czr_program *p = c->program;
     const czr_op *op = &p->ops[number];
-    const int rows = op->kind < CZR_N_OP_KINDS ? row_kind_of(op->kind) : -1;
+    const int rows = row_kind_of(op->kind);
     const bool has_bucket =
         op->kind == CZR_REDUCE_SCATTER || op->kind == CZR_ALL_GATHER;
 

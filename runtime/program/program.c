@@ -356,19 +356,9 @@ bool czr_op_is_communication(const czr_op *op)
 
 const char *czr_op_kind_name(unsigned kind)
 {
-    static const char *const names[] = {
-        [CZR_REDUCE_SCATTER] = "reduce_scatter",
-        [CZR_ALL_GATHER] = "all_gather",
-        [CZR_ALL_REDUCE] = "all_reduce",
-        [CZR_TRANSFER] = "transfer",
-        [CZR_GROUP_SUM] = "group_sum",
-        [CZR_KERNEL] = "kernel",
-        [CZR_SQUARE_SUM] = "square_sum",
-        [CZR_DECIDE] = "decide",
-        [CZR_PROLOGUE] = "prologue",
-        [CZR_GUARD] = "guard",
-        [CZR_KEEP] = "keep",
-        [CZR_UNDO] = "undo",
+    static const char *const names[CZR_N_OP_KINDS] = {
+#define ABI_OP(tag, name, ...) [CZR_##tag] = #name,
+#include "runtime/abi.def"
     };
 
     return kind < CZR_N_OP_KINDS ? names[kind] : "unknown";

@@ -17,15 +17,15 @@ from page import hold
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "dsl" / "IR.md"
 VOCAB = ROOT / "dsl" / "vocab"
+ABI = ROOT / "runtime" / "abi.def"
 PIPELINE = ROOT / "passes" / "pipeline.c"
-PLAN = ROOT / "dsl" / "plan" / "plan.h"
 ACCESS = VOCAB / "access.h"
 DIALECT = ROOT / "dsl" / "ir" / "dialect.c"
 SCHEMA = ROOT / "dsl" / "ir" / "schema.c"
 TOKEN = re.compile(r"""
     (?P<blank>[ \t]+) | (?P<line>\n) | (?P<directive>\#(?:\\\n|[^\n])*)
   | (?P<comment>/\*.*?\*/)
-  | (?P<macro>CZ_[A-Z_]+)\((?P<args>(?:"[^"\n]*"|[^"()]|\([^()]*\))*)\)
+  | (?P<macro>(?:CZ|ABI)_[A-Z_]+)\((?P<args>(?:"[^"\n]*"|[^"()]|\([^()]*\))*)\)
 """, re.S | re.X)
 WRITERS = ("written by the front end",
            "written by a command whose target is a GPU", "written by the passes")
@@ -117,13 +117,30 @@ def opcodes(text):
         (code(e.args[1]), e.args[2], e.behind) for e in entries(text)]
 
 
+def shared(text, macro):
+    """Entries of one kind of runtime/abi.def."""
+    found = [e for e in entries(text)
+             if not isinstance(e, str) and e.macro == f"ABI_{macro}"]
+    return found or sys.exit(f"abi.def has no {macro}")
+
+
 def steps(text):
-    return ("kind", "what"), [(code(e.args[1]), e.args[2]) for e in entries(text)]
+    return ("kind", "what"), [
+        (code(e.args[1]), e.args[4]) for e in shared(text, "OP")]
 
 
 def table_rows(text):
+    """The columns of each table, in the order of the IR."""
+    kinds = [e.args[1] for e in shared(text, "ENTRY")]
+    columns = sorted(shared(text, "COLUMN"),
+                     key=lambda e: (kinds.index(e.args[0]), int(e.args[3])))
     return ("table", "column", "what"), [
-        (code(e.args[0]), code(e.args[1]), e.behind) for e in entries(text)]
+        (code(e.args[0]), code(e.args[1]), e.behind) for e in columns]
+
+
+def slots(text):
+    return ("slot", "what"), [
+        (code(e.args[1]), e.behind) for e in shared(text, "SLOT")]
 
 
 def factorisations(text):
@@ -148,8 +165,8 @@ def factorisations(text):
 
 def dtypes(text):
     return ("name", "bytes", "C", "runtime"), [
-        (code(e.args[1]), e.args[2], code(e.args[3]), code(e.args[4]))
-        for e in entries(text)]
+        (code(e.args[1]), e.args[2], code(e.args[3]), code(f"CZR_{e.args[0]}"))
+        for e in shared(text, "DTYPE")]
 
 
 def constants(text):
@@ -196,13 +213,6 @@ def accesses(text):
         for i, (name, what) in enumerate(members(text, "access"))]
 
 
-def kinds(text, enum, head, prefix):
-    """The words of the IR that are an enum of the plan view, in lower case."""
-    return (head, "what"), [
-        (code(name.removeprefix(prefix).lower()), what)
-        for name, what in members(text, enum)]
-
-
 def choices(text, of, head):
     """The words of a vocabulary, of all but that of stages where it is None."""
     own = {e.args[1] for e in entries(text)
@@ -235,14 +245,14 @@ TABLES = {
     "facts of the passes": (VOCAB / "facts.def",
                             lambda t: facts(t, WRITERS[2])),
     "opcodes": (VOCAB / "opcode.def", opcodes),
-    "steps": (VOCAB / "step.def", steps),
-    "rows": (VOCAB / "rows.def", table_rows),
+    "steps": (ABI, steps),
+    "rows": (ABI, table_rows),
     "factorisations": (VOCAB / "factor.def", factorisations),
-    "dtypes": (VOCAB / "dtype.def", dtypes),
+    "dtypes": (ABI, dtypes),
     "constants": (VOCAB / "machine.def", constants),
     "tensor operations": (DIALECT, tensor_operations),
     "accesses": (ACCESS, accesses),
-    "slots": (PLAN, lambda t: kinds(t, "slot_kind", "slot", "SLOT_")),
+    "slots": (ABI, slots),
     "stages": (VOCAB / "words.def",
                lambda t: choices(t, "WHERE", ("where", "what"))),
     "choices": (VOCAB / "words.def",

@@ -168,8 +168,8 @@ def check_words():
     for rule in patterns([REPOSITORY["keyword"]]):
         known |= set(re.match(r"\\b\(\?:([a-z|]+)\)", rule["match"])[1].split("|"))
     demand(known == scanner, f"keywords differ: {sorted(known ^ scanner)}")
-    types = set(re.findall(r'CZ_DTYPE\(\w+, "(\w+)"',
-                           (ROOT / "dsl/vocab/dtype.def").read_text()))
+    types = set(re.findall(r'^ABI_DTYPE\(\w+, (\w+)',
+                           (ROOT / "runtime/abi.def").read_text(), re.M))
     listed = re.search(r"\(\?:([\w|]+)\)", REPOSITORY["type"]["match"])[1]
     demand(types and types == set(listed.split("|")), f"types are {types}")
     for word in sorted(contextual - {"on", "tie"}):

@@ -184,7 +184,8 @@ def declared(path, text):
     macros, text = split_directives(without_comments(text))
     if path.endswith(".def"):
         for token, number in tokens_of(text):
-            if re.match(r"[A-Za-z_]", token) and not token.startswith("CZ"):
+            if (re.match(r"[A-Za-z_]", token) and token not in KEYWORDS and
+                    not token.startswith(("CZ", "ABI_"))):
                 yield number, token
         return
     yield from macros

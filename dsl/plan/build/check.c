@@ -104,6 +104,20 @@ bool cz_view_find_function(cz_view_builder *builder, const char *name,
 
 /* ---- numbers and names ---- */
 
+cz_view_limits cz_view_limits_of(const cz_plan_view *view, cz_range range)
+{
+    switch (range) {
+#define CZ_RANGE(name, low, high)                                              \
+    case CZ_RANGE_##name:                                                      \
+        return (cz_view_limits){low, high};
+#include "dsl/vocab/range.def"
+#undef CZ_RANGE
+    case CZ_N_RANGES:
+        break;
+    }
+    return (cz_view_limits){0, -1};
+}
+
 bool cz_view_in(cz_view_builder *builder, const char *what, int64_t value,
                 int64_t low, int64_t high)
 {

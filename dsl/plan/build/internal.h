@@ -54,6 +54,11 @@ bool cz_view_find(cz_view_builder *builder, cz_fact_kind kind, const char *name,
                   int *number);
 bool cz_view_find_function(cz_view_builder *builder, const char *name,
                            cz_ir_op *function);
+typedef struct cz_view_limits {
+    int64_t low, high;
+} cz_view_limits;
+/* Of a range, by what is read of the view. */
+cz_view_limits cz_view_limits_of(const cz_plan_view *view, cz_range range);
 bool cz_view_in(cz_view_builder *builder, const char *what, int64_t value,
                 int64_t low, int64_t high);
 /* Numbers of mesh axes, ascending. */

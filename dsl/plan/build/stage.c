@@ -5,15 +5,6 @@
 
 #include <string.h>
 
-static const struct {
-    const char *name;
-    bool has_index; /* "state:0" */
-} slot_kinds[CZ_N_SLOTS] = {
-    [CZ_SLOT_GRAD] = {"grad", false},    [CZ_SLOT_PARAM] = {"param", false},
-    [CZ_SLOT_STATE] = {"state", true},   [CZ_SLOT_STORED] = {"stored", false},
-    [CZ_SLOT_GATHER] = {"gather", true}, [CZ_SLOT_SCATTER] = {"scatter", true},
-    [CZ_SLOT_TEMP] = {"temp", true},
-};
 enum { MAX_SLOT_INDEX = 99 };
 
 /* ---- slots ---- */
@@ -34,12 +25,13 @@ static bool read_index(const char *text, int *index)
 static bool parse_slot(const char *name, cz_view_slot *slot)
 {
     for (int kind = 0; kind < CZ_N_SLOTS; kind++) {
-        const size_t n = strlen(slot_kinds[kind].name);
-        if (strncmp(name, slot_kinds[kind].name, n) != 0)
-            continue;
         slot->kind = (cz_slot_kind)kind;
         slot->index = 0;
-        if (slot_kinds[kind].has_index)
+        const char *word = cz_slot_kind_word(slot->kind);
+        const size_t n = strlen(word);
+        if (strncmp(name, word, n) != 0)
+            continue;
+        if (cz_slot_has_index(slot->kind))
             return read_index(name + n, &slot->index);
         return name[n] == 0;
     }

@@ -43,7 +43,7 @@ static void put_wire(cz_report *r, const char *key, bool is_sent)
                                          CZ_STEP_GROUP_SUM};
     cz_json_open(&r->json, key, '{');
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        cz_json_open(&r->json, cz_step_names[kinds[k]], '[');
+        cz_json_open(&r->json, cz_step_kind_word(kinds[k]), '[');
         for (int rank = 0; rank < r->metrics->n_ranks; rank++) {
             const cz_rank_metrics *of = &r->metrics->ranks[rank];
             int64_t sum = 0;

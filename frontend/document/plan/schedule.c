@@ -141,9 +141,9 @@ static void put_op(cz_report *r, int number)
         received += r->metrics->ranks[rank].received[number];
     }
     cz_json_open(json, NULL, '{');
-    cz_json_string(json, "kind", op->fact->kind);
+    cz_json_string(json, "kind", cz_step_kind_word(op->kind));
     cz_json_int(json, "stream", op->fact->stream);
-    cz_json_string(json, "section", op->fact->section);
+    cz_json_string(json, "section", cz_section_word(op->section));
     cz_report_put_axes(r, "axes", &op->fact->comm);
     cz_json_int(json, "group", op->fact->group);
     cz_json_int(json, "stride", op->fact->stride);

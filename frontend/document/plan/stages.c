@@ -83,10 +83,6 @@ static void put_kernels(cz_report *r, const cz_view_stage *body)
 /* What is added up, gathered or scattered behind a segment. */
 static void put_sums(cz_report *r, const cz_view_stage *stage)
 {
-    static const char *const names[CZ_N_EXCHANGES] = {
-        [CZ_EXCHANGE_SUM] = "sum",
-        [CZ_EXCHANGE_GATHER] = "gather",
-        [CZ_EXCHANGE_SCATTER] = "scatter"};
     cz_json *json = &r->json;
     cz_json_open(json, "sums", '[');
     for (int s = 0; stage->shared && s < stage->n_steps; s++) {
@@ -99,7 +95,7 @@ static void put_sums(cz_report *r, const cz_view_stage *stage)
             cz_json_open(json, NULL, '{');
             cz_json_int(json, "count", cz_view_result_elements(step, i));
             cz_json_string(json, "dtype", cz_dtype_name(step->out_dtype[i]));
-            cz_json_string(json, "how", names[how]);
+            cz_json_string(json, "how", cz_exchange_word(how));
             cz_json_int(json, "band", step->band);
             cz_json_close(json);
         }

@@ -63,7 +63,7 @@ static void put_run(gantt *g, const run *drawn)
     const cz_document_op *op = &g->document->ops[drawn->first];
     const int64_t from = x_of(g, drawn->start), to = x_of(g, drawn->end);
     const int64_t width = to - from > NEAR ? to - from : NEAR;
-    const char *name = cz_step_names[op->kind];
+    const char *name = cz_step_kind_word(op->kind);
     const int64_t letters = (int64_t)strlen(name) + 1;
     cz_text title = {0};
     if (drawn->n == 0)

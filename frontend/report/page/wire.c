@@ -124,7 +124,7 @@ static void put_kind(cz_page *page, int op)
             n++;
         }
     cz_page_row(page);
-    cz_page_word(page, cz_step_names[s->ops[op].kind]);
+    cz_page_word(page, cz_step_kind_word(s->ops[op].kind));
     cz_page_word(page, s->ops[op].axes);
     cz_page_cell(page, true);
     cz_page_print(page, "%d", n);

@@ -215,17 +215,15 @@ static czr_status guard(czr_engine *engine, int op, czr_turn *turn)
 
 /* ---- all kinds ---------------------------------------------------------- */
 
+/* What the host's bodies do with the world of a GPU, and what others have. */
+#define reduce_scatter czr_op_reduce_scatter
+#define all_gather czr_op_all_gather
+#define transfer czr_op_transfer
+#define group_sum czr_op_group_sum
+#define keep czr_op_keep
+#define undo czr_cuda_undo
+
 const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS] = {
-    [CZR_REDUCE_SCATTER] = czr_op_reduce_scatter,
-    [CZR_ALL_GATHER] = czr_op_all_gather,
-    [CZR_ALL_REDUCE] = all_reduce,
-    [CZR_TRANSFER] = czr_op_transfer,
-    [CZR_GROUP_SUM] = czr_op_group_sum,
-    [CZR_KERNEL] = kernel,
-    [CZR_SQUARE_SUM] = square_sum,
-    [CZR_DECIDE] = decide,
-    [CZR_PROLOGUE] = prologue,
-    [CZR_GUARD] = guard,
-    [CZR_KEEP] = czr_op_keep,
-    [CZR_UNDO] = czr_cuda_undo,
+#define ABI_OP(tag, name, ...) [CZR_##tag] = name,
+#include "runtime/abi.def"
 };

@@ -12,45 +12,18 @@ static int64_t *copy_ints(cz_arena *arena, const int64_t *v, int64_t n)
     return copy;
 }
 
-/* Rows of all kinds are structs of int64_t alone. */
-static const int64_t *rows_of(const cz_view_table *table)
-{
-    switch (table->kind) {
-    case CZ_ROW_KERNEL:
-        return &table->rows.kernel->stage;
-    case CZ_ROW_TRANSFER:
-        return &table->rows.transfer->param;
-    case CZ_ROW_SUM:
-        return &table->rows.sum->param;
-    case CZ_ROW_SPAN:
-        return &table->rows.span->param;
-    case CZ_ROW_EXCHANGE:
-    case CZ_N_ENTRY_KINDS:
-        break;
-    }
-    return &table->rows.exchange->is_recv;
-}
-
-static const size_t row_bytes[] = {
-    [CZ_ROW_KERNEL] = sizeof(cz_view_kernel_row),
-    [CZ_ROW_TRANSFER] = sizeof(cz_view_transfer_row),
-    [CZ_ROW_SUM] = sizeof(cz_view_sum_row),
-    [CZ_ROW_SPAN] = sizeof(cz_view_span_row),
-    [CZ_ROW_EXCHANGE] = sizeof(cz_view_exchange_row)};
-
 static mutable_table copy_table(cz_arena *arena, const cz_view_table *table)
 {
     mutable_table copy = {.kind = table->kind,
                           .n_coordinates = table->n_coordinates,
-                          .n_columns =
-                              (int)(row_bytes[table->kind] / sizeof(int64_t)),
+                          .n_columns = cz_entry_schemas[table->kind].n_columns,
                           .n_rows = table->starts[table->n_coordinates]};
     const int64_t n = copy.n_rows * copy.n_columns;
 
     copy.starts = copy_ints(arena, table->starts, copy.n_coordinates + 1);
     copy.rows = CZ_NEW(arena, int64_t, 2 * n + copy.n_columns);
     if (n > 0)
-        memcpy(copy.rows, rows_of(table), (size_t)n * sizeof *copy.rows);
+        memcpy(copy.rows, table->rows.numbers, (size_t)n * sizeof *copy.rows);
     if (!table->batch_of_row)
         return copy;
     copy.batch_of_row = CZ_NEW(arena, int64_t, 2 * copy.n_rows + 1);
@@ -127,29 +100,11 @@ static cz_view_table view_of_table(mutable_plan *plan, int number)
 {
     const mutable_table *table = &plan->tables[number];
     cz_view_table view = plan->origin->tables[number];
-    const void *rows = table->rows;
 
     view.starts = table->starts;
     view.batch_of_row = table->batch_of_row;
     view.batches = table->batches;
-    switch (table->kind) {
-    case CZ_ROW_KERNEL:
-        view.rows.kernel = rows;
-        break;
-    case CZ_ROW_TRANSFER:
-        view.rows.transfer = rows;
-        break;
-    case CZ_ROW_SUM:
-        view.rows.sum = rows;
-        break;
-    case CZ_ROW_SPAN:
-        view.rows.span = rows;
-        break;
-    case CZ_ROW_EXCHANGE:
-    case CZ_N_ENTRY_KINDS:
-        view.rows.exchange = rows;
-        break;
-    }
+    view.rows.numbers = table->rows;
     return view;
 }
 

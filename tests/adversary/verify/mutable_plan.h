@@ -7,10 +7,10 @@
 #include "runtime/czr.h"
 
 typedef struct mutable_table {
-    cz_row_kind kind;
+    cz_entry_kind kind;
     int n_coordinates;
     int64_t *starts;
-    int64_t *rows; /* flat; n_columns to a row, in the order of rows.def */
+    int64_t *rows; /* flat; n_columns to a row, in the order of abi.def */
     int n_columns;
     int64_t n_rows;
     int64_t *batch_of_row; /* goes with its row; NULL: the table has none */

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-/* Columns, in the order of rows.def. */
+/* Columns, in the order of abi.def. */
 enum { STAGE, PARAM, OFFSET, COUNT, GATHER, SCATTER, TEMP, WORK };
 enum { BOX_PARAM, IS_RECV, PEER, PLACE, N_ROWS, ROW_BYTES, STRIDE, PHASES };
 enum { SPAN_PARAM, SPAN_OFFSET, SPAN_COUNT };
-enum { SUM_PARAM, SUM_OFFSET, SUM_COUNT, WIDTH, HOW, SIDE, BAND };
+enum { SUM_PARAM, WIDTH, HOW, BAND, SUM_OFFSET, SUM_COUNT, SIDE };
 enum { MOVED_IS_RECV, MOVED_PEER, MOVED_FIRST, MOVED_COUNT, MOVED_COLUMNS };
 enum { ANY_KIND = -1, N_TRIES = 64 };
 

@@ -8,12 +8,6 @@ typedef struct named {
     int op, rank, param;
 } named;
 
-static const char *const step_names[CZ_N_STEPS] = {
-#define CZ_STEP(tag, name, what) [CZ_STEP_##tag] = name,
-#include "dsl/vocab/step.def"
-#undef CZ_STEP
-};
-
 static int find_param(const cz_plan_view *view, const char *name)
 {
     for (int p = 0; p < view->n_params; p++)
@@ -161,7 +155,7 @@ const char *sentence_fault(const cz_plan_view *view, const char *sentence)
         end == 0)
         return "does not name operation, kind, rank and tensor";
     if (n.op < 0 || n.op >= view->n_ops ||
-        strcmp(kind, step_names[view->ops[n.op].kind]) != 0)
+        strcmp(kind, cz_step_kind_word(view->ops[n.op].kind)) != 0)
         return "names an operation that the plan has not";
     if (n.rank < 0 || n.rank >= view->n_ranks)
         return "names a rank that the mesh has not";

@@ -49,9 +49,7 @@ static row_list rows_of(const planned *p, int op, int64_t rank)
     const cz_fact_table *table = table_of(p, op);
     if (!table)
         return (row_list){NULL, 0, 0};
-    const int columns = strcmp(table->row, "kernel") == 0     ? 8
-                        : strcmp(table->row, "transfer") == 0 ? 8
-                                                              : 3;
+    const int columns = cz_entry_schemas[table->row].n_columns;
     const int64_t c = cz_view_coordinate(&p->fake.view, &table->selector, rank);
     const int64_t first = table->starts.v[c];
     return (row_list){table->rows.v + first * columns,
@@ -60,7 +58,7 @@ static row_list rows_of(const planned *p, int op, int64_t rank)
 
 static bool is_kind(const planned *p, int op, const char *kind)
 {
-    return strcmp(p->schedule.ops[op].kind, kind) == 0;
+    return strcmp(cz_step_kind_word(p->schedule.ops[op].kind), kind) == 0;
 }
 
 static bool is_skipped(const planned *p, int op, int64_t rank)

@@ -1,0 +1,44 @@
+/* runtime/abi.def as data. */
+#include "dsl/vocab/abi.h"
+
+#define ABI_ENTRY(tag, name) static const cz_column name##_columns[] = {
+#define ABI_COLUMN(entry, column, type, place, range)                          \
+    {#column, place, CZ_RANGE_##range},
+#define ABI_ENTRY_END(name)                                                    \
+    }                                                                          \
+    ;
+#include "runtime/abi.def"
+
+/* Each column has a place of its own. */
+#define ABI_ENTRY(tag, name) enum { name##_places = 0
+#define ABI_COLUMN(entry, column, type, place, range) +(1 << place)
+#define ABI_ENTRY_END(name)                                                    \
+    }                                                                          \
+    ;
+#include "runtime/abi.def"
+#define ABI_ENTRY(tag, name)                                                   \
+    _Static_assert(name##_places + 1 ==                                        \
+                       1 << sizeof name##_columns / sizeof *name##_columns,    \
+                   "a place for each column");
+#include "runtime/abi.def"
+
+const cz_entry_schema cz_entry_schemas[CZ_N_ENTRY_KINDS] = {
+#define ABI_ENTRY(tag, name)                                                   \
+    {#name, (int)(sizeof name##_columns / sizeof *name##_columns),             \
+     name##_columns},
+#include "runtime/abi.def"
+};
+
+const cz_step_schema cz_step_schemas[CZ_N_STEPS] = {
+#define ABI_OP(tag, name, entry, bucket, what) {CZ_ROW_##entry, bucket},
+#include "runtime/abi.def"
+};
+
+bool cz_slot_has_index(cz_slot_kind kind)
+{
+    static const bool has[CZ_N_SLOTS] = {
+#define ABI_SLOT(tag, name, index) index,
+#include "runtime/abi.def"
+    };
+    return has[kind];
+}
