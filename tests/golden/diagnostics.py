@@ -58,12 +58,16 @@ def source(root, file):
     return (path if path.exists() else ROOT / "dsl" / file).read_bytes()
 
 
+PLACE = ("file", "line", "column", "end_line", "end_column")
+
+
 def of_place(place):
     place = place or {}
-    return tuple(place.get(key) for key in ("file", "line", "column"))
+    return tuple(place.get(key) for key in PLACE)
 
 
 def of_json(value):
+    """The same as of_text, and where each place ends."""
     for d in value["diagnostics"]:
         yield (d["severity"], d["code"], d["message"], *of_place(d["place"]))
         for note in d["notes"]:
@@ -74,15 +78,19 @@ def sarif_place(location, root):
     """The same, columns in bytes: read off the source itself."""
     physical = location.get("physicalLocation")
     if not physical:
-        return None, None, None
+        return (None,) * len(PLACE)
     file = urllib.parse.unquote(physical["artifactLocation"]["uri"])
     if "region" not in physical:
-        return file, None, None
+        return file, *(None,) * (len(PLACE) - 1)
     region = physical["region"]
-    line = source(root, file).split(b"\n")[region["startLine"] - 1]
-    before = line.decode("utf-8", "surrogateescape")[:region["startColumn"] - 1]
-    return (file, region["startLine"],
-            len(before.encode("utf-8", "surrogateescape")) + 1)
+    lines = source(root, file).split(b"\n")
+
+    def place(edge):
+        line = region[f"{edge}Line"]
+        before = lines[line - 1].decode("utf-8", "surrogateescape")[
+            :region[f"{edge}Column"] - 1]
+        return line, len(before.encode("utf-8", "surrogateescape")) + 1
+    return file, *place("start"), *place("end")
 
 
 def of_sarif(value, root):
@@ -130,7 +138,8 @@ def check(path):
     value = document("json", as_json.stdout)
     said = list(of_text(text.stderr))
     told = list(of_json(value))
-    if visible(said) != visible(told) or len(said) != len(told):
+    begun = [message[:6] for message in told]
+    if visible(said) != visible(begun) or len(said) != len(told):
         sys.exit(f"{path}: text {said}\njson {told}")
     check_offsets(value, path.parent)
     results = list(of_sarif(document("sarif", as_sarif.stdout), path.parent))

@@ -5,7 +5,8 @@ cz_embed(${made} cz_tile_files ${CMAKE_CURRENT_SOURCE_DIR}/golden/library/tiles.
 cz_driver(canzona_tiles ${made})
 set_target_properties(canzona_tiles PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-set(print_launches "sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/print_launches.sh $<TARGET_FILE:canzona_tiles> {}")
-set(print_said "sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/print_said.sh $<TARGET_FILE:canzona_tiles> {}")
-cz_golden_tests(library canzona_tiles "launches:0:${print_launches}"
+set(print "sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/print_build.sh")
+set(print_said "${print} said $<TARGET_FILE:canzona_tiles> {}")
+cz_golden_tests(library canzona_tiles
+  "tables:0:${print} tables $<TARGET_FILE:canzona_tiles> {}"
   "said:0:${print_said}" "strict.said:0:${print_said} --strict")
