@@ -4,23 +4,14 @@
 #include "dsl/base/arena.h"
 #include "dsl/base/checked.h"
 #include "dsl/base/text.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static void arena_gives_zeroed_aligned_memory(void **state)
 {
-    (void)state;
     cz_arena arena;
     cz_arena_init(&arena);
     for (size_t n = 1; n < 200000; n = n * 3 + 1) {
@@ -37,7 +28,6 @@ static void arena_gives_zeroed_aligned_memory(void **state)
 
 static void a_cleared_arena_gives_zeroed_memory_again(void **state)
 {
-    (void)state;
     cz_arena arena;
     cz_arena_init(&arena);
     cz_arena_clear(&arena);
@@ -57,7 +47,6 @@ static void a_cleared_arena_gives_zeroed_memory_again(void **state)
 
 static void pushed_elements_stay(void **state)
 {
-    (void)state;
     cz_arena arena;
     int *first = NULL, *second = NULL, n_first = 0, n_second = 0;
     cz_arena_init(&arena);
@@ -74,7 +63,6 @@ static void pushed_elements_stay(void **state)
 
 static void arena_copies_and_prints(void **state)
 {
-    (void)state;
     cz_arena arena;
     cz_arena_init(&arena);
     assert_string_equal(cz_arena_copy(&arena, "abcdef", 3), "abc");
@@ -84,7 +72,6 @@ static void arena_copies_and_prints(void **state)
 
 static void text_grows(void **state)
 {
-    (void)state;
     cz_text text;
     cz_text_init(&text);
     assert_string_equal(cz_text_string(&text), "");
@@ -98,7 +85,6 @@ static void text_grows(void **state)
 static void integers_are_printed_in_decimal(void **state)
 {
     static const int64_t values[] = {0, 7, -1, 10, -9, INT64_MAX, INT64_MIN};
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         cz_text text = {0}, expected = {0};
         cz_text_put_int(&text, values[i]);
@@ -111,7 +97,6 @@ static void integers_are_printed_in_decimal(void **state)
 
 static void files_come_back_as_written(void **state)
 {
-    (void)state;
     char path[] = "/tmp/cz_base_testXXXXXX";
     const char *why = NULL;
     cz_text text, back;
@@ -138,7 +123,6 @@ static void files_come_back_as_written(void **state)
 
 static void a_pipe_is_written_to_and_stays_one(void **state)
 {
-    (void)state;
     char folder[] = "/tmp/base_test.XXXXXX";
     char path[sizeof folder + 8], back[8] = "";
     cz_text text = {0};
@@ -163,7 +147,6 @@ static void a_pipe_is_written_to_and_stays_one(void **state)
 
 static void overflow_is_seen(void **state)
 {
-    (void)state;
     int64_t out = 42;
     assert_false(cz_checked_add(INT64_MAX, 1, &out));
     assert_false(cz_checked_mul(INT64_MAX, 2, &out));

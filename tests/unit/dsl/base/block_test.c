@@ -1,12 +1,7 @@
 /* Blocks of a row of positions: they are a partition of it, each in order, and
  * those that interleave nest. */
 #include "dsl/base/block.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 enum { MOST = 24 };
 
@@ -27,7 +22,6 @@ static void check_partition(cz_block block, int64_t n)
 
 static void blocks_are_a_partition(void **state)
 {
-    (void)state;
     for (int64_t n = 1; n <= MOST; n++)
         for (int64_t size = 1; size <= n; size++)
             for (int64_t stride = 1; stride <= n; stride++)
@@ -39,7 +33,6 @@ static void members_are_those_of_one_block(void **state)
 {
     const cz_block block = {4, 2};
     static const int64_t seats[8] = {-1, 0, -1, 1, -1, 2, -1, 3};
-    (void)state;
     for (int64_t p = 0; p < 8; p++)
         assert_int_equal(cz_block_member(block, 1, p), seats[p]);
     assert_int_equal(cz_block_member(block, 3, 3), -1);
@@ -50,7 +43,6 @@ static void what_makes_no_blocks_is_refused(void **state)
 {
     static const cz_block wrong[] = {{0, 1},  {2, 0},  {3, 1},  {4, 4},
                                      {-2, 1}, {2, -1}, {16, 1}, {INT64_MAX, 2}};
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_false(cz_block_divides(wrong[i], 8));
     assert_true(cz_block_divides((cz_block){2, 4}, 8));
@@ -59,7 +51,6 @@ static void what_makes_no_blocks_is_refused(void **state)
 /* Two ranks of 16 that are 8 apart are both in one block of four 4 apart. */
 static void interleaved_blocks_nest(void **state)
 {
-    (void)state;
     for (int64_t size = 2; size <= 16; size *= 2)
         for (int64_t p = 0; p < 16; p++) {
             const cz_block small = {size / 2, 32 / size},

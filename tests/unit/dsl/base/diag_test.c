@@ -1,20 +1,12 @@
 /* Diagnostics: what is kept, what is dropped, how it is printed. */
 #include "dsl/base/diag.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 static cz_arena arena;
 static cz_diags diags;
 
 static int setup(void **state)
 {
-    (void)state;
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
     return 0;
@@ -22,7 +14,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     cz_arena_fini(&arena);
     return 0;
 }
@@ -41,7 +32,6 @@ static const cz_source source = {"f.cz", bytes, sizeof bytes - 1};
 
 static void prints_line_caret_and_code(void **state)
 {
-    (void)state;
     const cz_span span = {&source, 11, 4, 2, 10};
     cz_diag_error(&diags, CZ_BAD_NUMBER, span, "too %s", "large");
     cz_diag_note(&diags, (cz_span){0}, "no place");
@@ -54,7 +44,6 @@ static void prints_line_caret_and_code(void **state)
 
 static void control_bytes_are_not_shown(void **state)
 {
-    (void)state;
     static const char evil[] = "x\033[31m \xc2\x9b \xff \xc3\xa9";
     const cz_source wild = {"w\n.cz", evil, sizeof evil - 1};
     cz_diag_error(&diags, CZ_SYNTAX, (cz_span){&wild, 9, 1, 1, 10},
@@ -66,7 +55,6 @@ static void control_bytes_are_not_shown(void **state)
 
 static void long_lines_are_shown_in_part(void **state)
 {
-    (void)state;
     char line[1001];
     memset(line, 'x', sizeof line - 1);
     line[sizeof line - 1] = '\0';
@@ -86,7 +74,6 @@ static void long_lines_are_shown_in_part(void **state)
 /* Bytes that only go on with a character, where one would be cut in two. */
 static void a_line_without_a_character_is_shown(void **state)
 {
-    (void)state;
     char line[1000];
     memset(line, '\x90', sizeof line);
     const cz_source wild = {"w.cz", line, sizeof line};
@@ -98,7 +85,6 @@ static void a_line_without_a_character_is_shown(void **state)
 
 static void the_same_is_said_once(void **state)
 {
-    (void)state;
     const cz_span here = {&source, 0, 1, 1, 1}, there = {&source, 2, 1, 2, 1};
     for (int i = 0; i < 3; i++) {
         cz_diag_error(&diags, CZ_SYNTAX, here, "same");
@@ -113,7 +99,6 @@ static void the_same_is_said_once(void **state)
 
 static void errors_are_capped_with_their_notes(void **state)
 {
-    (void)state;
     for (int i = 0; i < 100; i++) {
         cz_diag_error(&diags, CZ_SYNTAX, (cz_span){0}, "error %d", i);
         cz_diag_note(&diags, (cz_span){0}, "note %d", i);
@@ -124,7 +109,6 @@ static void errors_are_capped_with_their_notes(void **state)
 
 static void refusals_are_remembered(void **state)
 {
-    (void)state;
     cz_diag_error(&diags, CZ_SYNTAX, (cz_span){0}, "a");
     assert_false(diags.refused);
     cz_diag_error(&diags, CZ_UNSUPPORTED, (cz_span){0}, "b");
@@ -137,7 +121,6 @@ static void refusals_are_remembered(void **state)
 
 static void colour_only_when_asked(void **state)
 {
-    (void)state;
     cz_text text;
     cz_text_init(&text);
     cz_diag_error(&diags, CZ_SYNTAX, (cz_span){&source, 0, 1, 1, 1}, "a");
@@ -148,7 +131,6 @@ static void colour_only_when_asked(void **state)
 
 static void suggests_what_is_near(void **state)
 {
-    (void)state;
     static const char *const names[] = {"momentum", "decay", "lr", "betas"};
     assert_string_equal(cz_diag_nearest("momentun", names, 4), "momentum");
     assert_string_equal(cz_diag_nearest("dceay", names, 4), "decay");
@@ -161,7 +143,6 @@ static void suggests_what_is_near(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(prints_line_caret_and_code),
         TEST(control_bytes_are_not_shown),

@@ -1,12 +1,6 @@
 /* UTF-8: every code point there and back, and what is none. */
 #include "dsl/base/utf8.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 /* The textbook encoder; also of what it should not encode. */
 static size_t encode(uint32_t point, size_t length, char *out)
@@ -27,7 +21,6 @@ static size_t shortest(uint32_t point)
 
 static void every_scalar_is_read(void **state)
 {
-    (void)state;
     char bytes[4];
     for (uint32_t point = 1; point <= 0x10ffff; point++) {
         const size_t n = encode(point, shortest(point), bytes);
@@ -39,7 +32,6 @@ static void every_scalar_is_read(void **state)
 
 static void longer_forms_are_refused(void **state)
 {
-    (void)state;
     char bytes[4];
     for (uint32_t point = 0; point < 0x10000; point += 7)
         for (size_t n = shortest(point) + 1; n <= 4; n++)
@@ -48,7 +40,6 @@ static void longer_forms_are_refused(void **state)
 
 static void other_bytes_are_refused(void **state)
 {
-    (void)state;
     assert_int_equal(cz_utf8_length("\0", 1), 0);
     assert_int_equal(cz_utf8_length("\x80", 1), 0);
     assert_int_equal(cz_utf8_length("\xff", 1), 0);

@@ -4,15 +4,7 @@
 #include "dsl/plan/build/build.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 enum { N_MUTANTS = 150 };
 
@@ -175,7 +167,6 @@ static void no_mutant_crashes(void **state)
     int n_accepted = 0;
     cz_text sample;
 
-    (void)state;
     cz_text_init(&sample);
     assert_true(cz_text_read_file(
         &sample, CANZONA_SOURCE_DIR "/tests/unit/dsl/ir/sample.mlir", 1 << 20,

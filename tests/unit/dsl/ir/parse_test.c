@@ -1,46 +1,5 @@
 /* IR text from outside: the scan before the parser, and the parser's crash. */
-#include "dsl/ir/ir.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-typedef struct fixture {
-    cz_arena arena;
-    cz_diags diags;
-} fixture;
-
-static int setup(void **state)
-{
-    fixture *f = calloc(1, sizeof *f);
-    cz_arena_init(&f->arena);
-    cz_diags_init(&f->diags, &f->arena);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture *f = *state;
-    cz_arena_fini(&f->arena);
-    free(f);
-    return 0;
-}
-
-static const char *messages(fixture *f)
-{
-    cz_text text;
-    cz_text_init(&text);
-    cz_diags_print(&f->diags, &text, false);
-    const char *copy = cz_arena_copy(&f->arena, cz_text_string(&text), text.n);
-    cz_text_fini(&text);
-    return copy;
-}
+#include "tests/unit/dsl/module.h"
 
 static void assert_rejected(fixture *f, const char *bytes, size_t n,
                             const char *why)
@@ -154,7 +113,6 @@ static void a_rejected_text_is_no_crash(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(bytes_must_be_utf8),
         TEST(nesting_is_limited),

@@ -1,13 +1,6 @@
 /* Bytes of a rule that reads one slot every third update, another always. */
 #include "dsl/plan/frequency.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 enum { ALWAYS = 3, THIRD = 2, OTHERS = 1 };
 
@@ -48,7 +41,6 @@ static int64_t moved(int64_t n_updates, bool is_recv)
 /* Updates 2 and 5 of six read the slot. */
 static void updates_are_counted_one_by_one(void **state)
 {
-    (void)state;
     assert_int_equal(moved(0, false), 0);
     assert_int_equal(moved(1, false), 100 + 100);
     assert_int_equal(moved(2, false), 2 * (100 + 100) + 10);
@@ -59,7 +51,6 @@ static void updates_are_counted_one_by_one(void **state)
 /* 100 + 10 / 3, and (10 + 2 * 30) / 3, each rounded up once. */
 static void the_mean_of_a_matrix_is_rounded_up(void **state)
 {
-    (void)state;
     assert_int_equal(moved(CZ_MEAN_UPDATE, false), 100 + 104);
     assert_int_equal(moved(CZ_MEAN_UPDATE, true), 100 + 24);
 }

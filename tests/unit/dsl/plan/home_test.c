@@ -1,22 +1,11 @@
 /* Homes in the plan view: tests/unit/dsl/ir/sample.mlir with a third axis, of
  * whose three coordinates only some have a family. */
-#include "tests/unit/dsl/reference/sampled.h"
+#include "tests/unit/dsl/module.h"
 
 #define MESH "axes = [\"dp\", \"tp\"], sizes = array<i64: 2, 2>"
 #define MESH3 "axes = [\"dp\", \"tp\", \"pp\"], sizes = array<i64: 2, 2, 3>"
 #define NO_HOME "home_axes = 0 : i64, home = array<i64>"
 #define HOME(axes, home) "home_axes = " axes " : i64, home = array<i64" home ">"
-
-/* The first place of `from` in `text`, replaced. */
-static const char *with(fixture *f, const char *text, const char *from,
-                        const char *to)
-{
-    const char *at = strstr(text, from);
-    if (!at)
-        fail_msg("the sample has no '%s'", from);
-    return cz_arena_printf(&f->arena, "%.*s%s%s", (int)(at - text), text, to,
-                           at + strlen(from));
-}
 
 /* The sample on twelve ranks, its families at home as given. */
 static const char *homed(fixture *f, const char *w, const char *v)
@@ -145,7 +134,6 @@ static void a_storage_has_one_home(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(families_and_buckets_are_where_their_home_says),
         TEST(without_axes_every_rank_is_home),

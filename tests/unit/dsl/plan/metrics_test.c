@@ -1,13 +1,7 @@
 /* Metrics of a schedule small enough to count by hand. */
 #include "dsl/plan/frequency.h"
 #include "dsl/plan/metrics.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "dsl/plan/build/build.h"
 
 enum { GATHER = 5, SCATTER = 7, SHARD_BYTES = 8 * 4 };

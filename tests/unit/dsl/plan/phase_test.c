@@ -1,14 +1,6 @@
 /* Which blocks of a rule fire together, against a walk over all updates. */
 #include "dsl/plan/phase.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 enum { WALK = 4000, LATE = 2000 };
 
@@ -92,7 +84,6 @@ static void phases_are_those_of_a_walk(void **state)
         {{4, 4, true}, {2, 2, false}, {9, 6, false}},
         {{1, 4, true}, {30, 6, true}, {5, 0, false}},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         int n = 0;
         while (n < 4 && lists[i][n].start)
@@ -107,7 +98,6 @@ static void first_and_every_tenth_from_one_fire_together(void **state)
     static const cz_event events[] = {{1, 0, false}, {1, 10, false}};
     uint32_t phases[CZ_MAX_PHASES];
     int n;
-    (void)state;
     assert_int_equal(cz_events_phases(events, 2, phases, &n), CZ_PHASES_OK);
     assert_int_equal(n, 3);
     assert_int_equal(phases[0], 0);
@@ -118,7 +108,6 @@ static void first_and_every_tenth_from_one_fire_together(void **state)
 static void random_events_are_those_of_a_walk(void **state)
 {
     uint64_t seed = 7;
-    (void)state;
     for (int round = 0; round < 300; round++) {
         const bool is_staggered = round % 3 == 0;
         cz_event events[3];
@@ -138,7 +127,6 @@ static void random_events_are_those_of_a_walk(void **state)
 static void staggered_work_is_done_for_all_at_its_start(void **state)
 {
     static const cz_event event = {3, 5, true};
-    (void)state;
     for (int64_t turn = 0; turn < 12; turn++) {
         int64_t last = 3;
         assert_int_equal(cz_events_at(&event, 1, turn, 2), 0);
@@ -158,7 +146,6 @@ static void late_starts_and_long_periods_are_no_walk(void **state)
                                     {1, CZ_MAX_TIME, false}};
     uint32_t phases[CZ_MAX_PHASES];
     int n;
-    (void)state;
     assert_int_equal(cz_events_phases(late, 1, phases, &n), CZ_PHASES_OK);
     assert_int_equal(n, 2);
     assert_int_equal(cz_events_phases(late + 1, 1, phases, &n), CZ_PHASES_OK);
@@ -177,7 +164,6 @@ static void too_many_and_too_long_are_told(void **state)
         {1, 1000003, false}, {1, 999983, false}, {2, 1000033, false}};
     uint32_t phases[CZ_MAX_PHASES];
     int n;
-    (void)state;
     assert_int_equal(cz_events_phases(many, 5, phases, &n), CZ_PHASES_TOO_MANY);
     assert_int_equal(cz_events_phases(longer, 3, phases, &n),
                      CZ_PHASES_TOO_LONG);

@@ -3,8 +3,7 @@
 #ifndef CZ_TESTS_UNIT_DSL_REALS_H
 #define CZ_TESTS_UNIT_DSL_REALS_H
 
-#include <math.h>
-#include <stdint.h>
+#include "tests/unit/unit.h"
 
 static inline uint64_t random_bits(void)
 {

@@ -1,13 +1,6 @@
 /* The interpreter of kernel form: single steps, from a view made by hand. */
 #include "dsl/reference/reference.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/unit/dsl/reference/reals.h"
 
 static void run_step(const cz_view_step *step, const cz_view_body *bodies,
@@ -52,7 +45,6 @@ static void a_body_takes_rows_and_columns_behind_operands(void **state)
                                .columns = 3};
     const double x[] = {5, 6, 7, 8, 9, 10}, *in[] = {x};
     double y[6], *out[] = {y};
-    (void)state;
     run_step(&step, &body, 1, in, out);
     assert_close(y, (const double[]){0, 1, 2, 8, 10, 12}, 6);
 }
@@ -86,7 +78,6 @@ static void a_map_reaches_and_sums_as_it_says(void **state)
                                .columns = 3};
     double x[6], row[2], column[3], all[1], t[6], expected[6], turned[6];
     double sum = 0.0, sum_rows[2] = {0}, sum_columns[3] = {0};
-    (void)state;
     fill(x, 6);
     fill(row, 2);
     fill(column, 3);
@@ -118,7 +109,6 @@ static void a_product_transposes_and_adds(void **state)
     const cz_access access[] = {CZ_ACCESS_ELEMENT, CZ_ACCESS_ELEMENT,
                                 CZ_ACCESS_ELEMENT};
     const cz_dtype dtype = CZ_F32;
-    (void)state;
     for (int flags = 0; flags < 4; flags++) {
         const bool ta = flags & 1, tb = flags & 2;
         const cz_view_step step = {.is_product = true,
@@ -177,7 +167,6 @@ static void a_symmetric_product_is_its_upper_half(void **state)
     const double a[] = {2, 3}, b[] = {5, 7};
     const double *in[] = {a, b};
     double got[4], *out[] = {got};
-    (void)state;
     run_step(&step, NULL, 2, in, out);
     assert_close(got, (const double[]){10, 14, 14, 21}, 4);
 }

@@ -1,16 +1,7 @@
 /* Functions carried out with results of somebody else's, and with rounding that
  * is drawn. */
 #include "dsl/reference/internal.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/dsl/module.h"
 #include "tests/unit/dsl/reference/reals.h"
 
 enum {
@@ -20,26 +11,6 @@ enum {
     SIDE = 4,
     AREA = SIDE * SIDE
 };
-
-typedef struct fixture {
-    cz_arena arena;
-    cz_diags diags;
-    cz_ir *ir;
-} fixture;
-
-static void begin(fixture *f)
-{
-    cz_arena_init(&f->arena);
-    cz_diags_init(&f->diags, &f->arena);
-    f->ir = cz_ir_open(&f->diags);
-    assert_non_null(f->ir);
-}
-
-static void end(fixture *f)
-{
-    cz_ir_close(f->ir);
-    cz_arena_fini(&f->arena);
-}
 
 static cz_ir_type matrix(int64_t rows, int64_t columns)
 {
@@ -72,11 +43,8 @@ static void what_reads_a_settled_result_reads_what_was_given(void **state)
 {
     const double x[N] = {1, 2, 3, 4, 5, 6}, given[N] = {7, 0, -1, 2, 3, 10};
     double twice[N], squares[N];
-    fixture f;
-
-    (void)state;
-    begin(&f);
-    const cz_ir_op function = doubled_and_squared(&f);
+    fixture *f = *state;
+    const cz_ir_op function = doubled_and_squared(f);
     const cz_reference_way way = {.settled =
                                       (const double *const[]){given, NULL}};
     cz_reference_function_that_way(function, &way, 0,
@@ -88,7 +56,6 @@ static void what_reads_a_settled_result_reads_what_was_given(void **state)
             assert_true(twice[i * COLUMNS + j] == 2 * x[i * COLUMNS + j]);
             assert_true(squares[j * ROWS + i] == it * it);
         }
-    end(&f);
 }
 
 /* An argument that is a result is nobody's to give. */
@@ -97,12 +64,9 @@ static void an_argument_is_not_settled(void **state)
     const cz_ir_type type = matrix(ROWS, COLUMNS);
     const double x[N] = {1, 2, 3, 4, 5, 6}, given[N] = {0};
     double same[N], twice[N];
-    fixture f;
-
-    (void)state;
-    begin(&f);
+    fixture *f = *state;
     cz_ir_builder b = cz_ir_function(
-        f.ir,
+        f->ir,
         &(cz_ir_signature){.name = "kept",
                            .n_in = 1,
                            .in = &type,
@@ -121,7 +85,6 @@ static void an_argument_is_not_settled(void **state)
         assert_true(same[i] == x[i]);
         assert_true(twice[i] == 2 * x[i]);
     }
-    end(&f);
 }
 
 /* ---- rounding that is drawn ---- */
@@ -130,7 +93,6 @@ static void what_f32_holds_stays(void **state)
 {
     cz_reference_noise noise = {1}, none = {0};
 
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         const double x = (double)(float)random_real();
         const double wide = random_real();
@@ -149,7 +111,6 @@ static void others_go_up_as_often_as_they_are_near(void **state)
     cz_reference_noise noise = {20261122};
     int ups = 0;
 
-    (void)state;
     for (int i = 0; i < DRAWS; i++) {
         const double y = cz_reference_scatter(&noise, x);
         assert_true(y == 1 || y == 1 + 0x1p-23);
@@ -206,18 +167,14 @@ static double root_moves(cz_ir_op root, double low, uint64_t seed)
 static void a_root_moves_as_its_matrix_is_nearly_singular(void **state)
 {
     double well = 0, badly = 0;
-    fixture f;
-
-    (void)state;
-    begin(&f);
-    const cz_ir_op root = root_function(&f);
+    fixture *f = *state;
+    const cz_ir_op root = root_function(f);
     for (uint64_t seed = 1; seed <= 8; seed++) {
         well = fmax(well, root_moves(root, 1, seed));
         badly = fmax(badly, root_moves(root, 1e-4, seed));
     }
     assert_true(well > 1e-9 && well < 3e-7);
     assert_true(badly > 1e-5 && badly < 1e-3);
-    end(&f);
 }
 
 /* Sums of f32 wander by their terms, not by what is left of them. */
@@ -227,7 +184,6 @@ static void a_product_moves_by_its_terms(void **state)
     double exact, noisy, most = 0;
     cz_reference_noise noise = {7};
 
-    (void)state;
     cz_reference_matmul(a, b, &exact, 1, 4, 1);
     for (int i = 0; i < 100; i++) {
         cz_reference_matmul_noisy(&noise, a, b, &noisy, 1, 4, 1);
@@ -244,7 +200,6 @@ static void a_moved_operand_keeps_its_form(void **state)
                                    CZ_FACTOR_NEWTON_ROOT, CZ_FACTOR_CHOLESKY};
     cz_reference_noise noise = {3};
 
-    (void)state;
     for (int k = 0; k < 4; k++) {
         double x[AREA];
         for (int i = 0; i < AREA; i++)
@@ -266,11 +221,11 @@ static void a_moved_operand_keeps_its_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_reads_a_settled_result_reads_what_was_given),
-        cmocka_unit_test(an_argument_is_not_settled),
+        TEST(what_reads_a_settled_result_reads_what_was_given),
+        TEST(an_argument_is_not_settled),
         cmocka_unit_test(what_f32_holds_stays),
         cmocka_unit_test(others_go_up_as_often_as_they_are_near),
-        cmocka_unit_test(a_root_moves_as_its_matrix_is_nearly_singular),
+        TEST(a_root_moves_as_its_matrix_is_nearly_singular),
         cmocka_unit_test(a_product_moves_by_its_terms),
         cmocka_unit_test(a_moved_operand_keeps_its_form),
     };

@@ -1,17 +1,9 @@
 /* The printed tree: one line where it fits, names and flags for all. */
 #include "dsl/syntax/ast.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 static void every_kind_has_a_name_of_its_own(void **state)
 {
-    (void)state;
     for (int i = 0; i < CZ_AST_N_KINDS; i++)
         for (int j = 0; j < i; j++)
             assert_string_not_equal(cz_kind_name((cz_kind)i),
@@ -29,7 +21,6 @@ static void assert_prints(const cz_node *node, const char *expected)
 
 static void text_is_quoted_and_flags_named(void **state)
 {
-    (void)state;
     cz_node name = {.kind = CZ_AST_NAME,
                     .text = "a\"b\\",
                     .flags = CZ_FLAG_PARENS | CZ_FLAG_ANY,
@@ -44,7 +35,6 @@ static void text_is_quoted_and_flags_named(void **state)
 
 static void wide_nodes_are_broken(void **state)
 {
-    (void)state;
     char text[70];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -61,7 +51,6 @@ static void wide_nodes_are_broken(void **state)
 /* use m on **, ** tiles 2 where true, as ast_kinds.def has it. */
 static void children_have_names(void **state)
 {
-    (void)state;
     cz_node size = {.kind = CZ_AST_NUMBER}, truth = {.kind = CZ_AST_BOOL};
     cz_node call = {.kind = CZ_AST_CALL}, path = {.kind = CZ_AST_PATH};
     cz_node *each[] = {&path, &path}, *sizes[] = {&size};
@@ -88,7 +77,6 @@ static void children_have_names(void **state)
 /* machine b { constant } from a: the base is no item. */
 static void an_option_behind_items_is_none_of_them(void **state)
 {
-    (void)state;
     cz_node value = {.kind = CZ_AST_NUMBER}, base = {.kind = CZ_AST_NAME};
     cz_node *values[] = {&value};
     cz_node constant = {

@@ -2,15 +2,7 @@
  * operand back, orthonormal columns, order, triangles; and what the table
  * admits. */
 #include "dsl/vocab/factor.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
+#include "tests/unit/unit.h"
 #include "dsl/base/checked.h"
 #include "dsl/reference/internal.h"
 #include "tests/unit/dsl/reference/reals.h"
@@ -117,7 +109,6 @@ static void eigenvalues_ascend_and_give_the_matrix_back(void **state)
                                        nothing};
     double w[MOST], a[AREA];
 
-    (void)state;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (size_t k = 0; k < sizeof spectra / sizeof *spectra; k++) {
             for (int i = 0; i < sizes[s]; i++)
@@ -133,7 +124,6 @@ static void eigenvalues_of_known_matrices(void **state)
     const cz_factor_size size = {2, 2, 1};
     double w[2], q[4];
 
-    (void)state;
     cz_reference_factor(CZ_FACTOR_EIGH, &size, NULL, (const double *[]){a},
                         (double *[]){w, q});
     assert_near(w, (const double[]){1, 3}, 2, 1e-15);
@@ -157,7 +147,6 @@ static void a_root_to_its_power_is_the_inverse(void **state)
 {
     double w[MOST], a[AREA], root[AREA], second[AREA], fourth[AREA], one[AREA];
 
-    (void)state;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         const int n = sizes[s];
         for (int i = 0; i < n; i++)
@@ -178,7 +167,6 @@ static void a_root_shifts_by_the_least_eigenvalue(void **state)
     const double a[] = {-3, 0, 0, 1}, b[] = {5, 0, 0, 1};
     double root[4];
 
-    (void)state;
     run_root(a, 2, -0.5, 0.25, root);
     assert_near(root, (const double[]){2, 0, 0, 1 / sqrt(4.25)}, 4, 1e-15);
     run_root(b, 2, -1, 0.25, root);
@@ -193,7 +181,6 @@ static void a_newton_root_of_what_is_indefinite_is_no_number(void **state)
     const cz_factor_size size = {2, 2, 1};
     double root[4];
 
-    (void)state;
     cz_reference_factor(CZ_FACTOR_NEWTON_ROOT, &size, parameters,
                         (const double *[]){a}, (double *[]){root});
     assert_near(root, (const double[]){0.5, 0, 0, 1}, 4, 1e-15);
@@ -217,7 +204,6 @@ static void newton_roots_are_of_whole_degrees(void **state)
         {{-0.25, 0, 1e-6, 1001}, false},  {{-0.25, 0, NAN, 100}, false},
         {{NAN, 0, 1e-6, 100}, false}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(
             cz_factor_takes(CZ_FACTOR_NEWTON_ROOT, cases[i].parameters),
@@ -249,7 +235,6 @@ static void check_qr(int m, int n)
 
 static void qr_gives_the_matrix_back(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++)
             check_qr(sizes[i], sizes[j]);
@@ -292,7 +277,6 @@ static void check_triangle(int n)
 
 static void triangles_multiply_and_solve(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         check_triangle(sizes[i]);
 }
@@ -303,7 +287,6 @@ static void what_is_not_positive_has_no_triangle(void **state)
     const cz_factor_size size = {2, 2, 1};
     double l[4];
 
-    (void)state;
     cz_reference_factor(CZ_FACTOR_CHOLESKY, &size, NULL,
                         (const double *[]){indefinite}, (double *[]){l});
     assert_true(isnan(l[0]) && isnan(l[3]));
@@ -316,7 +299,6 @@ static void what_is_not_positive_has_no_triangle(void **state)
 
 static void names_are_found_again(void **state)
 {
-    (void)state;
     for (int i = 1; i < CZ_N_FACTORS; i++)
         assert_int_equal(cz_factor_find(cz_factor_name((cz_factor)i)), i);
     assert_int_equal(cz_factor_find("svd"), CZ_FACTOR_NONE);
@@ -342,7 +324,6 @@ static void sizes_are_admitted_up_to_limits(void **state)
         {CZ_FACTOR_SOLVE_LOWER, {4, 4, INT64_MAX}, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(cz_factor_admits(cases[i].factor, &cases[i].size),
                          cases[i].ok);
@@ -353,7 +334,6 @@ static void the_largest_amounts_do_not_wrap(void **state)
     const int64_t side = CZ_FACTOR_SIDE;
     const cz_factor_size size = {side, side, CZ_FACTOR_LENGTH};
 
-    (void)state;
     for (int i = 1; i < CZ_N_FACTORS; i++) {
         const cz_factor factor = (cz_factor)i;
         assert_true(cz_factor_admits(factor, &size));

@@ -1,52 +1,9 @@
 /* Facts: what is written is what is read, also through text. */
 #include "dsl/vocab/schema.h"
-#include "dsl/ir/ir.h"
 
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-typedef struct fixture {
-    cz_arena arena;
-    cz_diags diags;
-    cz_ir *ir;
-} fixture;
-
-static int setup(void **state)
-{
-    fixture *f = calloc(1, sizeof *f);
-    cz_arena_init(&f->arena);
-    cz_diags_init(&f->diags, &f->arena);
-    f->ir = cz_ir_open(&f->diags);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture *f = *state;
-    cz_ir_close(f->ir);
-    cz_arena_fini(&f->arena);
-    free(f);
-    return 0;
-}
-
-static const char *messages(fixture *f)
-{
-    cz_text text;
-    cz_text_init(&text);
-    cz_diags_print(&f->diags, &text, false);
-    const char *copy = cz_arena_copy(&f->arena, cz_text_string(&text), text.n);
-    cz_text_fini(&text);
-    return copy;
-}
+#include "tests/unit/dsl/module.h"
 
 /* The module through its text; replaces f->ir. */
 static void reparse(fixture *f)

@@ -2,17 +2,8 @@
 #define _DEFAULT_SOURCE /* mkdtemp, symlink */
 
 #include "examples/train_gpt/corpus.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PATH_BYTES = 64 };
 

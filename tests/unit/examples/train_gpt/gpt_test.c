@@ -1,16 +1,7 @@
 /* The model in float64: every gradient against central differences, and
  * properties that hold whatever the weights are. */
 #include "examples/train_gpt/gpt.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "examples/train_gpt/layers.h"
 
 enum { VOCAB = 11, WIDTH = 8, LAYERS = 2, HEADS = 2, CONTEXT = 5, BATCH = 3 };
@@ -48,7 +39,6 @@ static void test_every_gradient_is_the_difference_quotient(void **state)
 {
     uint8_t windows[BATCH * (CONTEXT + 1)];
     gpt *model = open_model(1);
-    (void)state;
 
     fill_windows(windows, BATCH);
     gpt_forward(model, windows, BATCH);
@@ -77,7 +67,6 @@ static void test_loss_is_the_mean_over_sequences(void **state)
     uint8_t windows[BATCH * (CONTEXT + 1)];
     gpt *model = open_model(2);
     double sum = 0;
-    (void)state;
 
     fill_windows(windows, BATCH);
     for (int i = 0; i < BATCH; i++)
@@ -92,7 +81,6 @@ static void test_zero_head_predicts_uniformly(void **state)
     uint8_t windows[BATCH * (CONTEXT + 1)];
     gpt *model = open_model(3);
     const gpt_tensor *head = gpt_tensor_get(model, gpt_tensor_count(model) - 1);
-    (void)state;
 
     assert_string_equal(head->name, "lm_head");
     fill_windows(windows, BATCH);
@@ -109,7 +97,6 @@ static void test_attention_does_not_see_the_future(void **state)
     gpt_real x[CONTEXT * WIDTH], before[CONTEXT * WIDTH];
     gpt_real after[CONTEXT * WIDTH], probs[HEADS * CONTEXT * CONTEXT];
     const size_t past = (CONTEXT - 1) * WIDTH;
-    (void)state;
 
     for (int i = 0; i < CONTEXT * WIDTH; i++)
         x[i] = sin(i + 1.0);
@@ -125,7 +112,6 @@ static void test_init_depends_on_the_seed_alone(void **state)
 {
     gpt *a = open_model(7), *b = open_model(7), *c = open_model(8);
     const size_t bytes = gpt_value_count(a) * sizeof(gpt_real);
-    (void)state;
 
     assert_memory_equal(gpt_values(a), gpt_values(b), bytes);
     assert_memory_not_equal(gpt_values(a), gpt_values(c), bytes);

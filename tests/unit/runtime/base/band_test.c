@@ -2,16 +2,7 @@
  * place is, each row has as much of it, and what ranks add up and exchange of
  * it is all that there is. */
 #include "runtime/base/band.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdbool.h>
-#include <string.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/world/sum.h"
 
 enum { MAX_SIDE = 48, MEMBERS = 4 };
@@ -39,7 +30,6 @@ static void mark(const czr_band *band, bool *is_in)
 static void each_pair_of_places_has_one_in_the_band(void **state)
 {
     static bool is_in[MAX_SIDE * MAX_SIDE];
-    (void)state;
     for (int b = 0; b < N_BANDS; b++) {
         const czr_band *band = &bands[b];
         size_t n = 0;
@@ -64,7 +54,6 @@ static void mirrors_make_the_rest_of_the_band(void **state)
 {
     static bool is_in[MAX_SIDE * MAX_SIDE];
     static uint16_t matrix[MAX_SIDE * MAX_SIDE];
-    (void)state;
     for (int b = 0; b < N_BANDS; b++) {
         const size_t n = bands[b].side;
         mark(&bands[b], is_in);
@@ -108,7 +97,6 @@ static void check_parts(czr_band band)
 
 static void members_get_the_sums_of_their_rows_alone(void **state)
 {
-    (void)state;
     check_parts((czr_band){0, 0});
     check_parts((czr_band){12, 4});
     check_parts((czr_band){12, 12});

@@ -1,11 +1,5 @@
 /* Conversions between types, fills, alignment and limits of memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/base/memory.h"
 
 enum { N = 6 };
@@ -35,7 +29,6 @@ static void every_type_converts_to_every_other(void **state)
 {
     double from[N], to[N];
 
-    (void)state;
     for (int a = 0; a < CZR_N_DTYPES; a++)
         for (int b = 0; b < CZR_N_DTYPES; b++) {
             const czr_dtype from_type = (czr_dtype)a, to_type = (czr_dtype)b;
@@ -51,7 +44,6 @@ static void every_type_converts_to_every_other(void **state)
 
 static void bf16_rounds_to_nearest_even(void **state)
 {
-    (void)state;
     assert_int_equal(czr_f32_to_bf16(1.00390625f), 0x3f80); /* halfway, even */
     assert_int_equal(czr_f32_to_bf16(1.01171875f), 0x3f82); /* halfway, odd */
     assert_int_equal(czr_f32_to_bf16(1.00390637f), 0x3f81); /* above */
@@ -65,7 +57,6 @@ static void memory_is_zero_aligned_counted_and_limited(void **state)
     const int64_t before = czr_allocations();
     unsigned char *memory = czr_alloc(3, 7), *empty = czr_alloc(0, 8);
 
-    (void)state;
     assert_non_null(memory);
     assert_non_null(empty);
     assert_int_equal((uintptr_t)memory % CZR_ALIGN, 0);

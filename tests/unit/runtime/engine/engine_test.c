@@ -1,13 +1,6 @@
 /* The engine on a hand-written program: any mesh, device and way of binding
  * gives the bits of a loop that knows of none of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/czr.h"
 #include "tests/unit/runtime/engine/toy.h"
 
@@ -31,9 +24,6 @@ typedef struct shard {
     void *param, *grad;
     int64_t param_step, grad_stride;
 } shard;
-
-static const char *const names[] = {"layers.0.w", "layers.1.w", "bias",
-                                    "scale"};
 
 static void put(void *data, czr_dtype dtype, int64_t i, float value)
 {
@@ -139,7 +129,7 @@ static czr_status one_step(czr_engine *engine, const job *run,
                            toy_reference *reference)
 {
     const double values[] = {rate, (double)NAN};
-    const czr_hyper hyper = {values, 2};
+    const czr_hyper given = {values, 2};
     czr_result result;
     czr_status status = CZR_OK;
 
@@ -147,7 +137,7 @@ static czr_status one_step(czr_engine *engine, const job *run,
     for (int i = 0; run->with_hooks && i < 3 && status == CZR_OK; i++)
         status = czr_grad_ready(engine, (i + 3) % TOY_PARAMS, NULL);
     if (status == CZR_OK)
-        status = czr_step(engine, &hyper, NULL, &result);
+        status = czr_step(engine, &given, NULL, &result);
     if (status != CZR_OK)
         return status;
     toy_reference_step(reference, step, run->options.clip, rate);
@@ -202,7 +192,9 @@ static const toy_options meshes[] = {
     {6, 1, CZR_BF16, CZR_F32, 1, 1},
 };
 
-static void run_mesh(const toy_options *options, int variant)
+/* The op `unordered`, unless below 0, and undo behind it wait for nothing. */
+static czr_status run_mesh(const toy_options *options, int variant,
+                           int unordered)
 {
     job run = {.options = *options,
                .engine = {.late_device = variant & 1, .deadline_ms = 20000},
@@ -210,10 +202,11 @@ static void run_mesh(const toy_options *options, int variant)
                .with_hooks = variant >> 2 & 1};
 
     toy_init(&run.toy, &run.options);
+    if (unordered >= 0)
+        run.toy.ops[unordered].n_waits = run.toy.ops[TOY_OPS - 1].n_waits = 0;
     print_message("dp %d tp %d variant %d\n", options->dp, options->tp,
                   variant);
-    assert_int_equal(
-        czr_world_threads_run(options->dp * options->tp, body, &run), CZR_OK);
+    return czr_world_threads_run(options->dp * options->tp, body, &run);
 }
 
 /* Steps on every mesh, on both devices, in place and loose, with hooks. */
@@ -221,16 +214,33 @@ static void every_mesh_gives_the_same_bits(void **state)
 {
     enum { VARIANTS = 8 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
         for (int variant = 0; variant < VARIANTS; variant++)
-            run_mesh(&meshes[i], variant);
+            assert_int_equal(run_mesh(&meshes[i], variant, -1), CZR_OK);
+}
+
+/* In list order a missing wait does no harm; late it shows.  That on gradients
+ * does not: nothing is updated before all ranks have agreed on them.  Nor does
+ * that of the first gather: the second one waits for a later kernel. */
+static void the_late_device_tells_a_missing_wait(void **state)
+{
+    static const struct {
+        int op;
+        czr_status status;
+    } needed[] = {{6, CZR_ERR_ARGUMENT}, {12, CZR_ERR_MISMATCH}};
+
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        assert_int_equal(run_mesh(&meshes[1], 0, needed[i].op), CZR_OK);
+        assert_int_equal(run_mesh(&meshes[1], 1, needed[i].op),
+                         needed[i].status);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mesh_gives_the_same_bits),
+        cmocka_unit_test(the_late_device_tells_a_missing_wait),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,23 +1,14 @@
 /* Hooks of a backward pass: from another thread, in an order of each rank's
  * own, while the trainer reduces its loss.  The bits are those of steps that
  * were never told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/unit.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 
 #include "runtime/czr.h"
 #include "tests/unit/runtime/engine/toy.h"
 
 enum { RANKS = 4, STEPS = 5 };
-
-static const char *const names[] = {"layers.0.w", "layers.1.w", "bias",
-                                    "scale"};
-static const double rates[] = {0.01};
-static const czr_hyper hyper = {rates, 1};
 
 typedef struct job {
     toy program;
@@ -102,13 +93,8 @@ static czr_status body(czr_world *world, void *user)
                                  .deadline_ms = 20000};
     backward pass = {.rank = czr_world_rank(world)};
     czr_layout_info info;
-    czr_status status =
-        czr_open(&task->program.program, world, &options, &pass.engine);
+    czr_status status = toy_open(&task->program, world, &options, &pass.engine);
 
-    for (int i = 0; i < TOY_PARAMS && status == CZR_OK; i++)
-        status = czr_bind(pass.engine, names[i], NULL, NULL);
-    if (status == CZR_OK)
-        status = czr_seal(pass.engine);
     for (; pass.step < STEPS && status == CZR_OK; pass.step++)
         status = one_step(world, task, &pass);
     if (status == CZR_OK && pass.rank == 0) {
@@ -122,14 +108,8 @@ static czr_status body(czr_world *world, void *user)
 static void hooks_change_no_bit(void **state)
 {
     static job plain, hooked;
-    const toy_options options = {.dp = RANKS,
-                                 .tp = 1,
-                                 .dtype = CZR_F32,
-                                 .grad_dtype = CZR_F32,
-                                 .clip = 1,
-                                 .skip = 1};
+    const toy_options options = toy_usual(RANKS);
 
-    (void)state;
     toy_init(&plain.program, &options);
     assert_int_equal(czr_world_threads_run(RANKS, body, &plain), CZR_OK);
     for (int is_late = 0; is_late < 2; is_late++) {

@@ -1,22 +1,9 @@
 /* Rules with phases: which bodies run at which update, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/engine/engine.h"
 #include "tests/unit/runtime/engine/toy.h"
 
 enum { PHASES = 3, STEPS = 7, MAX_CALLS = 64 };
-
-static const char *const names[] = {"layers.0.w", "layers.1.w", "bias",
-                                    "scale"};
-static const double rates[] = {0.5};
-static const czr_hyper hyper = {rates, 1};
-static const czr_options quick = {.deadline_ms = 20000};
 
 /* Update 1, and 3, 6, ...: the third phase is the second event alone. */
 static czr_event events[] = {{1, 0, 0}, {3, 3, 0}};
@@ -60,12 +47,7 @@ static toy self;
 
 static void make_program(void)
 {
-    const toy_options options = {.dp = 1,
-                                 .tp = 1,
-                                 .dtype = CZR_F32,
-                                 .grad_dtype = CZR_F32,
-                                 .clip = 1,
-                                 .skip = 1};
+    const toy_options options = toy_usual(1);
 
     toy_init(&self, &options);
     events[0] = (czr_event){1, 0, 0};
@@ -90,12 +72,8 @@ static czr_status train(czr_world *world, void *user)
     czr_engine *engine = NULL;
     czr_layout_info place;
     czr_counters counters;
-    czr_status status = czr_open(&self.program, world, &quick, &engine);
+    czr_status status = toy_open(&self, world, &quick, &engine);
 
-    for (int i = 0; i < TOY_PARAMS && status == CZR_OK; i++)
-        status = czr_bind(engine, names[i], NULL, NULL);
-    if (status == CZR_OK)
-        status = czr_seal(engine);
     for (int step = 0; step < STEPS && status == CZR_OK; step++) {
         status = czr_layout(engine, names[0], &place);
         if (status == CZR_OK)
@@ -120,7 +98,6 @@ static czr_status run(int *spoilt)
 
 static void each_update_runs_the_bodies_of_its_phase(void **state)
 {
-    (void)state;
     make_program();
     assert_int_equal(run(NULL), CZR_OK);
     assert_string_equal(calls, ".f.u.e.u.u.e.u");
@@ -131,7 +108,6 @@ static void a_skipped_step_takes_no_phase_away(void **state)
 {
     int spoilt = 0;
 
-    (void)state;
     make_program();
     assert_int_equal(run(&spoilt), CZR_OK);
     assert_string_equal(calls, ".f.u.e.u.u.e");
@@ -144,7 +120,6 @@ static void a_skipped_step_takes_no_phase_away(void **state)
 /* All at update 3, then at 6, 9, ... and, where the turn is 2, at 4, 7, ... */
 static void staggered_work_comes_in_turns(void **state)
 {
-    (void)state;
     make_program();
     events[1].staggered = 1;
     for (int i = 0; i < TOY_PARAMS; i++)
@@ -160,43 +135,41 @@ static void staggered_work_comes_in_turns(void **state)
 
 static void stages_without_phases_keep_their_body(void **state)
 {
-    (void)state;
     make_program();
     variants[0] = variants[1] = (czr_variants){NULL, NULL};
     assert_int_equal(run(NULL), CZR_OK);
     assert_string_equal(calls, ".");
 }
 
+/* Makes the program anew behind it. */
+static void assert_refused(void)
+{
+    assert_int_equal(run(NULL), CZR_ERR_VERSION);
+    make_program();
+}
+
 static void malformed_phases_are_refused(void **state)
 {
-    (void)state;
     make_program();
     events[0].start = 0;
-    assert_int_equal(run(NULL), CZR_ERR_VERSION);
-    make_program();
+    assert_refused();
     events[1].period = -3;
-    assert_int_equal(run(NULL), CZR_ERR_VERSION);
-    make_program();
+    assert_refused();
     phases.n_events = 33;
-    assert_int_equal(run(NULL), CZR_ERR_VERSION);
-    make_program();
+    assert_refused();
     events[1].staggered = 2;
-    assert_int_equal(run(NULL), CZR_ERR_VERSION);
-    make_program();
+    assert_refused();
     self.places[0].turn = -1;
-    assert_int_equal(run(NULL), CZR_ERR_VERSION);
-    make_program();
+    assert_refused();
     self.program.phases = NULL;
-    assert_int_equal(run(NULL), CZR_ERR_VERSION);
-    make_program();
+    assert_refused();
     bodies[0] = NULL;
-    assert_int_equal(run(NULL), CZR_ERR_VERSION);
+    assert_refused();
     assert_non_null(strstr(said, "bodies of stage"));
 }
 
 static void an_update_without_phase_ends_the_run(void **state)
 {
-    (void)state;
     make_program();
     fires[0] = 3;
     assert_int_equal(run(NULL), CZR_ERR_VERSION);

@@ -1,14 +1,9 @@
-/* Tensors that hold blocks of a parameter and something else between them:
- * bound by their own name, copied block by block. */
+/* Names that are no parameters of the engine's.  Tensors that hold blocks of a
+ * parameter and something else between them are bound by their own name, and
+ * copied block by block; those of ties mean a parameter, or such a tensor;
+ * frozen ones are refused as such. */
 #include "runtime/engine/engine.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/unit/runtime/engine/toy.h"
 
 enum { ROWS = 9, COLUMNS = 8, PADDING = 4444 };
@@ -22,7 +17,7 @@ static int n_wrong;
 /* box.{0}: rows 0, 1, 3, 4, 6 and 7 are layers.{0}.w. */
 static void prepare(void)
 {
-    const toy_options options = {1, 1, CZR_F32, CZR_F32, 1, 1};
+    const toy_options options = toy_usual(1);
 
     toy_init(&program, &options);
     program.families[0].dtype = CZR_F32;
@@ -96,7 +91,6 @@ static czr_status step_body(czr_world *world, void *user)
     czr_result result = {.skipped = 1};
     czr_status status = czr_open(&program.program, world, NULL, &e);
 
-    (void)user;
     if (status == CZR_OK) {
         n_wrong += czr_layout(e, "box.0", &info) != CZR_OK;
         n_wrong += info.bucket != -1 || info.param || info.n != 72;
@@ -117,7 +111,6 @@ static czr_status step_body(czr_world *world, void *user)
 
 static void blocks_move_and_padding_stays(void **state)
 {
-    (void)state;
     prepare();
     assert_int_equal(czr_world_threads_run(1, step_body, NULL), CZR_OK);
     assert_int_equal(n_wrong, 0);
@@ -129,7 +122,6 @@ static czr_status overlap_body(czr_world *world, void *user)
     czr_engine *e;
     czr_status status = czr_open(&program.program, world, NULL, &e);
 
-    (void)user;
     if (status == CZR_OK) {
         n_wrong += bind(e, "box.0", &shared, ROWS) != CZR_OK;
         n_wrong += bind(e, "box.1", &shared, ROWS) != CZR_OK;
@@ -141,7 +133,6 @@ static czr_status overlap_body(czr_world *world, void *user)
 
 static void one_tensor_cannot_be_two(void **state)
 {
-    (void)state;
     prepare();
     assert_int_equal(czr_world_threads_run(1, overlap_body, NULL),
                      CZR_ERR_OVERLAP);
@@ -153,7 +144,6 @@ static czr_status open_body(czr_world *world, void *user)
     czr_engine *engine;
     const czr_status status = czr_open(&program.program, world, NULL, &engine);
 
-    (void)user;
     czr_close(engine);
     return status;
 }
@@ -163,7 +153,6 @@ static void pieces_outside_their_tensor_are_refused(void **state)
     static const int64_t bad[][3] = {
         {-1, 2, 3}, {2, 2, 3}, {0, 0, 3}, {0, 2, 1}, {0, 2, 4}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         prepare();
         memcpy(piece.map[0], bad[i], sizeof bad[i]);
@@ -176,12 +165,75 @@ static void pieces_outside_their_tensor_are_refused(void **state)
                      CZR_ERR_VERSION);
 }
 
+/* ---- without such tensors ---- */
+
+static const czr_family frozen = {
+    .pattern = "still.bias", .n_dims = 1, .shape = {4}};
+
+static void prepare_names(void)
+{
+    prepare();
+    program.program.n_storages = 0;
+    program.program.n_frozen = 1;
+    program.program.frozen = &frozen;
+}
+
+static czr_status names_body(czr_world *world, void *user)
+{
+    czr_layout_info mine, again;
+    czr_engine *e;
+    czr_status status = czr_open(&program.program, world, NULL, &e);
+
+    if (status == CZR_OK) {
+        n_wrong += czr_layout(e, "layers.1.w", &mine) != CZR_OK;
+        n_wrong += czr_layout(e, "again", &again) != CZR_OK;
+        n_wrong += mine.param != again.param || mine.grad != again.grad;
+        n_wrong += czr_bind(e, "still.bias", NULL, NULL) != CZR_ERR_FROZEN;
+        n_wrong += strstr(czr_error(e), "still.bias is frozen") == NULL;
+        n_wrong += czr_layout(e, "still.bias", &again) != CZR_ERR_FROZEN;
+        n_wrong += czr_layout(e, "moving.bias", &again) != CZR_ERR_NOT_FOUND;
+        n_wrong += czr_bind(e, "layers.0.w", NULL, NULL) != CZR_OK;
+        n_wrong += czr_bind(e, "bias", NULL, NULL) != CZR_OK;
+        n_wrong += czr_bind(e, "scale", NULL, NULL) != CZR_OK;
+        n_wrong += czr_seal(e) != CZR_ERR_UNBOUND;
+        n_wrong += czr_bind(e, "again", NULL, NULL) != CZR_OK;
+        status = czr_seal(e);
+    }
+    czr_close(e);
+    return status;
+}
+
+static void a_tied_name_means_its_parameter(void **state)
+{
+    prepare_names();
+    assert_int_equal(czr_world_threads_run(1, names_body, NULL), CZR_OK);
+    assert_int_equal(n_wrong, 0);
+}
+
+static void malformed_families_are_refused(void **state)
+{
+    czr_family bad = frozen;
+
+    prepare_names();
+    tie.first_param = TOY_PARAMS;
+    assert_int_equal(czr_world_threads_run(1, open_body, NULL),
+                     CZR_ERR_VERSION);
+    tie.first_param = 1;
+    assert_int_equal(czr_world_threads_run(1, open_body, NULL), CZR_OK);
+    bad.pattern = "still.{0}";
+    program.program.frozen = &bad;
+    assert_int_equal(czr_world_threads_run(1, open_body, NULL),
+                     CZR_ERR_VERSION);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_move_and_padding_stays),
         cmocka_unit_test(one_tensor_cannot_be_two),
         cmocka_unit_test(pieces_outside_their_tensor_are_refused),
+        cmocka_unit_test(a_tied_name_means_its_parameter),
+        cmocka_unit_test(malformed_families_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,18 @@ typedef struct toy {
     czr_op ops[TOY_OPS];
 } toy;
 
+static const char *const names[TOY_PARAMS] = {"layers.0.w", "layers.1.w",
+                                              "bias", "scale"};
+static const double rates[] = {0.5};
+static const czr_hyper hyper = {rates, 1};
+static const czr_options quick = {.deadline_ms = 20000};
+
+/* dp ranks, all in f32, clipped, skipping. */
+static inline toy_options toy_usual(int dp)
+{
+    return (toy_options){dp, 1, CZR_F32, CZR_F32, 1, 1};
+}
+
 static const int64_t toy_shapes[TOY_PARAMS][2] = {
     {6, 8}, {6, 8}, {5, 1}, {7, 1}};
 
@@ -294,6 +306,18 @@ static inline void toy_init(toy *self, const toy_options *options)
         toy_fill_bucket(self, options, b);
     for (int b = 0; b < 2; b++)
         toy_fill_rows(self, options, b);
+}
+
+/* Opens an engine, binds all parameters in their places, and seals it. */
+static inline czr_status toy_open(const toy *self, czr_world *world,
+                                  const czr_options *options,
+                                  czr_engine **engine)
+{
+    czr_status status = czr_open(&self->program, world, options, engine);
+
+    for (int i = 0; i < TOY_PARAMS && status == CZR_OK; i++)
+        status = czr_bind(*engine, names[i], NULL, NULL);
+    return status == CZR_OK ? czr_seal(*engine) : status;
 }
 
 /* ---- values ------------------------------------------------------------- */

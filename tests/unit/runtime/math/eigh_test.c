@@ -1,17 +1,7 @@
 /* Eigenvectors by LAPACK's parts: what they give on both sides of every block,
  * of any scale, from no more workspace than they are given. */
 #include "runtime/math/eigh.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/math/library.h"
 
 enum { LARGEST = 193, GUARD = 16 };

@@ -1,15 +1,7 @@
 /* Factorisations by LAPACK: what they give, from no more workspace than the
  * compiler's table says; the second try in float64; every failure by name. */
 #include "runtime/math/factor.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/math/library.h"
 #include "runtime/math/product.h"
 #include "runtime/base/testing.h"

@@ -1,18 +1,11 @@
 /* Threads: of a library no more work than a rank may have, whatever the
  * machine. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/unit.h"
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -177,7 +170,6 @@ static void no_thread_works_but_the_ranks(void **state)
 {
     czr_host_math math = {.n_threads = 0};
 
-    (void)state;
     assert_int_equal(czr_host_math_open(&math, 0, 1), CZR_OK);
     wait_for_sleep();
     for (int variant = 0; variant < 4; variant++)
@@ -191,7 +183,6 @@ static void processors_are_shared_among_ranks(void **state)
     cpu_set_t all, one;
     int n;
 
-    (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     n = CPU_COUNT(&all);
     assert_int_equal(czr_threads_per_rank(1), n);

@@ -1,14 +1,6 @@
 /* Products: the fixed order against a plain loop, bit for bit, at sizes on
  * both sides of every block; libraries against it within rounding. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdbool.h>
-#include <stdlib.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/math/product.h"
 
 enum { LARGEST = 300 };

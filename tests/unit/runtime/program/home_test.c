@@ -1,21 +1,11 @@
 /* Buckets that only some ranks have: layers on the first stage of a pipeline,
  * vectors on the second, two ranks of data parallelism each. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/engine/engine.h"
 #include "tests/unit/runtime/engine/toy.h"
 
 enum { DP = 2, STAGES = 2, STEPS = 3, STAGE_AXES = 1 << 1 };
 
-static const char *const names[] = {"layers.0.w", "layers.1.w", "bias",
-                                    "scale"};
-static const double rate = 0.5;
 static const int32_t homes[] = {0, 1};
 
 typedef struct job {
@@ -104,7 +94,6 @@ static czr_status one_step(czr_engine *engine, const job *run,
                            const czr_layout_info *layouts, int step,
                            toy_reference *reference)
 {
-    const czr_hyper hyper = {&rate, 1};
     czr_result result;
 
     for (int param = 0; param < TOY_PARAMS; param++) {
@@ -118,7 +107,7 @@ static czr_status one_step(czr_engine *engine, const job *run,
     const czr_status status = czr_step(engine, &hyper, NULL, &result);
     if (status != CZR_OK)
         return status;
-    toy_reference_step(reference, step, 1, rate);
+    toy_reference_step(reference, step, 1, rates[0]);
     if (fabs(result.grad_norm - reference->norm) > 1e-6 * reference->norm)
         return CZR_ERR_MISMATCH;
     for (int param = 0; param < TOY_PARAMS; param++)
@@ -177,7 +166,6 @@ static czr_status body(czr_world *world, void *user)
 
 static void stages_update_what_they_have(void **state)
 {
-    (void)state;
     for (int variant = 0; variant < 4; variant++) {
         job run = {
             .options = {.late_device = variant & 1, .deadline_ms = 20000},
@@ -217,7 +205,6 @@ static void homes_that_cannot_be_are_refused(void **state)
     job run = {.options = {.deadline_ms = 20000}};
     czr_bucket *bucket = &run.toy.buckets[0];
 
-    (void)state;
     make_program(&run.toy);
     bucket->home_axes = 4;
     expect_form(&run, "home of bucket (0)");

@@ -1,11 +1,5 @@
 /* Names to numbers and back, coordinates, shards, slices. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/program/program.h"
 #include "tests/unit/runtime/engine/toy.h"
 
@@ -62,7 +56,6 @@ static void names_and_numbers_agree(void **state)
                                           "layers.{0}.experts.{1}.w"};
     char name[64];
 
-    (void)state;
     for (int param = 0; param < named.n_params; param++) {
         assert_true(czr_program_name(&named, param, 0, name, sizeof name) <
                     sizeof name);
@@ -86,7 +79,6 @@ static void coordinates_are_row_major(void **state)
     static const int32_t sizes[] = {2, 3, 4};
     const czr_program program = {.n_axes = 3, .sizes = sizes};
 
-    (void)state;
     assert_int_equal(czr_program_ranks(&program), 24);
     for (uint32_t axes = 0; axes < 8; axes++)
         for (int rank = 0; rank < 24; rank++) {
@@ -114,7 +106,6 @@ static void shards_and_slices_cover_all(void **state)
     const toy_options options = {.dp = 3, .tp = 2};
     static toy toy_program;
 
-    (void)state;
     toy_init(&toy_program, &options);
     const czr_program *program = &toy_program.program;
     const czr_shard shard = czr_program_shard(program, 0, 3);

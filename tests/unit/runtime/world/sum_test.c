@@ -1,14 +1,7 @@
 /* Sums in bf16 among ranks: the same bits however many members there are, if
  * each has added up what the members of a larger group have. */
 #include "runtime/world/sum.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 
 enum { MOST = 8, COUNT = 96 };
 
@@ -80,7 +73,6 @@ static int count_others(czr_sum type, int n, bool is_scattered)
 
 static void members_with_the_sums_of_more_have_their_bits(void **state)
 {
-    (void)state;
     for (int n = 1; n <= MOST; n *= 2) {
         assert_int_equal(count_others(CZR_SUM_BF16_EACH, n, false), 0);
         assert_int_equal(count_others(CZR_SUM_BF16_EACH, n, true), 0);
@@ -90,7 +82,6 @@ static void members_with_the_sums_of_more_have_their_bits(void **state)
 /* What the test before would see: sums of four that are rounded once. */
 static void sums_rounded_once_have_other_bits(void **state)
 {
-    (void)state;
     assert_in_range(count_others(CZR_SUM_BF16, 4, false), 1, COUNT);
     assert_in_range(count_others(CZR_SUM_BF16, 4, true), 1, COUNT);
 }

@@ -1,13 +1,6 @@
 /* Schedules of transfers, run by the threads world: boxes arrive where they
  * should; one that only works with buffers ends with a name on every rank. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/engine/engine.h"
 
 enum {
@@ -211,7 +204,6 @@ static void random_boxes_arrive(void **state)
     enum { ROUNDS = 20, DEADLINE_MS = 20000 };
     schedule *self = malloc(sizeof *self);
 
-    (void)state;
     for (int round = 0; round < ROUNDS * MAX_RANKS; round++) {
         init(self, round % MAX_RANKS + 1, MAX_OPS, DEADLINE_MS);
         self->fills = 1;
@@ -256,7 +248,6 @@ static void a_ring_in_one_group_completes(void **state)
 {
     schedule *self = malloc(sizeof *self);
 
-    (void)state;
     for (int ranks = 2; ranks <= MAX_RANKS; ranks++) {
         init(self, ranks, 1, 20000);
         self->fills = 1;
@@ -271,7 +262,6 @@ static void sends_before_receives_deadlock_without_buffers(void **state)
     enum { DEADLINE_MS = 60 };
     schedule *self = malloc(sizeof *self);
 
-    (void)state;
     for (int ranks = 2; ranks <= MAX_RANKS; ranks++) {
         init(self, ranks, 2, DEADLINE_MS);
         ring(self, 0, 1);
@@ -288,7 +278,6 @@ static void unequal_sizes_name_both_ranks(void **state)
 {
     schedule *self = malloc(sizeof *self);
 
-    (void)state;
     init(self, 3, 1, 20000);
     add(self, 0, 0, row(0, 2, 32));
     add(self, 0, 2, row(1, 0, 48));
@@ -303,7 +292,6 @@ static void bad_rows_are_refused_at_open(void **state)
     schedule *self = malloc(sizeof *self);
     czr_transfer_row bad = row(0, 1, 32);
 
-    (void)state;
     init(self, 2, 1, 20000);
     bad.offset = ARENA - 16;
     add(self, 0, 0, bad);

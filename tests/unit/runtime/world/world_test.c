@@ -1,12 +1,6 @@
 /* The threads world: what trainers call, and what happens when a rank fails,
  * does not come, or does something else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "runtime/world/world.h"
 
 enum { MAX_RANKS = 8, COUNT = 37 };
@@ -86,7 +80,6 @@ static czr_status collectives_body(czr_world *world, void *user)
     enum { ROUNDS = 20 };
     czr_status status = CZR_OK;
 
-    (void)user;
     for (int round = 0; round < ROUNDS && status == CZR_OK; round++) {
         status = check_sums(world);
         if (status == CZR_OK)
@@ -99,7 +92,6 @@ static czr_status collectives_body(czr_world *world, void *user)
 
 static void collectives_equal_plain_loops(void **state)
 {
-    (void)state;
     for (int ranks = 1; ranks <= MAX_RANKS; ranks++)
         assert_int_equal(czr_world_threads_run(ranks, collectives_body, NULL),
                          CZR_OK);
@@ -120,7 +112,6 @@ static void a_failing_rank_releases_the_others(void **state)
 {
     enum { RANKS = 5 };
 
-    (void)state;
     for (int failing = 0; failing < RANKS; failing++) {
         assert_int_equal(czr_world_threads_run(RANKS, failing_body, &failing),
                          CZR_ERR_HYPER);
@@ -132,7 +123,6 @@ static void a_failing_rank_releases_the_others(void **state)
 
 static czr_status absent_body(czr_world *world, void *user)
 {
-    (void)user;
     world->deadline_ms = 50;
     if (czr_world_rank(world) == 1)
         return CZR_OK; /* does not come, and does not fail */
@@ -143,7 +133,6 @@ static void an_absent_rank_is_a_timeout(void **state)
 {
     enum { RANKS = 4 };
 
-    (void)state;
     seen[1] = CZR_ERR_ABORTED;
     assert_int_equal(czr_world_threads_run(RANKS, absent_body, NULL),
                      CZR_ERR_TIMEOUT);
@@ -157,7 +146,6 @@ static czr_status other_size_body(czr_world *world, void *user)
     float data[COUNT] = {0};
     const size_t count = czr_world_rank(world) == 2 ? COUNT - 1 : COUNT;
 
-    (void)user;
     return seen[czr_world_rank(world)] =
                czr_world_all_reduce(world, NULL, data, count, CZR_F32);
 }
@@ -166,7 +154,6 @@ static czr_status other_kind_body(czr_world *world, void *user)
 {
     float data[COUNT] = {0};
 
-    (void)user;
     return seen[czr_world_rank(world)] =
                czr_world_rank(world) == 0
                    ? czr_world_barrier(world)
@@ -177,7 +164,6 @@ static void unequal_collectives_are_named_on_every_rank(void **state)
 {
     enum { RANKS = 3 };
 
-    (void)state;
     assert_int_equal(czr_world_threads_run(RANKS, other_size_body, NULL),
                      CZR_ERR_MISMATCH);
     for (int rank = 0; rank < RANKS; rank++)
@@ -192,13 +178,11 @@ static czr_status unknown_axis_body(czr_world *world, void *user)
 {
     float data[COUNT] = {0};
 
-    (void)user;
     return czr_world_all_reduce(world, "nowhere", data, COUNT, CZR_F32);
 }
 
 static void arguments_are_checked(void **state)
 {
-    (void)state;
     assert_int_equal(czr_world_threads_run(2, unknown_axis_body, NULL),
                      CZR_ERR_NOT_FOUND);
     assert_int_equal(czr_world_threads_run(0, unknown_axis_body, NULL),
