@@ -6,50 +6,28 @@
 
 #include <string.h>
 
-int64_t cz_view_extent(const cz_plan_view *view, const cz_ints *axes)
+cz_axes cz_view_mesh_axes(const cz_plan_view *view)
 {
-    int64_t extent = 1;
-    for (int i = 0; i < axes->n; i++)
-        extent *= view->mesh->sizes.v[axes->v[i]];
-    return extent;
+    return (cz_axes){view->mesh->sizes.n, view->mesh->sizes.v};
 }
 
-/* The last axis runs fastest, in ranks as in coordinates; lists ascend. */
+int64_t cz_view_extent(const cz_plan_view *view, const cz_ints *axes)
+{
+    return cz_axes_extent(cz_view_mesh_axes(view), cz_view_set_of(axes));
+}
+
 int64_t cz_view_coordinate(const cz_plan_view *view, const cz_ints *axes,
                            int64_t rank)
 {
-    int64_t coordinate = 0, weight = 1;
-    int i = axes->n - 1; /* the axis to be met next */
-    for (int axis = view->mesh->sizes.n - 1; i >= 0 && axis >= 0; axis--) {
-        const int64_t size = view->mesh->sizes.v[axis];
-        if (axes->v[i] == axis) {
-            coordinate += rank % size * weight;
-            weight *= size;
-            i--;
-        }
-        rank /= size;
-    }
-    return coordinate;
+    return cz_axes_coordinate(cz_view_mesh_axes(view), cz_view_set_of(axes),
+                              rank);
 }
 
 int64_t cz_view_rank_at(const cz_plan_view *view, const cz_ints *axes,
                         int64_t coordinate, int64_t rank)
 {
-    int64_t result = 0, weight = 1;
-    int i = axes->n - 1;
-    for (int axis = view->mesh->sizes.n - 1; axis >= 0; axis--) {
-        const int64_t size = view->mesh->sizes.v[axis];
-        if (i >= 0 && axes->v[i] == axis) {
-            result += coordinate % size * weight;
-            coordinate /= size;
-            i--;
-        } else {
-            result += rank % size * weight;
-        }
-        weight *= size;
-        rank /= size;
-    }
-    return result;
+    return cz_axes_rank_at(cz_view_mesh_axes(view), cz_view_set_of(axes),
+                           coordinate, rank);
 }
 
 cz_ints cz_view_axes_of(const cz_plan_view *view, int64_t set, int64_t *storage)
@@ -80,11 +58,7 @@ int64_t cz_view_set_of(const cz_ints *axes)
 
 int64_t cz_view_parts(const cz_plan_view *view, int64_t set)
 {
-    int64_t parts = 1;
-    for (int axis = 0; axis < view->mesh->sizes.n; axis++)
-        if (set >> axis & 1)
-            parts *= view->mesh->sizes.v[axis];
-    return parts;
+    return cz_axes_extent(cz_view_mesh_axes(view), set);
 }
 
 int64_t cz_view_shard_set_of(const cz_ints *shard)

@@ -15,6 +15,7 @@
 #include "dsl/base/arena.h"
 #include "dsl/base/block.h"
 #include "dsl/base/diag.h"
+#include "dsl/plan/axes.h"
 #include "dsl/plan/phase.h"
 #include "dsl/plan/update.h"
 #include "dsl/vocab/abi.h"
@@ -372,8 +373,9 @@ int cz_view_first_alike(const cz_view_stage *stage, int i);
 uint32_t cz_view_slot_phases(const cz_plan_view *view, int rule,
                              cz_slot_kind kind, int index);
 
-/* Coordinate of a rank over some axes (row-major in mesh order), and how many
- * coordinates there are. */
+/* Coordinate of a rank over some axes, which ascend, and how many coordinates
+ * there are. */
+cz_axes cz_view_mesh_axes(const cz_plan_view *view);
 int64_t cz_view_coordinate(const cz_plan_view *view, const cz_ints *axes,
                            int64_t rank);
 int64_t cz_view_extent(const cz_plan_view *view, const cz_ints *axes);

@@ -19,7 +19,7 @@ static bool read_decimal(const char *text, int64_t *out, const char **end)
             n_decimals = 0;
             continue;
         }
-        if (value > INT64_MAX / 10 / CZ_SIMULATE_MILLION - 1 ||
+        if (value > INT64_MAX / 10 / CZ_TIME_MILLION - 1 ||
             n_decimals == DECIMALS)
             return false;
         value = 10 * value + *at - '0';
@@ -53,7 +53,7 @@ static bool read_percent(const char *text, const char *option, int64_t low,
     snprintf(wanted, sizeof wanted, "a percentage from %" PRId64 " to %" PRId64,
              low, high);
     if (!read_decimal(text, &value, &end) || *end ||
-        value < low * CZ_SIMULATE_MILLION || value > high * CZ_SIMULATE_MILLION)
+        value < low * CZ_TIME_MILLION || value > high * CZ_TIME_MILLION)
         return complain(option, wanted, text);
     *out = value / 100;
     return true;
@@ -66,10 +66,10 @@ static bool read_tokens(const char *text, int64_t *out)
     if (!text)
         return true;
     if (!read_decimal(text, &value, &end) || *end ||
-        value % CZ_SIMULATE_MILLION != 0 || value == 0 ||
-        value > ((int64_t)1 << 40) * CZ_SIMULATE_MILLION)
+        value % CZ_TIME_MILLION != 0 || value == 0 ||
+        value > ((int64_t)1 << 40) * CZ_TIME_MILLION)
         return complain("tokens", "a number from 1 to 2^40", text);
-    *out = value / CZ_SIMULATE_MILLION;
+    *out = value / CZ_TIME_MILLION;
     return true;
 }
 
@@ -81,12 +81,12 @@ static bool read_stragglers(const char *text, cz_simulate_options *out)
     if (!text)
         return true;
     if (!read_decimal(text, &n, &end) || *end != ':' ||
-        n % CZ_SIMULATE_MILLION != 0 || n > CZ_SIMULATE_MILLION * 1000000LL ||
+        n % CZ_TIME_MILLION != 0 || n > CZ_TIME_MILLION * 1000000LL ||
         !read_decimal(end + 1, &out->slowdown, &end) || *end ||
-        out->slowdown < CZ_SIMULATE_MILLION ||
-        out->slowdown > CZ_SIMULATE_MILLION * 1000LL)
+        out->slowdown < CZ_TIME_MILLION ||
+        out->slowdown > CZ_TIME_MILLION * 1000LL)
         return complain("stragglers", "RANKS:FACTOR, as 2:1.5", text);
-    out->n_stragglers = (int)(n / CZ_SIMULATE_MILLION);
+    out->n_stragglers = (int)(n / CZ_TIME_MILLION);
     return true;
 }
 
@@ -95,10 +95,10 @@ bool cz_cmd_simulate_options(const cz_cmd_options *given,
 {
     const char *const *said = given->settings;
     *out = (cz_simulate_options){.tokens = 1 << 20,
-                                 .mfu = 45LL * (CZ_SIMULATE_MILLION / 100),
-                                 .active = CZ_SIMULATE_MILLION,
+                                 .mfu = 45LL * (CZ_TIME_MILLION / 100),
+                                 .active = CZ_TIME_MILLION,
                                  .seed = given->seed,
-                                 .slowdown = CZ_SIMULATE_MILLION};
+                                 .slowdown = CZ_TIME_MILLION};
     return read_tokens(said[CZ_SETTING_TOKENS], &out->tokens) &&
            read_percent(said[CZ_SETTING_MFU], "mfu", 1, 100, &out->mfu) &&
            read_percent(said[CZ_SETTING_ACTIVE], "active", 0, 100,

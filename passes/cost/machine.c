@@ -12,19 +12,19 @@ cz_link_speed cz_machine_link(const cz_machine *machine, cz_link link)
 }
 
 /* Ranks count positions over the axes in order. */
-cz_link cz_machine_link_over(const cz_machine *machine,
-                             const cz_plan_view *view, const cz_ints *axes,
-                             cz_block block)
+cz_link cz_machine_link_over(const cz_machine *machine, cz_axes axes,
+                             int64_t set, cz_block block)
 {
     const int64_t node = machine->gpus_per_node;
+    const int64_t n_ranks = cz_axes_extent(axes, -1);
 
     if (block.size == 0)
-        block = (cz_block){cz_view_extent(view, axes), 1};
-    for (int64_t r = 0; r < view->n_ranks; r++) {
-        const int64_t first = cz_view_coordinate(view, axes, r);
+        block = (cz_block){cz_axes_extent(axes, set), 1};
+    for (int64_t r = 0; r < n_ranks; r++) {
+        const int64_t first = cz_axes_coordinate(axes, set, r);
         const int64_t last = first + (block.size - 1) * block.stride;
         if (cz_block_seat(block, first) == 0 &&
-            cz_view_rank_at(view, axes, last, r) / node != r / node)
+            cz_axes_rank_at(axes, set, last, r) / node != r / node)
             return CZ_LINK_NETWORK;
     }
     return CZ_LINK_NODE;

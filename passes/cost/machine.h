@@ -64,12 +64,11 @@ cz_uneven_speed cz_machine_uneven_speed(const cz_machine *machine, cz_link link,
 
 cz_link_speed cz_machine_link(const cz_machine *machine, cz_link link);
 
-/* Links over some axes, between ranks that agree on the others, in blocks of
- * their coordinates; size 0: all together.  Those of the node where every block
- * lies in one.  Nodes have consecutive ranks. */
-cz_link cz_machine_link_over(const cz_machine *machine,
-                             const cz_plan_view *view, const cz_ints *axes,
-                             cz_block block);
+/* Links over a set of axes, between ranks that agree on the others, in blocks
+ * of their coordinates; size 0: all together.  Those of the node where every
+ * block lies in one.  Nodes have consecutive ranks. */
+cz_link cz_machine_link_over(const cz_machine *machine, cz_axes axes,
+                             int64_t set, cz_block block);
 
 cz_machine_uneven cz_machine_uneven_of(const cz_fact_uneven_reduce *fact);
 

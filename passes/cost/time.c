@@ -72,7 +72,7 @@ int64_t cz_time_call(const cz_machine *m, const cz_call_size *size,
     return cz_time_add(compute > move ? compute : move, launch);
 }
 
-int64_t cz_time_map(const cz_machine *m, int64_t bytes)
+int64_t cz_time_map(const cz_machine *m, cz_wide bytes)
 {
     return cz_time_add(cz_time_of(bytes, m->memory_rate), m->launch);
 }
@@ -105,7 +105,7 @@ int64_t cz_time_all_reduce(const cz_link_speed *link, int64_t n, int64_t bytes)
     return ring(link, n, bytes, 2);
 }
 
-int64_t cz_time_send(const cz_link_speed *link, int64_t bytes)
+int64_t cz_time_send(const cz_link_speed *link, cz_wide bytes)
 {
     return cz_time_add(cz_time_of(bytes, link->rate), link->latency);
 }

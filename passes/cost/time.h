@@ -11,6 +11,9 @@
 
 __extension__ typedef __int128 cz_wide;
 
+/* Fractions are counted in these. */
+enum { CZ_TIME_MILLION = 1000000 };
+
 /* At most CZ_MAX_PS; of bytes and operations too. */
 int64_t cz_time_limit(cz_wide amount);
 int64_t cz_time_add(int64_t a_ps, int64_t b_ps);
@@ -41,7 +44,7 @@ int64_t cz_time_call(const cz_machine *machine, const cz_call_size *size,
                      int64_t batch);
 
 /* An element-wise kernel that moves so many bytes. */
-int64_t cz_time_map(const cz_machine *machine, int64_t bytes);
+int64_t cz_time_map(const cz_machine *machine, cz_wide bytes);
 
 /* Collectives among n ranks over one class of links, each sending and
  * receiving at full rate, as rings do.  `bytes` are those of the whole buffer.
@@ -51,6 +54,6 @@ int64_t cz_time_reduce_scatter(const cz_link_speed *link, int64_t n,
 int64_t cz_time_all_gather(const cz_link_speed *link, int64_t n, int64_t bytes);
 int64_t cz_time_all_reduce(const cz_link_speed *link, int64_t n, int64_t bytes);
 /* One rank sends or receives `bytes`. */
-int64_t cz_time_send(const cz_link_speed *link, int64_t bytes);
+int64_t cz_time_send(const cz_link_speed *link, cz_wide bytes);
 
 #endif

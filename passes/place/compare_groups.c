@@ -95,14 +95,14 @@ typedef struct grouper {
 
 static cz_link_speed link_of(const grouper *g, const cz_machine *machine)
 {
-    int64_t storage[CZ_VIEW_MAX_AXES];
     int i = 0;
     while (!is_gathered(g->view, g->domain, i))
         i++;
-    const cz_ints axes =
-        cz_view_shard_axes(g->view, family_of(g->view, g->domain, i), storage);
+    const int64_t set =
+        cz_view_shard_set(g->view, family_of(g->view, g->domain, i));
     return cz_machine_link(
-        machine, cz_machine_link_over(machine, g->view, &axes, (cz_block){0}));
+        machine, cz_machine_link_over(machine, cz_view_mesh_axes(g->view), set,
+                                      (cz_block){0, 0}));
 }
 
 static void make_items(grouper *g, int64_t rate)

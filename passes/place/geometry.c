@@ -47,7 +47,8 @@ static void price(const cz_plan_view *view, const cz_machine *machine,
 {
     const int family = view->params[params[0]].family;
     const cz_link link = cz_machine_link_over(
-        machine, view, &cz_view_family_reduction(view, family)->split_axes,
+        machine, cz_view_mesh_axes(view),
+        cz_view_set_of(&cz_view_family_reduction(view, family)->split_axes),
         (cz_block){0, 0});
     cz_wide elements, reduced, gathered;
     count_bytes(view, params, problem, &elements, &reduced, &gathered);

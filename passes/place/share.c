@@ -99,7 +99,8 @@ static int count_near(const cz_place_subgroup *s, const cz_ints *axes)
     int most = 1;
     for (int size = 2; size <= n; size++)
         if (n % size == 0 &&
-            cz_machine_link_over(s->machine, s->view, axes,
+            cz_machine_link_over(s->machine, cz_view_mesh_axes(s->view),
+                                 cz_view_set_of(axes),
                                  (cz_block){size, 1}) == CZ_LINK_NODE)
             most = size;
     return most;

@@ -143,7 +143,8 @@ static cz_link_speed link_over(const timer *t, const cz_ints *axes,
                                cz_block block)
 {
     return cz_machine_link(
-        t->machine, cz_machine_link_over(t->machine, t->view, axes, block));
+        t->machine, cz_machine_link_over(t->machine, cz_view_mesh_axes(t->view),
+                                         cz_view_set_of(axes), block));
 }
 
 static bool has_axis(const cz_ints *axes, int64_t axis)

@@ -36,12 +36,11 @@ static int64_t group_of(cz_arena *arena, const cz_plan_view *view, int family,
 /* A plan without a machine has no nodes. */
 static bool is_near(cz_arena *arena, const cz_plan_view *view, int family)
 {
-    int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_shard_axes(view, family, storage);
     cz_machine machine;
     return !cz_machine_of(arena, view, &machine) ||
-           cz_machine_link_over(&machine, view, &axes, (cz_block){0, 0}) ==
-               CZ_LINK_NODE;
+           cz_machine_link_over(&machine, cz_view_mesh_axes(view),
+                                cz_view_shard_set(view, family),
+                                (cz_block){0, 0}) == CZ_LINK_NODE;
 }
 
 /* Owners become the first of their block. */

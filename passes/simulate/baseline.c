@@ -63,31 +63,37 @@ void *cz_simulate_baseline_lister(cz_simulation *s, int baseline)
     return l;
 }
 
+static int64_t longest_of(const cz_document_message *message)
+{
+    int64_t longest = 0;
+    for (int i = 0; i < message->n_slices; i++)
+        if (message->own[i] > longest)
+            longest = message->own[i];
+    return longest;
+}
+
 static bool is_uneven(const cz_document_message *message)
 {
-    const int64_t longest =
-        cz_simulate_longest(message->own, message->n_slices);
+    const int64_t longest = longest_of(message);
     return message->n_slices > 0 &&
            longest > cz_round_up(
                          cz_ceil_div(message->elements, message->n_slices), 64);
 }
 
-static int64_t reduce_ps(const cz_simulation *s, const lister *l,
+static int64_t reduce_ps(cz_simulation *s, const lister *l,
                          const cz_document_message *message)
 {
     const cz_document_reduction *how =
         &s->document->reductions[l->like->reduction];
     const cz_wide bytes = (cz_wide)message->elements * how->leaf_bytes;
-    const cz_document_reduction whole = {.reduce_set = how->reduce_set};
-    const int64_t longest =
-        cz_simulate_longest(message->own, message->n_slices);
-    const int64_t ps = cz_simulate_reduce_ps(
-        s, bytes, (cz_wide)longest * GRADIENT_BYTES,
-        l->baseline->all_reduces ? &whole : how, is_uneven(message));
+    const cz_document_reduction undivided = {.reduce_set = how->reduce_set};
+    const int64_t ps = cz_op_reduce_ps(
+        &s->prices, bytes, (cz_wide)longest_of(message) * GRADIENT_BYTES,
+        l->baseline->all_reduces ? &undivided : how, is_uneven(message));
     return l->baseline->all_reduces
                ? cz_time_add(ps,
-                             cz_simulate_gather_ps(s, bytes, how->reduce_set,
-                                                   is_uneven(message)))
+                             cz_op_gather_ps(&s->prices, bytes, how->reduce_set,
+                                             is_uneven(message)))
                : ps;
 }
 
@@ -104,72 +110,67 @@ static void list_forward(cz_simulation *s, const lister *l)
     cz_simulate_list_forward(s, waits, n_waits);
 }
 
-/* All ranks agree on something behind an operation, if there is one. */
-static int list_agreement(cz_simulation *s, int behind)
+/* The same on all ranks, together over a set of axes unless that is empty, and
+ * behind another operation unless that is -1. */
+static int append(cz_simulation *s, cz_simulate_part part, int64_t set,
+                  int64_t ps, int behind)
 {
-    const int64_t all = ((int64_t)1 << s->document->n_axes) - 1;
-    const cz_link_speed link = cz_machine_link(
-        s->options->machine, cz_simulate_link(s->document, s->options->machine,
-                                              all, (cz_block){0, 0}));
+    const int n_ranks = s->document->n_ranks;
+    int64_t *all = CZ_NEW(s->arena, int64_t, n_ranks);
     int *wait = CZ_NEW(s->arena, int, 1);
+    cz_timeline_op op = {.ps = all, .waits = wait, .n_waits = behind >= 0};
+    for (int r = 0; r < n_ranks; r++)
+        all[r] = ps;
     wait[0] = behind;
-    return cz_simulate_append(
-        s, CZ_PART_DECIDE, CZ_TIMELINE_LINK, all,
-        cz_simulate_alike(s,
-                          cz_time_all_reduce(&link, s->document->n_ranks, 0)),
-        wait, behind >= 0);
+    if (set != 0) {
+        op.stream = CZ_TIMELINE_LINK;
+        op.comm = cz_op_comm(&s->prices, set, (cz_block){0, 0});
+    }
+    return cz_simulate_append(s, part, op);
 }
 
 /* The guard and the decision, as plans have them; what the update waits for. */
-static int list_decision(cz_simulation *s, int last_reduce)
+static int list_decision(cz_simulation *s, int behind)
 {
-    const int64_t launch = s->options->machine->launch;
-    const int behind =
-        s->document->guards ? list_agreement(s, last_reduce) : last_reduce;
-    if (!s->document->decides)
-        return behind;
-    int *wait = CZ_NEW(s->arena, int, 1);
-    wait[0] = list_agreement(s, behind);
-    cz_simulate_append(s, CZ_PART_DECIDE, CZ_TIMELINE_COMPUTE, 0,
-                       cz_simulate_alike(s, launch), wait, 1);
+    const int64_t all = s->prices.apart;
+    const int64_t agree_ps = cz_op_agree_ps(&s->prices, all);
+    if (s->document->guards)
+        behind = append(s, CZ_PART_DECIDE, all, agree_ps, behind);
+    if (s->document->decides)
+        append(s, CZ_PART_DECIDE, 0, s->options->machine->launch,
+               append(s, CZ_PART_DECIDE, all, agree_ps, behind));
     return behind;
-}
-
-static void list_gathers(cz_simulation *s, lister *l, int update)
-{
-    const int64_t set = s->document->reductions[l->like->reduction].split_set;
-    int *wait = CZ_NEW(s->arena, int, 1);
-    wait[0] = update;
-    for (int m = l->baseline->n_messages - 1; m >= 0; m--) {
-        const cz_document_message *message = &l->baseline->messages[m];
-        const int64_t ps = cz_simulate_gather_ps(
-            s, (cz_wide)message->elements * l->like->element_bytes, set,
-            is_uneven(message));
-        if (l->baseline->gathers && cz_simulate_extent(s->document, set) > 1)
-            l->gather_of[m] =
-                cz_simulate_append(s, CZ_PART_GATHER, CZ_TIMELINE_LINK, set,
-                                   cz_simulate_alike(s, ps), wait, 1);
-    }
 }
 
 void cz_simulate_list_baseline(cz_simulation *s, void *kept)
 {
     lister *l = kept;
-    const int64_t set = s->document->reductions[l->like->reduction].reduce_set;
+    const cz_document_baseline *baseline = l->baseline;
+    const cz_document_reduction *how =
+        &s->document->reductions[l->like->reduction];
     int *wait = CZ_NEW(s->arena, int, 1);
     wait[0] = -1;
     list_forward(s, l);
     cz_simulate_list_backward(s, l->backward);
-    for (int m = 0; m < l->baseline->n_messages; m++) {
-        int *ready = CZ_NEW(s->arena, int, 1);
-        ready[0] = l->backward[l->layer_of[m]];
-        wait[0] = cz_simulate_append(
-            s, CZ_PART_REDUCE, CZ_TIMELINE_LINK, set,
-            cz_simulate_alike(s, reduce_ps(s, l, &l->baseline->messages[m])),
-            ready, 1);
-    }
+    for (int m = 0; m < baseline->n_messages; m++)
+        wait[0] = append(s, CZ_PART_REDUCE, how->reduce_set,
+                         reduce_ps(s, l, &baseline->messages[m]),
+                         l->backward[l->layer_of[m]]);
     wait[0] = list_decision(s, wait[0]);
-    list_gathers(s, l,
-                 cz_simulate_append(s, CZ_PART_UPDATE, CZ_TIMELINE_COMPUTE, 0,
-                                    l->baseline->time_ps, wait, wait[0] >= 0));
+    const int update = cz_simulate_append(
+        s, CZ_PART_UPDATE,
+        (cz_timeline_op){
+            .ps = baseline->time_ps, .waits = wait, .n_waits = wait[0] >= 0});
+    if (!baseline->gathers || cz_op_extent(&s->prices, how->split_set) == 1)
+        return;
+    for (int m = baseline->n_messages - 1; m >= 0; m--) {
+        const cz_document_message *message = &baseline->messages[m];
+        const cz_wide bytes =
+            (cz_wide)message->elements * l->like->element_bytes;
+        l->gather_of[m] =
+            append(s, CZ_PART_GATHER, how->split_set,
+                   cz_op_gather_ps(&s->prices, bytes, how->split_set,
+                                   is_uneven(message)),
+                   update);
+    }
 }

@@ -100,14 +100,6 @@ static bool same_home(const cz_document_home *a, const cz_document_home *b)
                   (size_t)a->n * sizeof *a->coordinates) == 0;
 }
 
-static int count_home(const cz_document *f, const cz_document_home *home)
-{
-    int n = 0;
-    for (int r = 0; r < f->n_ranks; r++)
-        n += cz_simulate_is_home(f, home, r);
-    return n;
-}
-
 static share *find_share(cz_simulation *s, share **shares, int *n,
                          const cz_document_home *home, int layer)
 {
@@ -115,7 +107,9 @@ static share *find_share(cz_simulation *s, share **shares, int *n,
         if ((*shares)[i].layer == layer && same_home((*shares)[i].home, home))
             return &(*shares)[i];
     share *added = CZ_PUSH(s->arena, *shares, *n);
-    *added = (share){home, count_home(s->document, home), layer, 0, 0};
+    *added = (share){home, 0, layer, 0, 0};
+    for (int r = 0; r < s->document->n_ranks; r++)
+        added->n_ranks += cz_op_is_resident(&s->prices, home, r);
     return added;
 }
 
@@ -127,7 +121,7 @@ static share *find_shares(cz_simulation *s, int *n)
     for (int p = 0; p < f->n_params; p++) {
         const cz_document_param *param = &f->params[p];
         const int64_t part =
-            param->is_spread ? s->options->active : CZ_SIMULATE_MILLION;
+            param->is_spread ? s->options->active : CZ_TIME_MILLION;
         share *of =
             find_share(s, &shares, n, &param->home, s->layers.of_param[p]);
         *(param->bucket < 0 ? &of->frozen : &of->trained) +=
@@ -140,7 +134,7 @@ static share *find_shares(cz_simulation *s, int *n)
 static cz_wide flops_of(const cz_simulation *s, const share *of, int trained,
                         int frozen)
 {
-    const cz_wide by = (cz_wide)of->n_ranks * CZ_SIMULATE_MILLION;
+    const cz_wide by = (cz_wide)of->n_ranks * CZ_TIME_MILLION;
     const cz_wide flops = (of->trained * trained + of->frozen * frozen) / by;
     const cz_wide most = (cz_wide)1 << 62;
     return (flops < most ? flops : most) * s->options->tokens;
@@ -150,7 +144,7 @@ static void add_share(cz_simulation *s, const share *of, cz_wide *forward,
                       cz_wide *backward)
 {
     for (int r = 0; r < s->document->n_ranks; r++) {
-        if (!cz_simulate_is_home(s->document, of->home, r))
+        if (!cz_op_is_resident(&s->prices, of->home, r))
             continue;
         if (forward[r] < 0)
             forward[r] = backward[r] = 0;
@@ -162,7 +156,7 @@ static void add_share(cz_simulation *s, const share *of, cz_wide *forward,
 static int64_t *times_of(cz_simulation *s, const cz_wide *flops)
 {
     const cz_wide rate = (cz_wide)s->options->machine->bf16_rate *
-                         s->options->mfu / CZ_SIMULATE_MILLION;
+                         s->options->mfu / CZ_TIME_MILLION;
     int64_t *ps = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
     for (int r = 0; r < s->document->n_ranks; r++)
         ps[r] = flops[r] < 0

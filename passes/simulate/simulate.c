@@ -3,6 +3,183 @@
 
 enum { N_ITERATIONS = 4 };
 
+/* ---- what is slower ---- */
+
+/* SplitMix64: a number for each key, with no state. */
+static uint64_t mix(uint64_t key)
+{
+    key += 0x9e3779b97f4a7c15U;
+    key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9U;
+    key = (key ^ key >> 27) * 0x94d049bb133111ebU;
+    return key ^ key >> 31;
+}
+
+static uint64_t draw(const cz_simulation *s, uint64_t op, uint64_t rank)
+{
+    return mix(mix(mix((uint64_t)s->options->seed) ^ op) ^ rank);
+}
+
+/* Stragglers are the ranks with the least draws. */
+static void pick_stragglers(cz_simulation *s)
+{
+    const int n = s->document->n_ranks;
+    s->is_slow = CZ_NEW(s->arena, bool, n);
+    for (int i = 0; i < s->options->n_stragglers && i < n; i++) {
+        int least = -1;
+        for (int r = 0; r < n; r++)
+            if (!s->is_slow[r] &&
+                (least < 0 || draw(s, UINT64_MAX, (uint64_t)r) <
+                                  draw(s, UINT64_MAX, (uint64_t)least)))
+                least = r;
+        s->is_slow[least] = true;
+    }
+}
+
+/* Between 1 and 1 + jitter times as long, and a straggler slower yet. */
+static int64_t slowed(const cz_simulation *s, int op, int rank, int64_t ps)
+{
+    const uint64_t million = CZ_TIME_MILLION;
+    cz_wide longer = ps;
+    if (ps < 0)
+        return ps;
+    if (s->options->jitter > 0) {
+        const uint64_t part =
+            draw(s, (uint64_t)op, (uint64_t)rank) % (million + 1);
+        longer += longer * s->options->jitter / CZ_TIME_MILLION *
+                  (int64_t)part / CZ_TIME_MILLION;
+    }
+    if (s->is_slow[rank])
+        longer = longer * s->options->slowdown / CZ_TIME_MILLION;
+    return longer < s->prices.most_ps ? (int64_t)longer : s->prices.most_ps;
+}
+
+/* ---- lists ---- */
+
+int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
+                       cz_timeline_op op)
+{
+    const int number = s->list.n_ops, n_ranks = s->document->n_ranks;
+    const int64_t most = s->prices.most_ps;
+    const bool is_slowed =
+        op.stream == CZ_TIMELINE_COMPUTE &&
+        (s->options->jitter > 0 || s->options->n_stragglers > 0);
+    int64_t *ps = CZ_NEW(s->arena, int64_t, n_ranks);
+    for (int r = 0; r < n_ranks; r++) {
+        ps[r] = op.ps[r] < most ? op.ps[r] : most;
+        if (is_slowed)
+            ps[r] = slowed(s, number, r, ps[r]);
+    }
+    op.of = -1;
+    op.ps = ps;
+    *CZ_PUSH(s->arena, s->list.ops, s->list.n_ops) = op;
+    *CZ_PUSH(s->arena, s->marks, s->n_marks) =
+        (cz_simulate_mark){part, s->iteration};
+    return number;
+}
+
+void cz_simulate_list_forward(cz_simulation *s, int *const *waits,
+                              const int *n_waits)
+{
+    for (int layer = 0; layer < s->layers.n; layer++)
+        cz_simulate_append(s, CZ_PART_FORWARD,
+                           (cz_timeline_op){.ps = s->layers.forward[layer],
+                                            .waits = waits[layer],
+                                            .n_waits = n_waits[layer]});
+}
+
+void cz_simulate_list_backward(cz_simulation *s, int *ops)
+{
+    for (int layer = s->layers.n - 1; layer >= 0; layer--)
+        ops[layer] = cz_simulate_append(
+            s, CZ_PART_BACKWARD,
+            (cz_timeline_op){.ps = s->layers.backward[layer]});
+}
+
+/* ---- a plan: its schedule, between passes of the model ---- */
+
+typedef struct plan_lister {
+    cz_timeline_op *ops; /* [n_ops] of the schedule */
+    int *first_layer;    /* [n_buckets] whose gradients come last */
+    bool *has;           /* [n_layers * n_buckets] */
+    int *gather_of;      /* [n_buckets] in the iteration before; -1: none */
+    int *backward;       /* [n_layers] operations */
+    int *number_of;      /* [n_ops] in the list */
+} plan_lister;
+
+static void *make_lister(cz_simulation *s)
+{
+    const cz_document *d = s->document;
+    const int n = d->n_buckets;
+    plan_lister *l = CZ_NEW(s->arena, plan_lister, 1);
+    l->ops = CZ_NEW(s->arena, cz_timeline_op, d->n_ops);
+    l->first_layer = CZ_NEW(s->arena, int, n);
+    l->has = CZ_NEW(s->arena, bool, (size_t)s->layers.n *(size_t)n);
+    l->gather_of = CZ_NEW(s->arena, int, n);
+    l->backward = CZ_NEW(s->arena, int, s->layers.n);
+    l->number_of = CZ_NEW(s->arena, int, d->n_ops);
+    for (int b = 0; b < n; b++) {
+        l->first_layer[b] = s->layers.n - 1;
+        l->gather_of[b] = -1;
+    }
+    for (int p = 0; p < d->n_params; p++) {
+        const int b = d->params[p].bucket, layer = s->layers.of_param[p];
+        if (b < 0)
+            continue;
+        l->has[layer * n + b] = true;
+        if (layer < l->first_layer[b])
+            l->first_layer[b] = layer;
+    }
+    /* Buckets of one message wait for the last gradient of any. */
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++)
+            if (d->buckets[a].message == d->buckets[b].message &&
+                l->first_layer[b] < l->first_layer[a])
+                l->first_layer[a] = l->first_layer[b];
+    for (int i = 0; i < d->n_ops; i++)
+        l->ops[i] = cz_op_time(&s->prices, i);
+    return l;
+}
+
+static cz_simulate_part part_of(const cz_document_op *op)
+{
+    static const cz_simulate_part parts[] = {
+        [CZ_SECTION_REDUCE] = CZ_PART_REDUCE,
+        [CZ_SECTION_DECIDE] = CZ_PART_DECIDE,
+        [CZ_SECTION_UPDATE] = CZ_PART_UPDATE,
+        [CZ_SECTION_RECOVER] = CZ_PART_DECIDE};
+    return op->kind == CZ_STEP_ALL_GATHER ? CZ_PART_GATHER : parts[op->section];
+}
+
+/* A layer waits for the gathers of its buckets. */
+static void list_plan(cz_simulation *s, void *kept)
+{
+    const cz_document *d = s->document;
+    plan_lister *l = kept;
+    int **layer_waits = CZ_NEW(s->arena, int *, s->layers.n);
+    int *n_layer_waits = CZ_NEW(s->arena, int, s->layers.n);
+    for (int layer = 0; layer < s->layers.n; layer++)
+        for (int b = 0; b < d->n_buckets; b++)
+            if (l->has[layer * d->n_buckets + b] && l->gather_of[b] >= 0)
+                *CZ_PUSH(s->arena, layer_waits[layer], n_layer_waits[layer]) =
+                    l->gather_of[b];
+    cz_simulate_list_forward(s, layer_waits, n_layer_waits);
+    cz_simulate_list_backward(s, l->backward);
+    for (int i = 0; i < d->n_ops; i++) {
+        const cz_document_op *op = &d->ops[i];
+        int *waits = CZ_NEW(s->arena, int, op->n_waits + 1);
+        int n = 0;
+        for (; n < op->n_waits; n++)
+            waits[n] = l->number_of[op->waits[n]];
+        if (op->kind == CZ_STEP_REDUCE_SCATTER)
+            waits[n++] = l->backward[l->first_layer[op->bucket]];
+        l->ops[i].waits = waits;
+        l->ops[i].n_waits = n;
+        l->number_of[i] = cz_simulate_append(s, part_of(op), l->ops[i]);
+        if (op->kind == CZ_STEP_ALL_GATHER)
+            l->gather_of[op->bucket] = l->number_of[i];
+    }
+}
+
 /* ---- reading ---- */
 
 static int64_t larger(int64_t a, int64_t b)
@@ -74,24 +251,28 @@ static cz_simulate_times read_times(const cz_simulation *s,
 
 /* ---- running ---- */
 
-typedef void (*list_iteration)(cz_simulation *s, void *lister);
-
-void cz_simulate_begin(cz_simulation *s, cz_arena *arena,
-                       const cz_document *document,
-                       const cz_simulate_options *options, int n_ops)
+/* A list without operations, of which an iteration will have n_ops; `arena` is
+ * initialised, and the caller's to let go. */
+static void begin(cz_simulation *s, cz_arena *arena,
+                  const cz_document *document,
+                  const cz_simulate_options *options, int n_ops)
 {
+    const int64_t all = ((int64_t)1 << document->n_axes) - 1;
     cz_arena_init(arena);
     *s = (cz_simulation){
         .arena = arena, .document = document, .options = options};
+    s->prices = cz_op_prices_make(arena, document, options->machine, all);
+    s->prices.is_plans_machine = options->is_plans_machine;
+    s->prices.uneven = options->uneven;
     s->list.n_ranks = document->n_ranks;
-    s->cached = CZ_NEW(arena, cz_timeline_comm, 1 << document->n_axes);
     cz_simulate_make_layers(s);
-    cz_simulate_pick_stragglers(s);
-    s->cap_ps = CZ_MAX_PS / N_ITERATIONS / (n_ops + 2 * s->layers.n + 8);
+    pick_stragglers(s);
+    s->prices.most_ps =
+        CZ_MAX_PS / N_ITERATIONS / (n_ops + 2 * s->layers.n + 8);
 }
 
 static cz_simulate_times finish(cz_simulation *s, void *lister,
-                                list_iteration list)
+                                void (*list)(cz_simulation *, void *))
 {
     for (s->iteration = 0; s->iteration < N_ITERATIONS; s->iteration++)
         list(s, lister);
@@ -106,8 +287,8 @@ cz_simulate_times cz_simulate_plan(const cz_document *document,
 {
     cz_arena arena;
     cz_simulation s;
-    cz_simulate_begin(&s, &arena, document, options, document->n_ops);
-    return finish(&s, cz_simulate_plan_lister(&s), cz_simulate_list_plan);
+    begin(&s, &arena, document, options, document->n_ops);
+    return finish(&s, make_lister(&s), list_plan);
 }
 
 cz_simulate_times cz_simulate_baseline(const cz_document *document,
@@ -116,8 +297,38 @@ cz_simulate_times cz_simulate_baseline(const cz_document *document,
 {
     cz_arena arena;
     cz_simulation s;
-    cz_simulate_begin(&s, &arena, document, options,
-                      2 * document->baselines[baseline].n_messages);
+    begin(&s, &arena, document, options,
+          2 * document->baselines[baseline].n_messages);
     return finish(&s, cz_simulate_baseline_lister(&s, baseline),
                   cz_simulate_list_baseline);
+}
+
+cz_simulate_timeline cz_simulate_step(cz_arena *arena,
+                                      const cz_document *document,
+                                      const cz_simulate_options *options)
+{
+    const int64_t n = document->n_ranks, n_all = n * document->n_ops;
+    int64_t *start = CZ_NEW(arena, int64_t, n_all);
+    int64_t *end = CZ_NEW(arena, int64_t, n_all);
+    cz_arena scratch;
+    cz_simulation s;
+    begin(&s, &scratch, document, options, document->n_ops);
+    for (int i = 0; i < document->n_ops; i++) {
+        const cz_document_op *op = &document->ops[i];
+        cz_timeline_op timed = cz_op_time(&s.prices, i);
+        int *waits = CZ_NEW(&scratch, int, op->n_waits + 1);
+        for (int w = 0; w < op->n_waits; w++)
+            waits[w] = (int)op->waits[w];
+        timed.waits = waits;
+        timed.n_waits = op->n_waits;
+        cz_simulate_append(&s, CZ_PART_UPDATE, timed);
+    }
+    const cz_timeline_times times = cz_timeline_simulate(&scratch, &s.list);
+    for (int64_t i = 0; i < n_all; i++) {
+        const int64_t ps = s.list.ops[i / n].ps[i % n];
+        end[i] = ps < 0 ? -1 : times.end[i];
+        start[i] = ps < 0 ? -1 : times.end[i] - ps;
+    }
+    cz_arena_fini(&scratch);
+    return (cz_simulate_timeline){times.makespan, start, end};
 }

@@ -6,10 +6,7 @@
 
 #include "dsl/base/arena.h"
 #include "dsl/plan/document.h"
-#include "passes/cost/machine.h"
-
-/* Fractions are counted in these. */
-enum { CZ_SIMULATE_MILLION = 1000000 };
+#include "passes/cost/time.h"
 
 typedef struct cz_simulate_options {
     const cz_machine *machine;
@@ -61,10 +58,5 @@ typedef struct cz_simulate_timeline {
 cz_simulate_timeline cz_simulate_step(cz_arena *arena,
                                       const cz_document *document,
                                       const cz_simulate_options *options);
-
-/* The links between ranks that agree on all axes but those of `set`, in blocks;
- * size 0: all together.  Those of the node where every block lies in one. */
-cz_link cz_simulate_link(const cz_document *document, const cz_machine *machine,
-                         int64_t set, cz_block block);
 
 #endif

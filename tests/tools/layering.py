@@ -87,7 +87,8 @@ TABLE = {
     "passes/cut": (f"{IR} passes passes/graph", {"mlir-c"}),
     "passes/kernel": (f"{BUILT} passes passes/graph passes/cost", {"mlir-c"}),
     "passes/grid": (PLAN, set()),
-    "passes/cost": (f"{PLAN} passes/grid passes/solve/subgroup", set()),
+    "passes/cost": (f"{PLAN} passes/grid passes/solve/subgroup "
+                    "passes/timeline", set()),
     "passes/bound": (f"{PLAN} passes/cost passes/grid passes/kernel "
                      "passes/solve/bound", set()),
     "passes/timeline": (BASE, set()),

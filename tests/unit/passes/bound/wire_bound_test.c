@@ -47,31 +47,6 @@ static void inside_a_node_the_network_is_not_needed(void **state)
     assert_int_equal(bounds[CZ_LINK_NETWORK].bytes, bounds[CZ_LINK_NODE].bytes);
 }
 
-/* Eight ranks: four along dp, of which tp is inside. */
-static void links_are_those_of_blocks(void **state)
-{
-    fixture *f = *state;
-    static const int64_t axes[] = {0, 1};
-    const cz_ints dp = {axes, 1}, tp = {axes + 1, 1}, both = {axes, 2};
-    cz_machine machine = {.gpus_per_node = 4};
-    assert_int_equal(
-        cz_machine_link_over(&machine, f->view, &dp, (cz_block){0, 0}),
-        CZ_LINK_NETWORK);
-    assert_int_equal(
-        cz_machine_link_over(&machine, f->view, &dp, (cz_block){2, 1}),
-        CZ_LINK_NODE);
-    assert_int_equal(
-        cz_machine_link_over(&machine, f->view, &tp, (cz_block){0, 0}),
-        CZ_LINK_NODE);
-    assert_int_equal(
-        cz_machine_link_over(&machine, f->view, &both, (cz_block){2, 2}),
-        CZ_LINK_NODE);
-    machine.gpus_per_node = 3;
-    assert_int_equal(
-        cz_machine_link_over(&machine, f->view, &both, (cz_block){2, 1}),
-        CZ_LINK_NETWORK);
-}
-
 static int open_wire(void **state)
 {
     return fixture_open_file(state, CANZONA_SOURCE_DIR
@@ -83,7 +58,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_and_parameters_travel),
         cmocka_unit_test(inside_a_node_the_network_is_not_needed),
-        cmocka_unit_test(links_are_those_of_blocks),
     };
     return cmocka_run_group_tests(tests, open_wire, fixture_close);
 }

@@ -70,12 +70,39 @@ static void the_nearest_measured_entry_counts(void **unused)
     expect(&machine, CZ_LINK_NETWORK, 100, 8, 900, 900, 900);
 }
 
+/* Twelve ranks, axes of 2, 3 and 2, nodes of four or six. */
+static void links_are_those_of_blocks(void **unused)
+{
+    const cz_axes axes = {3, (const int64_t[]){2, 3, 2}};
+    static const struct {
+        int node;
+        int64_t set;
+        cz_block block;
+        cz_link link;
+    } rows[] = {
+        {4, 7, {0, 0}, CZ_LINK_NETWORK}, {4, 7, {4, 1}, CZ_LINK_NODE},
+        {4, 7, {2, 2}, CZ_LINK_NODE},    {4, 7, {2, 6}, CZ_LINK_NETWORK},
+        {4, 7, {6, 1}, CZ_LINK_NETWORK}, {6, 7, {4, 1}, CZ_LINK_NETWORK},
+        {6, 6, {3, 1}, CZ_LINK_NODE},    {6, 6, {3, 2}, CZ_LINK_NODE},
+        {6, 2, {3, 1}, CZ_LINK_NODE},    {4, 2, {3, 1}, CZ_LINK_NETWORK},
+        {6, 1, {2, 1}, CZ_LINK_NETWORK}, {12, 1, {2, 1}, CZ_LINK_NODE},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const cz_machine machine = {.gpus_per_node = rows[i].node};
+        assert_int_equal(
+            cz_machine_link_over(&machine, axes, rows[i].set, rows[i].block),
+            rows[i].link);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_those_of_the_source),
         cmocka_unit_test(what_nobody_measured_may_be_anything),
         cmocka_unit_test(the_nearest_measured_entry_counts),
+        cmocka_unit_test(links_are_those_of_blocks),
     };
     return cmocka_run_group_tests(tests, fixture_open, fixture_close);
 }

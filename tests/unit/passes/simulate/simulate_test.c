@@ -29,10 +29,10 @@ static cz_simulate_options options_of(const cz_machine *machine)
     return (cz_simulate_options){.machine = machine,
                                  .is_plans_machine = true,
                                  .tokens = 2,
-                                 .mfu = CZ_SIMULATE_MILLION,
-                                 .active = CZ_SIMULATE_MILLION,
-                                 .uneven = CZ_SIMULATE_MILLION,
-                                 .slowdown = CZ_SIMULATE_MILLION};
+                                 .mfu = CZ_TIME_MILLION,
+                                 .active = CZ_TIME_MILLION,
+                                 .uneven = CZ_TIME_MILLION,
+                                 .slowdown = CZ_TIME_MILLION};
 }
 
 /* Two ranks along one axis, one bucket of two layers with 100 elements each.
@@ -56,7 +56,10 @@ static void make(fixture *f)
         .params = {{.name = "a.0.w", .elements = 100, .n_names = 1},
                    {.name = "a.1.w", .elements = 100, .n_names = 1}},
         .reduction = {.reduce_set = 1, .split_set = 1, .leaf_bytes = 4},
-        .bucket = {.element_bytes = 2, .length = 200, .n_slices = 2},
+        .bucket = {.element_bytes = 2,
+                   .length = 200,
+                   .n_slices = 2,
+                   .longest = 100},
         .stage = {.is_shaped = true, .time_ps = 1000},
         .axes = {{"dp", 2}},
         .own = {100, 100},
@@ -201,14 +204,10 @@ static void test_a_step_by_itself_starts_at_0(void **unused)
 
 static void test_ranks_of_one_node_have_its_links(void **unused)
 {
-    const cz_machine apart = machine_of(1), near = machine_of(2);
+    const cz_machine near = machine_of(2);
     fixture f;
     (void)unused;
     make(&f);
-    assert_int_equal(cz_simulate_link(&f.document, &apart, 1, (cz_block){0, 0}),
-                     CZ_LINK_NETWORK);
-    assert_int_equal(cz_simulate_link(&f.document, &near, 1, (cz_block){0, 0}),
-                     CZ_LINK_NODE);
     const cz_simulate_options options = options_of(&near);
     const cz_simulate_times times = cz_simulate_plan(&f.document, &options);
     assert_int_equal(times.reduce, 20000);
@@ -221,13 +220,13 @@ static void test_uneven_slices_take_longer_by_e(void **unused)
     fixture f;
     (void)unused;
     make(&f);
-    options.uneven = CZ_SIMULATE_MILLION / 2;
+    options.uneven = CZ_TIME_MILLION / 2;
     assert_int_equal(cz_simulate_plan(&f.document, &options).reduce, REDUCE);
     f.bucket.is_uneven = true;
     assert_int_equal(cz_simulate_plan(&f.document, &options).reduce, 80007);
     f.bucket.is_uneven = false;
     f.bucket.is_padded = true;
-    f.own[0] = 150;
+    f.bucket.longest = 150;
     assert_int_equal(cz_simulate_plan(&f.document, &options).reduce, 60007);
 }
 
@@ -262,7 +261,7 @@ static void test_a_straggler_holds_up_all(void **unused)
     make(&f);
     f.rows[0] = 2;
     options.n_stragglers = 1;
-    options.slowdown = 3 * (int64_t)CZ_SIMULATE_MILLION;
+    options.slowdown = 3 * (int64_t)CZ_TIME_MILLION;
     const cz_simulate_times times = cz_simulate_plan(&f.document, &options);
     assert_int_equal(times.update_sum, 8000);
     assert_int_equal(times.iteration,
@@ -276,7 +275,7 @@ static void test_jitter_only_adds_and_equal_seeds_agree(void **unused)
     fixture f;
     (void)unused;
     make(&f);
-    options.jitter = CZ_SIMULATE_MILLION / 10;
+    options.jitter = CZ_TIME_MILLION / 10;
     options.seed = 1;
     const cz_simulate_times one = cz_simulate_plan(&f.document, &options);
     const cz_simulate_times again = cz_simulate_plan(&f.document, &options);
@@ -317,33 +316,6 @@ static void test_a_baseline_reduces_all_then_waits_for_all(void **unused)
                      FORWARD + BACKWARD / 2 + 2 * reduce + 3000 + 2 * gather);
 }
 
-/* Twelve ranks, axes of 2, 3 and 2, nodes of four or six. */
-static void test_links_are_those_of_blocks(void **unused)
-{
-    const cz_document_axis axes[] = {{"a", 2}, {"b", 3}, {"c", 2}};
-    const cz_document document = {.n_ranks = 12, .n_axes = 3, .axes = axes};
-    static const struct {
-        int node;
-        int64_t set;
-        cz_block block;
-        cz_link link;
-    } rows[] = {
-        {4, 7, {0, 0}, CZ_LINK_NETWORK}, {4, 7, {4, 1}, CZ_LINK_NODE},
-        {4, 7, {2, 2}, CZ_LINK_NODE},    {4, 7, {2, 6}, CZ_LINK_NETWORK},
-        {4, 7, {6, 1}, CZ_LINK_NETWORK}, {6, 7, {4, 1}, CZ_LINK_NETWORK},
-        {6, 6, {3, 1}, CZ_LINK_NODE},    {6, 6, {3, 2}, CZ_LINK_NODE},
-        {6, 2, {3, 1}, CZ_LINK_NODE},    {4, 2, {3, 1}, CZ_LINK_NETWORK},
-        {6, 1, {2, 1}, CZ_LINK_NETWORK}, {12, 1, {2, 1}, CZ_LINK_NODE},
-    };
-    (void)unused;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const cz_machine machine = machine_of(rows[i].node);
-        assert_int_equal(
-            cz_simulate_link(&document, &machine, rows[i].set, rows[i].block),
-            rows[i].link);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,7 +323,6 @@ int main(void)
         cmocka_unit_test(test_reductions_run_under_the_backward_pass),
         cmocka_unit_test(test_a_step_by_itself_starts_at_0),
         cmocka_unit_test(test_ranks_of_one_node_have_its_links),
-        cmocka_unit_test(test_links_are_those_of_blocks),
         cmocka_unit_test(test_uneven_slices_take_longer_by_e),
         cmocka_unit_test(test_uneven_slices_take_longer_as_the_machine_says),
         cmocka_unit_test(test_a_straggler_holds_up_all),
