@@ -101,12 +101,7 @@ DEV u32 ring_parity(ring r)
 // Until all blocks of the cluster have read what was in the slot.
 DEV void wait_empty(const shared_plan &p, ring r)
 {
-    const u32 empty = p.empty + 8 * ring_slot(r);
-
-    if (CLUSTER > 1)
-        mbarrier_wait_cluster(empty, ring_parity(r) ^ 1);
-    else
-        mbarrier_wait(empty, ring_parity(r) ^ 1);
+    mbarrier_wait(p.empty + 8 * ring_slot(r), ring_parity(r) ^ 1);
 }
 
 // This warp has read the slot, for all who load into it.
@@ -187,10 +182,13 @@ DEV void load_addend(const shared_plan &p, ring r, const tensor_map *s, tile t,
 }
 
 // d = the sums of 64 rows of the tile: those of consumer wg, of n_steps >= 1 of
-// k.  A stage is given back when the products after it are under way.
+// k.  A stage is given back when the products after it are under way.  ptxas lets
+// products overlap only if it sees that d is defined where the loop begins, as the
+// caller's zeros are, and that the loop's first round is like the others.
 DEV void multiply(float (&d)[BN / 2], const shared_plan &p, ring &r, int wg,
                   int n_steps)
 {
+#pragma unroll 1
     for (int k = 0; k < n_steps; k++, r.n++) {
         const u32 at = p.stages + ring_slot(r) * STAGE_BYTES;
         const u64 a = descriptor(at + wg * 64 * ROW_BYTES, 16);
@@ -399,7 +397,7 @@ DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
 
     for (int n = blockIdx.x; n < count_work(list); n += gridDim.x) {
         const work w = work_at(list, n, k_steps, CLUSTER, TILE_SIZE);
-        float d[BN / 2];
+        float d[BN / 2] = {};
         if (list.is_end)
             add_parts(d, w.sums, wg, list.parts);
         else

@@ -34,12 +34,14 @@ DEV void mbarrier_arrive(u32 barrier)
                  : "memory");
 }
 
-// At the barrier that lies at this place in block `rank` of the cluster.
+// At the barrier that lies at this place in block `rank` of the cluster.  Nothing
+// is published: who arrives has only read, and its products are over.  With
+// .release.cluster ptxas puts a fence of the whole GPU in front of each arrival.
 DEV void mbarrier_arrive_at(u32 barrier, u32 rank)
 {
     asm volatile("{ .reg .b32 there;\n"
                  "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "
+                 "mbarrier.arrive.shared::cluster.b64 _, "
                  "[there]; }" ::"r"(barrier),
                  "r"(rank)
                  : "memory");
@@ -52,20 +54,6 @@ DEV void mbarrier_wait(u32 barrier, u32 parity)
     asm volatile("{ .reg .pred over;\n"
                  "AGAIN: mbarrier.try_wait.parity.shared::cta.b64 over, [%0], "
                  "%1;\n"
-                 "@over bra OVER;\n"
-                 "bra AGAIN;\n"
-                 "OVER: }" ::"r"(barrier),
-                 "r"(parity)
-                 : "memory");
-}
-
-// The same, and what other blocks of the cluster did before they arrived is
-// over, too.
-DEV void mbarrier_wait_cluster(u32 barrier, u32 parity)
-{
-    asm volatile("{ .reg .pred over;\n"
-                 "AGAIN: mbarrier.try_wait.parity.acquire.cluster.shared::cta"
-                 ".b64 over, [%0], %1;\n"
                  "@over bra OVER;\n"
                  "bra AGAIN;\n"
                  "OVER: }" ::"r"(barrier),
@@ -88,37 +76,24 @@ DEV u64 now_ns()
     return ns;
 }
 
-#define TRY_WAIT(semantics)                                                    \
-    "{ .reg .pred over;\n"                                                     \
-    "mbarrier.try_wait.parity" semantics ".b64 over, [%1], %2;\n"              \
-    "selp.u32 %0, 1, 0, over; }"
-
-DEV void mbarrier_watch(u32 barrier, u32 parity, bool of_cluster,
-                        const char *where)
+DEV void mbarrier_watch(u32 barrier, u32 parity, const char *where)
 {
     const u64 start = now_ns();
 
     for (u32 is_over = 0; !is_over;) {
-        if (of_cluster)
-            asm volatile(TRY_WAIT(".acquire.cluster.shared::cta")
-                         : "=r"(is_over)
-                         : "r"(barrier), "r"(parity)
-                         : "memory");
-        else
-            asm volatile(TRY_WAIT(".shared::cta")
-                         : "=r"(is_over)
-                         : "r"(barrier), "r"(parity)
-                         : "memory");
+        asm volatile("{ .reg .pred over;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, over; }"
+                     : "=r"(is_over)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
         if (!is_over && now_ns() - start > WAIT_LIMIT)
             __assertfail("a wait ends in time", "a product's kernel", 0, where,
                          1);
     }
 }
 
-#define mbarrier_wait(barrier, parity)                                         \
-    mbarrier_watch(barrier, parity, false, __func__)
-#define mbarrier_wait_cluster(barrier, parity)                                 \
-    mbarrier_watch(barrier, parity, true, __func__)
+#define mbarrier_wait(barrier, parity) mbarrier_watch(barrier, parity, __func__)
 #endif
 
 // All threads of all blocks of the cluster.

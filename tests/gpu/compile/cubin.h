@@ -30,6 +30,7 @@ enum {
     CUBIN_CLUSTER_WAIT = 0x9c7,
     CUBIN_UTMASTG = 0x3b5,
     CUBIN_USETMAXREG = 0x9c8,
+    CUBIN_WARPGROUP = 0x9c5, /* arrives, or waits for wgmma */
     CUBIN_LDL = 0x983,
     CUBIN_STL = 0x387
 };

@@ -117,7 +117,7 @@ MUTANTS = [
      "p.empty + 8 * i, CONSUMERS * 4"),
     ("a slot is written when half of its arrivals are there",
      CLUSTERS + GENERAL, "product_sm90.cu",
-     "mbarrier_wait_cluster(empty, ring_parity(r) ^ 1);", ";"),
+     "mbarrier_wait(p.empty + 8 * ring_slot(r), ring_parity(r) ^ 1);", ";"),
     ("each block keeps what it loads", CLUSTERS + SYMMETRIC,
      "product_sm90.cu", "(1 << CLUSTER) - 1", "1 << blockIdx.x % CLUSTER"),
     ("what is loaded goes to the other block alone", CLUSTERS + SYMMETRIC,

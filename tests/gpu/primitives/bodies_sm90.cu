@@ -98,7 +98,7 @@ PRIMITIVE(barrier_parity)
 }
 
 // Blocks write to global memory, arrive at the other's barrier, and read what
-// the other wrote.
+// the other wrote: it is the fences that publish, not the arrival.
 PRIMITIVE(barrier_cluster)
 {
     SHARED_DYNAMIC(shared);
@@ -113,8 +113,10 @@ PRIMITIVE(barrier_cluster)
     cluster_sync();
     for (u32 phase = 0; phase < 2; phase++) {
         seen[128 * phase + 32 * own + t] = in[64 * phase + 32 * own + t];
+        __threadfence();
         mbarrier_arrive_at(barrier, other);
-        mbarrier_wait_cluster(barrier, phase);
+        mbarrier_wait(barrier, phase);
+        __threadfence();
         seen[128 * phase + 64 + 32 * own + t] =
             seen[128 * phase + 32 * other + (t + 5) % 32] + 1;
     }
@@ -193,7 +195,7 @@ PRIMITIVE(tma_multicast)
             tma_load_multicast(start + 2 * BOX_WORDS * 4, &from, barrier,
                                more.x, more.y, more.z, 2);
     }
-    mbarrier_wait_cluster(barrier, 0);
+    mbarrier_wait(barrier, 0);
     copy_words(out + own * 3 * BOX_WORDS, words, 3 * BOX_WORDS);
     cluster_sync();
 }

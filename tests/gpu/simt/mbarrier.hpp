@@ -122,10 +122,8 @@ DEV void mbarrier_wait(u32 barrier, u32 parity)
     simt::wait_phase(barrier, parity);
 }
 
-DEV void mbarrier_wait_cluster(u32 barrier, u32 parity)
-{
-    simt::wait_phase(barrier, parity);
-}
+// Stores of the model are seen at once.
+DEV void __threadfence() {}
 
 // A thread that is done is not waited for.
 DEV void cluster_sync()
