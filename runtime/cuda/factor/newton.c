@@ -78,6 +78,9 @@ czr_status czr_cuda_newton_prepare(czr_cuda_stages *stages,
     const czr_product product = product_of(f, NULL, NULL, NULL);
     const bool is_strict = stages->program->program->strict;
     device wide = {.f = f, .is_wide = 1}, narrow = {.f = f};
+    /* Of each block one, and in strict plans the matrix itself. */
+    const size_t parts = parts_bytes(stages, f);
+    const size_t whole = is_strict ? count(f) * sizeof(float) : 0;
     size_t of_product;
 
     known->is_iterated = true;
@@ -87,9 +90,7 @@ czr_status czr_cuda_newton_prepare(czr_cuda_stages *stages,
     if (!is_strict)
         czr_cuda_stages_need(stages, lay_out(NULL, stages, &wide));
     return status == CZR_OK
-               ? czr_cuda_work_prepare(stages, is_strict
-                                                   ? count(f) * sizeof(float)
-                                                   : parts_bytes(stages, f))
+               ? czr_cuda_work_prepare(stages, parts > whole ? parts : whole)
                : status;
 }
 

@@ -224,6 +224,12 @@ static bool is_unpinned(uint64_t address, size_t bytes)
     return !is_device(address) && !find_block(PINNED, address, bytes);
 }
 
+/* A run that begins in pinned memory and ends behind it is refused. */
+static bool is_half_pinned(uint64_t address, size_t bytes)
+{
+    return find_block(PINNED, address, 1) && is_unpinned(address, bytes);
+}
+
 int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *handle)
 {
     fake_stream *stream = handle;
@@ -233,7 +239,8 @@ int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *handle)
         return code;
     if (!fake_is(stream, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
-    if (!fake_find(to, bytes) || !fake_find(from, bytes))
+    if (!fake_find(to, bytes) || !fake_find(from, bytes) ||
+        is_half_pinned(to, bytes) || is_half_pinned(from, bytes))
         return CZR_CUDA_INVALID_VALUE;
     fake_node *node = fake_make(COPY);
     set_ends(node, to, from);

@@ -77,7 +77,8 @@ static inline void *lists_compile(czr_nvrtc *nvrtc, int architecture)
 }
 
 /* The machine's own driver from now on, with the first NVRTC of argv[2], ...
- * that serves.  False: there is none, or no GPU. */
+ * that serves.  False: there is none, or no GPU.  The context stays open, as
+ * each list opens it. */
 static inline bool lists_use_gpu(int argc, char **argv)
 {
     test_bench bench;
@@ -91,7 +92,6 @@ static inline bool lists_use_gpu(int argc, char **argv)
     } else {
         printf("skipped: %s\n", bench.message);
     }
-    bench_close(&bench);
     czr_nvrtc *nvrtc =
         architecture ? lists_open_nvrtc(argc - 2, argv + 2) : NULL;
     lists_code = nvrtc ? lists_compile(nvrtc, architecture) : NULL;

@@ -7,7 +7,7 @@
  * compiles.  Exit status 77 where one of them is not there: skipped. */
 #include "tests/gpu/driver/lists.h"
 
-enum { MAX_ENTRIES = 512, ORDERS = 8, TRIES = 400, SAMPLES = 200 };
+enum { ON_GPU = 40, MAX_ENTRIES = 512, ORDERS = 8, TRIES = 400, SAMPLES = 200 };
 
 static uint64_t seed = 20261123;
 static int n_lists = 300;
@@ -354,10 +354,12 @@ int main(int argc, char **argv)
 
     if (argc > 1 && !strcmp(argv[1], "text"))
         return compile_text(argc, argv);
-    if (argc > 1 && !strcmp(argv[1], "gpu"))
+    if (argc > 1 && !strcmp(argv[1], "gpu")) {
+        n_lists = ON_GPU;
         return lists_use_gpu(argc, argv)
                    ? cmocka_run_group_tests(on_gpu, NULL, NULL)
                    : LISTS_SKIPPED;
+    }
     if (argc > 1)
         seed = strtoull(argv[1], NULL, 10);
     if (argc > 2)

@@ -25,6 +25,23 @@ typedef struct result {
     uint32_t out[PRIMITIVES_MAX_WORDS];
 } result;
 
+/* Machine code, from a child. */
+typedef struct shared_code {
+    size_t n;
+    unsigned char bytes[16 << 20];
+} shared_code;
+
+/* Zeros that children write and the parent reads. */
+static void *share(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (at == MAP_FAILED)
+        abort();
+    return at;
+}
+
 /* ---- code --------------------------------------------------------------- */
 
 /* The runtime's headers in front of a file of bodies; the caller's to free. */
@@ -49,7 +66,7 @@ static char *make_text(const char *const *headers, const char *path)
 /* Machine code of the bodies for a device, 10 major + minor; PTX for what is
  * newer than the targets.  NULL: why was printed. */
 static void *compile(czr_nvrtc *nvrtc, const char *path, bool is_90,
-                     const char *target)
+                     const char *target, size_t *n_bytes)
 {
     static const char *const of_80[] = {"cuda/kernels/device.cuh",
                                         "cuda/kernels/sm80.cuh", NULL};
@@ -71,6 +88,7 @@ static void *compile(czr_nvrtc *nvrtc, const char *path, bool is_90,
     }
     free(code.log);
     free(text);
+    *n_bytes = code.n_bytes;
     return code.bytes;
 }
 
@@ -90,14 +108,15 @@ bool primitives_compile_all(const primitives_device *device)
     static const char *const targets[] = {"sm_80", "sm_90a", "compute_80"};
     czr_nvrtc *nvrtc = open_compiler(device->compiler);
     bool is_right = nvrtc != NULL;
+    size_t n;
 
     for (int i = 0; nvrtc && i < 3; i++) {
-        void *code = compile(nvrtc, device->source[0], false, targets[i]);
+        void *code = compile(nvrtc, device->source[0], false, targets[i], &n);
         is_right &= code != NULL;
         free(code);
     }
     void *code =
-        nvrtc ? compile(nvrtc, device->source[1], true, "sm_90a") : NULL;
+        nvrtc ? compile(nvrtc, device->source[1], true, "sm_90a", &n) : NULL;
     is_right &= code != NULL;
     free(code);
     czr_nvrtc_close(nvrtc);
@@ -116,25 +135,60 @@ static void *fake_code(void)
     return code;
 }
 
+/* In a child: NVRTC 13 opens the driver, which no fork survives. */
+static bool compile_here(const primitives_device *device, int i,
+                         const char *target, shared_code *out)
+{
+    czr_nvrtc *nvrtc = open_compiler(device->compiler);
+    size_t n = 0;
+    void *code =
+        nvrtc ? compile(nvrtc, device->source[i], i > 0, target, &n) : NULL;
+    const bool fits = code && n <= sizeof out->bytes;
+
+    out->n = fits ? n : 0;
+    if (fits)
+        memcpy(out->bytes, code, n);
+    free(code);
+    czr_nvrtc_close(nvrtc);
+    return fits;
+}
+
+static void *compile_apart(const primitives_device *device, int i,
+                           const char *target)
+{
+    shared_code *there = share(sizeof *there);
+    void *code = NULL;
+    int status = 1;
+
+    fflush(stdout);
+    const pid_t child = fork();
+    if (!child) {
+        const bool is_right = compile_here(device, i, target, there);
+        fflush(stdout);
+        _exit(!is_right);
+    }
+    if (child > 0 && waitpid(child, &status, 0) == child && !status)
+        code = malloc(there->n);
+    if (code)
+        memcpy(code, there->bytes, there->n);
+    munmap(there, sizeof *there);
+    return code;
+}
+
 bool primitives_load(primitives_device *device)
 {
     const char *target = device->architecture == 90  ? "sm_90a"
                          : device->architecture < 90 ? "sm_80"
                                                      : "compute_80";
+    const int n = device->compiler && device->architecture != 90 ? 1 : 2;
 
-    if (!device->compiler) {
-        device->code[0] = fake_code();
-        device->code[1] = fake_code();
-        return device->code[0] && device->code[1];
+    for (int i = 0; i < n; i++) {
+        device->code[i] =
+            device->compiler ? compile_apart(device, i, target) : fake_code();
+        if (!device->code[i])
+            return false;
     }
-    czr_nvrtc *nvrtc = open_compiler(device->compiler);
-    bool is_right = nvrtc != NULL;
-    for (int i = 0; nvrtc && i < (device->architecture == 90 ? 2 : 1); i++) {
-        device->code[i] = compile(nvrtc, device->source[i], i > 0, target);
-        is_right &= device->code[i] != NULL;
-    }
-    czr_nvrtc_close(nvrtc);
-    return is_right;
+    return true;
 }
 
 void primitives_unload(primitives_device *device)
@@ -282,19 +336,9 @@ static void run_apart(const primitives_device *device, int which,
         r->outcome = PRIMITIVES_FAILED;
 }
 
-static result *share_result(void)
-{
-    void *r = mmap(NULL, sizeof(result), PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-    if (r == MAP_FAILED)
-        abort();
-    return r;
-}
-
 primitives_outcome primitives_find(primitives_device *device)
 {
-    result *r = share_result();
+    result *r = share(sizeof *r);
 
     run_apart(device, 0, NULL, r);
     const primitives_outcome outcome = r->outcome;
@@ -310,7 +354,7 @@ primitives_outcome primitives_run(const primitives_device *device, int which,
 {
     if (primitives[which].architecture == 90 && device->architecture != 90)
         return PRIMITIVES_NOT_FOR_IT;
-    result *r = share_result();
+    result *r = share(sizeof *r);
     run_apart(device, which, in, r);
     const primitives_outcome outcome = r->outcome;
     memcpy(out, r->out, sizeof r->out);
