@@ -9,8 +9,8 @@
 enum { GPU_BENCH_SKIPPED = 77 };
 
 /* From now on tests open the machine's own driver.  The first NVRTC of argv[2],
- * ... that serves; NULL: there is none, or no GPU.  The context stays open: each
- * trial opens it, and to make it anew takes a GPU a third of a second. */
+ * ... that serves; NULL: there is none, or no GPU.  The context stays open:
+ * each trial opens it, and to make it anew takes a GPU a third of a second. */
 static inline const char *gpu_bench_use(int argc, char **argv)
 {
     char message[CZR_NVRTC_MESSAGE] = "no NVRTC was named";
