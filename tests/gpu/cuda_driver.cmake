@@ -131,27 +131,6 @@ add_test(NAME cuda_nccl_library COMMAND cuda_driver_nccl_test library
 set_tests_properties(cuda_nccl_library PROPERTIES TIMEOUT 60 LABELS cuda
   SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 
-# Plans of the compiler's on the queue.  What generated C computes is not run, so
-# it is not optimised.
-add_executable(cuda_driver_plan gpu/plan/plan_queue.c)
-target_include_directories(cuda_driver_plan PRIVATE ${CMAKE_SOURCE_DIR})
-target_link_libraries(cuda_driver_plan PRIVATE fake_cuda czr_cuda
-  PkgConfig::CMOCKA cz_warnings)
-target_compile_definitions(cuda_driver_plan PRIVATE
-  FAKE_PATH="$<TARGET_FILE:fake_cuda>")
-set_target_properties(cuda_driver_plan PROPERTIES ENABLE_EXPORTS ON
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-foreach(plan examples/gpt tests/fixtures/plans/form_shared tests/fixtures/plans/pipeline_moe
-    tests/fixtures/plans/groups tests/fixtures/plans/fused tests/fixtures/plans/factor)
-  get_filename_component(stem ${plan} NAME)
-  add_test(NAME cuda_driver_plan_${stem} COMMAND sh
-    ${CMAKE_CURRENT_SOURCE_DIR}/tools/plan_queue.sh $<TARGET_FILE:canzona>
-    ${CMAKE_C_COMPILER} $<TARGET_FILE:cuda_driver_plan> ${CMAKE_SOURCE_DIR}
-    ${plan})
-  set_tests_properties(cuda_driver_plan_${stem} PROPERTIES TIMEOUT 120
-    LABELS cuda)
-endforeach()
-
 # The benchmark of products, whole, on doubles of all that it opens.
 add_library(double_nvrtc MODULE gpu/double/double_nvrtc.c gpu/compile/fake_nvrtc.c
   $<TARGET_OBJECTS:fake_bodies>)

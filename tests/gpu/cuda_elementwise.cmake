@@ -50,7 +50,7 @@ set_target_properties(cuda_elementwise_compile PROPERTIES
 set(golden ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda)
 set(compile $<TARGET_FILE:cuda_elementwise_compile> ${installed} ${pinned})
 add_test(NAME cuda_elementwise_compile COMMAND ${compile} ${golden}/forms.cu
-  ${golden}/numbers.cu ${golden}/parts.strict.cu)
+  ${golden}/parts.strict.cu)
 foreach(levels 0 3)
   add_test(NAME cuda_plain_compile_${levels} COMMAND ${compile} -DKERNEL=kernel
     -DLEVELS=${levels} ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels/product_plain.cu)

@@ -19,7 +19,7 @@ endforeach()
 
 # Clipping; skipping; phases; narrow parameters with masters; shared matrices in
 # bands; experts, pipelines, fused storage, equal parts.
-set(run sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/plan_queue.sh
+set(run sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/run_plan.sh
   $<TARGET_FILE:canzona> ${CMAKE_C_COMPILER} $<TARGET_FILE:cuda_loopback_plan>
   ${CMAKE_SOURCE_DIR})
 foreach(stem few form_shared tiles_shared factor externs pipeline_moe fused fsdp
@@ -48,7 +48,7 @@ endforeach()
 
 # Some of them with a rank for each thread and GPU of the double, over the double
 # of NCCL.  Strict: else NCCL adds up in an order of its own.
-set(run sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/plan_queue.sh
+set(run sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/run_plan.sh
   $<TARGET_FILE:canzona> ${CMAKE_C_COMPILER} $<TARGET_FILE:cuda_nccl_plan>
   ${CMAKE_SOURCE_DIR})
 foreach(stem few form_shared pipeline_moe fused fsdp chunks bases)

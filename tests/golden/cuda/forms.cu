@@ -76,7 +76,53 @@ DEV float body_9(float x0)
     return v4;
 }
 
-DEV czr_bf16 body_10(czr_bf16 x0, czr_bf16 x1)
+DEV double body_10(float x0, float x1, float x2, float x3)
+{
+    const double v1 = (double)(x0);
+    const double v2 = hash_of(1.0, v1);
+    const double v3 = (double)(x1);
+    const double v4 = hash_of(v2, v3);
+    const double v5 = (double)(x2);
+    const double v6 = hash_of(v4, v5);
+    const double v7 = (double)(x3);
+    const double v8 = hash_of(v6, v7);
+    return v8;
+}
+
+DEV float body_11(float x0, czr_bf16 x1, float x2, float x3, float x4, double x5, float x6)
+{
+    const float v0 = czr_bf16_to_f32(x1);
+    const float v1 = v0 / x2;
+    const float v2 = v1 + x3;
+    const int v4 = x4 != 0.0f;
+    const float v5 = v4 ? v2 : x0;
+    const double v6 = (double)(x6);
+    const double v7 = hash_of(x5, v6);
+    const double v9 = v7 * 9.313225746154785e-10;
+    const double v10 = floor(v9);
+    const double v12 = v10 + 0.5;
+    const double v14 = v12 * 1.1920928955078125e-07;
+    const float v15 = (float)(v14);
+    const float v16 = v5 * v15;
+    return v16;
+}
+
+DEV double body_12(float x0)
+{
+    const float v0 = fabsf(x0);
+    const double v1 = (double)(v0);
+    return v1;
+}
+
+DEV float body_13(double x0)
+{
+    const double v1 = x0 + 0.0;
+    const float v2 = (float)(v1);
+    const float v4 = v2 + 1.0f;
+    return v4;
+}
+
+DEV czr_bf16 body_14(czr_bf16 x0, czr_bf16 x1)
 {
     const float v0 = czr_bf16_to_f32(x0);
     const float v1 = czr_bf16_to_f32(x1);
@@ -85,18 +131,14 @@ DEV czr_bf16 body_10(czr_bf16 x0, czr_bf16 x1)
     return v3;
 }
 
-DEV float body_11(float x0, czr_bf16 x1, float x2, float x3, float x4, float x5)
+DEV float body_15(float x0, float x1, float x2)
 {
-    const float v0 = czr_bf16_to_f32(x1);
-    const float v1 = v0 / x2;
-    const float v2 = v1 + x3;
-    const int v4 = x4 != 0.0f;
-    const float v5 = v4 ? v2 : x0;
-    const float v6 = v5 + x5;
-    return v6;
+    const float v0 = x1 / x2;
+    const float v1 = v0 + x0;
+    return v1;
 }
 
-DEV float body_12(float x0, float x1, float x2)
+DEV float body_16(float x0, float x1, float x2)
 {
     const float v0 = x0 * x1;
     const float v1 = x2 - v0;
@@ -106,9 +148,12 @@ DEV float body_12(float x0, float x1, float x2)
 DEV void prologue_0(double t, double clip, const double *hypers,
                        float *scalars)
 {
+    const double x0 = t;
     const double x2 = hypers[0];
-    const float v0 = (float)(x2);
+    const float v0 = (float)(x0);
+    const float v1 = (float)(x2);
     scalars[0] = v0;
+    scalars[1] = v1;
     (void)t, (void)clip, (void)hypers;
 }
 
@@ -148,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
     }
 }
 
-// stage_1: loop_1, loop_2, loop_3, loop_4, loop_5, loop_6, loop_7, loop_8, loop_9, loop_10.
+// stage_1: loop_1, loop_2, loop_3, loop_4, loop_5, loop_6, loop_7, loop_8, loop_9, loop_10, loop_11, loop_12, loop_13, loop_14.
 
 // y0: sum_parts of partial0, 1 of them.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 n,
@@ -375,6 +420,126 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_8(u64 rows, u
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(u64 rows, u64 columns,
+    const float *__restrict__ at0,
+    const float *__restrict__ at1,
+    const float *__restrict__ at2,
+    double *__restrict__ y0,
+    const int *skip)
+{
+    if (is_skipped(skip))
+        return;
+    const float x0 = *at0;
+    const float x1 = *at1;
+    const float x2 = *at2;
+    const team t = team_of(columns);
+    const bool is_wide = columns % 2 == 0 && are_aligned(y0);
+
+    for (u64 i = t.first; i < rows; i += t.step) {
+        for (u64 e = 2 * t.lane; e < columns; e += 2 * t.size) {
+            const int left = left_of<2>(columns - e);
+            wide<double, 2> wy0;
+#pragma unroll
+            for (int k = 0; k < 2; k++) {
+                if (k >= left)
+                    continue;
+                const u64 j = e + k;
+                wy0.v[k] = body_10(x0, x1, x2, (float)(int)j);
+            }
+            write_wide(y0 + i * columns + e, wy0, left, is_wide);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, u64 columns,
+    const float *__restrict__ acc,
+    const czr_bf16 *__restrict__ x2,
+    const float *__restrict__ x3,
+    const float *__restrict__ x4,
+    const float *__restrict__ x5,
+    const double *__restrict__ x6,
+    float *__restrict__ y0,
+    const int *skip)
+{
+    if (is_skipped(skip))
+        return;
+    const team t = team_of(columns);
+    const bool is_wide = columns % 8 == 0 && are_aligned(acc, x2, x4, x5, y0);
+
+    for (u64 i = t.first; i < rows; i += t.step) {
+        for (u64 e = 8 * t.lane; e < columns; e += 8 * t.size) {
+            const int left = left_of<8>(columns - e);
+            wide<float, 8> wacc = read_wide<8>(acc + i * columns + e, left, is_wide);
+            wide<czr_bf16, 8> wx2 = read_wide<8>(x2 + i * columns + e, left, is_wide);
+            wide<float, 8> wx4 = read_wide<8>(x4 + e, left, is_wide);
+            wide<float, 8> wx5 = read_wide<8>(x5 + e, left, is_wide);
+            wide<float, 8> wy0;
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                if (k >= left)
+                    continue;
+                const u64 j = e + k;
+                wy0.v[k] = body_11(wacc.v[k], wx2.v[k], x3[i], wx4.v[k], wx5.v[k], x6[i], (float)(int)j);
+            }
+            write_wide(y0 + i * columns + e, wy0, left, is_wide);
+        }
+    }
+}
+
+// y0: largest_parts of partial0, 1 of them.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(u64 n,
+    const float *__restrict__ x0,
+    double *__restrict__ partial0,
+    const int *skip)
+{
+    if (is_skipped(skip))
+        return;
+    const bool is_wide = are_aligned(x0);
+
+    for (u64 c = blockIdx.x; c < chunks_of(n); c += gridDim.x) {
+        const u64 start = c * CHUNK;
+        double sum0 = -INFINITY;
+        for (u64 at = start + 8 * threadIdx.x; at < end_of(start, n); at += 8 * THREADS) {
+            const int left = left_of<8>(n - at);
+            wide<float, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                if (k >= left)
+                    continue;
+                double term0;
+                term0 = body_12(wx0.v[k]);
+                sum0 = larger(sum0, term0);
+            }
+        }
+        sum0 = block_largest(sum0);
+        if (threadIdx.x == 0)
+            partial0[c] = sum0;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_12(u64 n,
+    const double *__restrict__ x0,
+    float *__restrict__ y0,
+    const int *skip)
+{
+    if (is_skipped(skip))
+        return;
+    const bool is_wide = are_aligned(x0, y0);
+
+    for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
+        const int left = left_of<4>(n - at);
+        wide<double, 4> wx0 = read_wide<4>(x0 + at, left, is_wide);
+        wide<float, 4> wy0;
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            if (k >= left)
+                continue;
+            wy0.v[k] = body_13(wx0.v[k]);
+        }
+        write_wide(y0 + at, wy0, left, is_wide);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_13(u64 rows, u64 columns,
     const czr_bf16 *__restrict__ x0,
     const czr_bf16 *__restrict__ x1,
     czr_bf16 *__restrict__ y0,
@@ -391,50 +556,41 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(u64 rows, u
             const u64 i = s.row + y, j = s.column + x;
             if (i >= rows || j >= columns)
                 continue;
-            y0[i * columns + j] = body_10(x0[i * columns + j], t1[x][y]);
+            y0[i * columns + j] = body_14(x0[i * columns + j], t1[x][y]);
         }
         __syncthreads();
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, u64 columns,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_14(u64 n,
     const float *__restrict__ acc,
-    const czr_bf16 *__restrict__ x2,
+    const float *__restrict__ x2,
     const float *__restrict__ x3,
-    const float *__restrict__ x4,
-    const float *__restrict__ x5,
-    const float *__restrict__ x6,
     float *__restrict__ y0,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const team t = team_of(columns);
-    const bool is_wide = columns % 8 == 0 && are_aligned(acc, x2, x4, x5, x6, y0);
+    const bool is_wide = are_aligned(acc, x2, y0);
 
-    for (u64 i = t.first; i < rows; i += t.step) {
-        for (u64 e = 8 * t.lane; e < columns; e += 8 * t.size) {
-            const int left = left_of<8>(columns - e);
-            wide<float, 8> wacc = read_wide<8>(acc + i * columns + e, left, is_wide);
-            wide<czr_bf16, 8> wx2 = read_wide<8>(x2 + i * columns + e, left, is_wide);
-            wide<float, 8> wx4 = read_wide<8>(x4 + e, left, is_wide);
-            wide<float, 8> wx5 = read_wide<8>(x5 + e, left, is_wide);
-            wide<float, 8> wx6 = read_wide<8>(x6 + i * columns + e, left, is_wide);
-            wide<float, 8> wy0;
+    for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
+        const int left = left_of<4>(n - at);
+        wide<float, 4> wacc = read_wide<4>(acc + at, left, is_wide);
+        wide<float, 4> wx2 = read_wide<4>(x2 + at, left, is_wide);
+        wide<float, 4> wy0;
 #pragma unroll
-            for (int k = 0; k < 8; k++) {
-                if (k >= left)
-                    continue;
-                wy0.v[k] = body_11(wacc.v[k], wx2.v[k], x3[i], wx4.v[k], wx5.v[k], wx6.v[k]);
-            }
-            write_wide(y0 + i * columns + e, wy0, left, is_wide);
+        for (int k = 0; k < 4; k++) {
+            if (k >= left)
+                continue;
+            wy0.v[k] = body_15(wacc.v[k], wx2.v[k], x3[0]);
         }
+        write_wide(y0 + at, wy0, left, is_wide);
     }
 }
 
-// stage_2: loop_11.
+// stage_2: loop_15.
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(u64 n,
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_15(u64 n,
     const float *__restrict__ at0,
     const float *__restrict__ x1,
     float *__restrict__ y0,
@@ -455,7 +611,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(u64 n,
         for (int k = 0; k < 4; k++) {
             if (k >= left)
                 continue;
-            wy0.v[k] = body_12(x0, wx1.v[k], wy0.v[k]);
+            wy0.v[k] = body_16(x0, wx1.v[k], wy0.v[k]);
             wild |= czr_wild_f32(wy0.v[k]);
         }
         write_wide(y0 + at, wy0, left, is_wide);

@@ -23,8 +23,7 @@ LEAST_LOOPS = 200
 # Options of a build, and the source; None: the library's optimizers on dp x tp.
 PROGRAMS = [([], None, (1, 1)), (["--strict"], None, (2, 2)),
             ([], GOLDEN / "forms.cz", None),
-            (["--strict"], GOLDEN / "parts.cz", None),
-            ([], GOLDEN / "numbers.cz", None)]
+            (["--strict"], GOLDEN / "parts.cz", None)]
 
 
 def every_optimizer(dp, tp):

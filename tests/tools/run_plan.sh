@@ -1,7 +1,7 @@
 #!/bin/sh
-# plan_queue.sh CANZONA CC PROGRAM SOURCE_FOLDER PLAN [OPTION...]: builds PLAN.cz
-# and has PROGRAM run its operations on the driver's double; with --target of a
-# GPU with its batches, too.
+# run_plan.sh CANZONA CC PROGRAM SOURCE_FOLDER PLAN [OPTION...]: builds PLAN.cz
+# and has PROGRAM run it on the driver's double; with --target of a GPU in its
+# batches, too.
 set -e
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
