@@ -128,7 +128,7 @@ DEV void tma_load_multicast(u32 to, const tensor_map *map, u32 barrier, int x,
                  : "memory");
 }
 
-// A box to the tensor; what lies outside is not written.
+// A box to the tensor, which begins there; what lies outside is not written.
 DEV void tma_store(const tensor_map *map, u32 from, int x, int y, int z)
 {
     asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group "

@@ -147,6 +147,10 @@ DEV void tma_store(const tensor_map *map, u32 from, int x, int y, int z)
 {
     const tensor_map m = *map;
     simt::check_shared(from, simt::BOX_BYTES, 1024);
+    if (x < 0 || y < 0 || z < 0 ||
+        !tensor_at(m, static_cast<u64>(x), static_cast<u64>(y),
+                   static_cast<u64>(z)))
+        simt::fail("TMA stores a box that begins outside of the tensor");
     simt::stores_open[simt::current->number].push_back([=] {
         for (u32 r = 0; r < simt::BOX; r++)
             for (u32 c = 0; c < simt::BOX; c++) {
