@@ -1,3 +1,59 @@
+# What files beside this one make tests of.
+
+# cz_cuda_program(NAME LIBRARIES FILES...): a program in C.
+function(cz_cuda_program name libraries)
+  add_executable(${name} ${ARGN})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime)
+  target_link_libraries(${name} PRIVATE ${libraries} cz_warnings)
+  target_compile_definitions(${name} PRIVATE FAKE_PATH="$<TARGET_FILE:fake_cuda>")
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endfunction()
+
+# cz_model_program(NAME PLAN LIBRARIES FILES...): one with kernels on the model of
+# the device, by the doubles of driver and NVRTC; PROGRAM is PLAN.
+function(cz_model_program name plan libraries)
+  cz_cuda_program(${name} "${libraries};plain_bodies;fake_cuda;czr_cuda;PkgConfig::CMOCKA"
+    ${ARGN})
+  target_compile_definitions(${name} PRIVATE PROGRAM=${plan}
+    NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  add_dependencies(${name} double_nvrtc)
+endfunction()
+
+# cz_model_bodies(NAME): whose C++ has bodies of kernels and the model.
+function(cz_model_bodies name)
+  set_target_properties(${name} PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels)
+  target_compile_options(${name} PRIVATE -O2 -Wall -Wextra -Wshadow -Werror
+    -Wno-unknown-pragmas -Wno-psabi -Wno-pass-failed)
+endfunction()
+
+# cz_cuda_check(NAME SECONDS LABELS COMMAND...): a test.
+function(cz_cuda_check name seconds labels)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds} LABELS "${labels}")
+endfunction()
+
+# cz_cuda_check_if(NAME SECONDS LABELS COMMAND...): a test that says skipped where
+# there is no GPU or no library.  What NVRTC itself never frees is no leak of ours.
+function(cz_cuda_check_if name seconds labels)
+  cz_cuda_check(${name} ${seconds} "${labels}" ${ARGN})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77
+    ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+endfunction()
+
+# cz_cuda_mutants(NAME SECONDS LONG SCRIPT ARGUMENTS...): some of the bugs that a
+# script of tests/gpu plants, and nightly, in so many seconds, all.
+function(cz_cuda_mutants name seconds long script)
+  set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/gpu/${script} ${ARGN})
+  cz_cuda_check(${name} ${seconds} cuda ${command} --few COMMAND_EXPAND_LISTS)
+  cz_cuda_check(${name}_long ${long} "cuda;nightly" ${command} COMMAND_EXPAND_LISTS)
+endfunction()
+
 # CUDA without a GPU: kernel bodies run on a model of the device, in C++ and for
 # x86-64 alone; tests/gpu/simt/fibers.hpp switches stacks.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -12,18 +68,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # cz_cuda_test(NAME FILE DEFINITIONS...): one body, specialised.
   function(cz_cuda_test name file)
     add_executable(cuda_${name} gpu/kernels/${file}.cpp $<TARGET_OBJECTS:cuda_tiles>)
-    set_target_properties(cuda_${name} PROPERTIES CXX_STANDARD 17
-      CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    target_include_directories(cuda_${name} PRIVATE ${CMAKE_SOURCE_DIR}
-      ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels)
+    cz_model_bodies(cuda_${name})
     target_compile_definitions(cuda_${name} PRIVATE ${ARGN})
-    target_compile_options(cuda_${name} PRIVATE -O2 -Wall -Wextra -Wshadow
-      -Werror -Wno-unknown-pragmas -Wno-psabi -Wno-pass-failed)
-    add_test(NAME cuda_${name} COMMAND cuda_${name} 2)
-    set_tests_properties(cuda_${name} PROPERTIES TIMEOUT 60 LABELS cuda)
-    add_test(NAME cuda_${name}_long COMMAND cuda_${name} 100 100)
-    set_tests_properties(cuda_${name}_long PROPERTIES TIMEOUT 600
-      LABELS "cuda;nightly")
+    cz_cuda_check(cuda_${name} 60 cuda cuda_${name} 2)
+    cz_cuda_check(cuda_${name}_long 600 "cuda;nightly" cuda_${name} 100 100)
   endfunction()
 
   # Rows and columns of a tile, stages, buffers, blocks of a cluster.
@@ -64,18 +112,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_link_libraries(cuda_plain_product_${levels} PRIVATE czr_cuda)
   endforeach()
 
-  set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/gpu/kernels/kernel_mutants.py
+  cz_cuda_mutants(cuda_mutants 120 2400 kernels/kernel_mutants.py
     ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR})
-  add_test(NAME cuda_mutants COMMAND ${command} --few)
-  set_tests_properties(cuda_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
-  add_test(NAME cuda_mutants_long COMMAND ${command})
-  set_tests_properties(cuda_mutants_long PROPERTIES TIMEOUT 2400
-    LABELS "cuda;nightly")
 endif()
 
 # Every kernel for every target, by an installed NVRTC that is new enough, else by
 # the one that `nvrtc` puts into the build folder; without either the test says
-# skipped.  What NVRTC itself never frees is no leak of ours.
+# skipped.
 find_library(NVRTC NAMES libnvrtc.so.13 libnvrtc.so.12 nvrtc
   HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES lib64 lib)
 set(installed ${NVRTC})
@@ -84,17 +127,11 @@ if(NOT NVRTC)
 endif()
 set(folder ${CMAKE_BINARY_DIR}/nvrtc)
 set(pinned ${folder}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12)
-add_executable(cuda_compile gpu/compile/compile_test.c gpu/compile/compiling.c gpu/compile/cubin.c)
-target_include_directories(cuda_compile PRIVATE ${CMAKE_SOURCE_DIR})
-target_link_libraries(cuda_compile PRIVATE czr_cuda cz_warnings)
-set_target_properties(cuda_compile PROPERTIES
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-add_test(NAME cuda_compile COMMAND cuda_compile ${installed} ${pinned})
+set(compiling gpu/compile/compiling.c gpu/compile/cubin.c)
+cz_cuda_program(cuda_compile czr_cuda gpu/compile/compile_test.c ${compiling})
+cz_cuda_check_if(cuda_compile 300 cuda cuda_compile ${installed} ${pinned})
 # Older versions pack instructions otherwise: `make test-nvrtc` has both.
-add_test(NAME cuda_compile_pinned COMMAND cuda_compile ${pinned})
-set_tests_properties(cuda_compile cuda_compile_pinned PROPERTIES TIMEOUT 300
-  LABELS cuda SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
-set_property(TEST cuda_compile_pinned APPEND PROPERTY LABELS nightly)
+cz_cuda_check_if(cuda_compile_pinned 300 "cuda;nightly" cuda_compile ${pinned})
 
 # `nvrtc` fetches; `nvrtc_if_none` where no installed one serves.
 set(fetch ${CMAKE_COMMAND} -DPYTHON=${PYTHON} -DFOLDER=${folder})
@@ -103,64 +140,38 @@ add_custom_target(nvrtc COMMAND ${fetch} -P ${script} VERBATIM)
 add_custom_target(nvrtc_if_none COMMAND ${fetch}
   -DPROBE=$<TARGET_FILE:cuda_compile> -DINSTALLED=${installed} -P ${script}
   DEPENDS cuda_compile VERBATIM)
-add_test(NAME cuda_nvrtc_fetch COMMAND ${PYTHON} -B
+cz_cuda_check(cuda_nvrtc_fetch 60 cuda ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/gpu/compile/nvrtc_fetch.py ${CMAKE_COMMAND}
   ${CMAKE_SOURCE_DIR})
-set_tests_properties(cuda_nvrtc_fetch PROPERTIES TIMEOUT 60 LABELS cuda)
 
 # The cache of compiled code, above a compiler that is none.
 add_library(cuda_fake_nvrtc MODULE gpu/compile/fake_nvrtc.c gpu/compile/fake_nvrtc_copy.c)
 target_include_directories(cuda_fake_nvrtc PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cuda_fake_nvrtc PRIVATE cz_warnings)
 foreach(name cache cache_folder)
-  add_executable(cuda_${name} gpu/compile/${name}_test.c gpu/compile/cache_setting.c)
-  target_include_directories(cuda_${name} PRIVATE ${CMAKE_SOURCE_DIR})
-  target_link_libraries(cuda_${name} PRIVATE czr_cuda PkgConfig::CMOCKA
-    ${CMAKE_DL_LIBS} cz_warnings)
-  set_target_properties(cuda_${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME cuda_${name}
-    COMMAND cuda_${name} $<TARGET_FILE:cuda_fake_nvrtc>)
-  set_tests_properties(cuda_${name} PROPERTIES TIMEOUT 60 LABELS cuda)
+  cz_cuda_program(cuda_${name} "czr_cuda;PkgConfig::CMOCKA;${CMAKE_DL_LIBS}"
+    gpu/compile/${name}_test.c gpu/compile/cache_setting.c)
+  cz_cuda_check(cuda_${name} 60 cuda cuda_${name} $<TARGET_FILE:cuda_fake_nvrtc>)
 endforeach()
 
 # Plans of products with the compiler's tiles, and the runtime's checks of them.
-add_executable(cuda_product_host gpu/kernels/product_host_test.c)
-target_include_directories(cuda_product_host PRIVATE ${CMAKE_SOURCE_DIR})
-target_link_libraries(cuda_product_host PRIVATE czr_cuda cz_solve
-  PkgConfig::CMOCKA cz_warnings)
-set_target_properties(cuda_product_host PROPERTIES
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-add_test(NAME cuda_product_host COMMAND cuda_product_host)
-set_tests_properties(cuda_product_host PROPERTIES TIMEOUT 60 LABELS cuda)
+cz_cuda_program(cuda_product_host "czr_cuda;cz_solve;PkgConfig::CMOCKA"
+  gpu/kernels/product_host_test.c)
+cz_cuda_check(cuda_product_host 60 cuda cuda_product_host)
 
 # The text that a plan puts in front of a body, for all tiles and forms: what the
 # host reckons with is what the body has.  Machine code nightly.
-add_executable(cuda_specialise gpu/compile/specialise_test.c gpu/compile/compiling.c
-  gpu/compile/cubin.c)
-target_include_directories(cuda_specialise PRIVATE ${CMAKE_SOURCE_DIR})
-target_link_libraries(cuda_specialise PRIVATE czr_cuda cz_solve cz_warnings)
-set_target_properties(cuda_specialise PROPERTIES
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-add_test(NAME cuda_specialise COMMAND cuda_specialise text ${installed}
+cz_cuda_program(cuda_specialise "czr_cuda;cz_solve" gpu/compile/specialise_test.c
+  ${compiling})
+cz_cuda_check_if(cuda_specialise 300 cuda cuda_specialise text ${installed}
   ${pinned})
-add_test(NAME cuda_specialise_long COMMAND cuda_specialise code
+cz_cuda_check_if(cuda_specialise_long 300 "cuda;nightly" cuda_specialise code
   ${installed} ${pinned})
-set_tests_properties(cuda_specialise cuda_specialise_long PROPERTIES
-  TIMEOUT 300 LABELS cuda SKIP_RETURN_CODE 77
-  ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
-set_property(TEST cuda_specialise_long APPEND PROPERTY LABELS nightly)
 
 # What all kernels of a plan take to compile, and from the cache.
-add_executable(cuda_plan_kernels gpu/compile/plan_kernels_test.c gpu/compile/compiling.c)
-target_include_directories(cuda_plan_kernels PRIVATE ${CMAKE_SOURCE_DIR})
-target_link_libraries(cuda_plan_kernels PRIVATE czr_cuda cz_solve cz_warnings)
-set_target_properties(cuda_plan_kernels PROPERTIES
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-add_test(NAME cuda_plan_kernels COMMAND ${PYTHON} -B
+cz_cuda_program(cuda_plan_kernels "czr_cuda;cz_solve"
+  gpu/compile/plan_kernels_test.c ${compiling})
+cz_cuda_check_if(cuda_plan_kernels 300 "cuda;nightly" ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/gpu/compile/plan_kernels.py $<TARGET_FILE:canzona>
   ${CMAKE_SOURCE_DIR}/examples/qwen3-32b.cz $<TARGET_FILE:cuda_plan_kernels>
   ${installed} ${pinned})
-set_tests_properties(cuda_plan_kernels PROPERTIES TIMEOUT 300
-  LABELS "cuda;nightly" SKIP_RETURN_CODE 77
-  ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)

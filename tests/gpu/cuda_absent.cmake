@@ -14,6 +14,5 @@ foreach(library cublasLt:13 cublasLt:12 cusolver:12 cusolver:11)
   set_target_properties(absent_${name}_${version} PROPERTIES OUTPUT_NAME ${name}
     SUFFIX .so.${version} LIBRARY_OUTPUT_DIRECTORY ${absent})
 endforeach()
-add_test(NAME cuda_absent COMMAND ${PYTHON} -B
+cz_cuda_check(cuda_absent 60 cuda ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/gpu/absent.py ${CMAKE_SOURCE_DIR})
-set_tests_properties(cuda_absent PROPERTIES TIMEOUT 60 LABELS cuda)

@@ -70,15 +70,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   cz_double_program(library ${source} --strict)
 
   foreach(name elements forms parts roots library)
-    add_executable(cuda_stages_${name} gpu/stages/stages_run.c)
-    target_include_directories(cuda_stages_${name} PRIVATE ${CMAKE_SOURCE_DIR})
-    target_compile_definitions(cuda_stages_${name} PRIVATE PROGRAM=${name}
-      FAKE_PATH="$<TARGET_FILE:fake_cuda>" NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
-    target_link_libraries(cuda_stages_${name} PRIVATE double_${name}
-      plain_bodies fake_cuda czr_cuda PkgConfig::CMOCKA cz_warnings)
-    set_target_properties(cuda_stages_${name} PROPERTIES LINKER_LANGUAGE CXX
-      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    add_dependencies(cuda_stages_${name} double_nvrtc)
+    cz_model_program(cuda_stages_${name} ${name} double_${name}
+      gpu/stages/stages_run.c)
   endforeach()
   # Kernels that no NAME.cu has.
   target_compile_definitions(cuda_stages_roots PRIVATE WITH_FACTORS)
@@ -87,39 +80,28 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     EXCLUDE_FROM_ALL ON)
 
   foreach(name elements forms parts roots)
-    add_test(NAME cuda_stages_${name} COMMAND cuda_stages_${name})
-    set_tests_properties(cuda_stages_${name} PROPERTIES TIMEOUT 240
-      LABELS cuda)
+    cz_cuda_check(cuda_stages_${name} 240 cuda cuda_stages_${name})
     # The same bits on a GPU, where there is one.
-    add_test(NAME cuda_gpu_stages_${name} COMMAND cuda_stages_${name} gpu
+    cz_cuda_check_if(cuda_gpu_stages_${name} 240 "cuda;gpu" cuda_stages_${name} gpu
       ${installed} ${pinned})
-    set_tests_properties(cuda_gpu_stages_${name} PROPERTIES TIMEOUT 240
-      LABELS "cuda;gpu" SKIP_RETURN_CODE 77
-      ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   endforeach()
   # Objects of its own meet the libraries: instruments are in none of them.
   if(NOT INSTRUMENTED)
-    set(command ${PYTHON} -B
-      ${CMAKE_CURRENT_SOURCE_DIR}/gpu/stages/stages_mutants.py
+    cz_cuda_mutants(cuda_stages_mutants 120 600 stages/stages_mutants.py
       ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR}
       $<TARGET_FILE:fake_cuda> $<TARGET_FILE:double_nvrtc>
       $<TARGET_FILE:double_elements> $<TARGET_FILE:plain_bodies>
       $<TARGET_FILE:fake_cuda> $<TARGET_FILE:czr_cuda> $<TARGET_FILE:czr>
       -Wl,-rpath,$<TARGET_FILE_DIR:fake_cuda>)
-    add_test(NAME cuda_stages_mutants COMMAND ${command} --few)
-    set_tests_properties(cuda_stages_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
-    add_test(NAME cuda_stages_mutants_long COMMAND ${command})
-    set_tests_properties(cuda_stages_mutants_long PROPERTIES TIMEOUT 600
-      LABELS "cuda;nightly")
   endif()
 
-  add_test(NAME cuda_stages_library_build COMMAND ${CMAKE_COMMAND} --build
-    ${CMAKE_BINARY_DIR} --target cuda_stages_library)
-  add_test(NAME cuda_stages_library COMMAND ${library} run
+  cz_cuda_check(cuda_stages_library_build 600 "cuda;nightly" ${CMAKE_COMMAND}
+    --build ${CMAKE_BINARY_DIR} --target cuda_stages_library)
+  cz_cuda_check(cuda_stages_library 600 "cuda;nightly" ${library} run
     $<TARGET_FILE:cuda_stages_library>
     ${CMAKE_BINARY_DIR}/tests/double_library/library_cuda.c 4 1)
   set_tests_properties(cuda_stages_library_build PROPERTIES
-    FIXTURES_SETUP stages_library TIMEOUT 600 LABELS "cuda;nightly")
+    FIXTURES_SETUP stages_library)
   set_tests_properties(cuda_stages_library PROPERTIES
-    FIXTURES_REQUIRED stages_library TIMEOUT 600 LABELS "cuda;nightly")
+    FIXTURES_REQUIRED stages_library)
 endif()

@@ -21,12 +21,8 @@ set_target_properties(fake_bodies PROPERTIES POSITION_INDEPENDENT_CODE ON)
 if(CMAKE_CXX_COMPILER)
   add_library(plain_bodies STATIC gpu/bodies/plain_bodies.cpp
     gpu/bodies/eigen_bodies.cpp)
-  set_target_properties(plain_bodies PROPERTIES CXX_STANDARD 17
-    CXX_STANDARD_REQUIRED ON POSITION_INDEPENDENT_CODE ON)
-  target_include_directories(plain_bodies PRIVATE ${CMAKE_SOURCE_DIR}
-    ${CMAKE_SOURCE_DIR}/runtime ${CMAKE_SOURCE_DIR}/runtime/cuda/kernels)
-  target_compile_options(plain_bodies PRIVATE -O2 -Wall -Wextra -Wshadow -Werror
-    -Wno-unknown-pragmas -Wno-psabi -Wno-pass-failed)
+  cz_model_bodies(plain_bodies)
+  set_target_properties(plain_bodies PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endif()
 
 set(folders driver products world plan)
@@ -44,56 +40,27 @@ foreach(file ${tests})
   get_filename_component(stem ${file} NAME_WE)
   set(name cuda_driver_${stem})
   string(REPLACE "_driver_driver" "_driver" name ${name})
-  add_executable(${name} ${file} $<TARGET_OBJECTS:fake_bodies>)
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE fake_cuda czr_cuda cz_solve PkgConfig::CMOCKA
-    cz_warnings)
-  target_compile_definitions(${name} PRIVATE
-    FAKE_PATH="$<TARGET_FILE:fake_cuda>")
-  set_target_properties(${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name}
+  cz_cuda_program(${name} "fake_cuda;czr_cuda;cz_solve;PkgConfig::CMOCKA" ${file}
+    $<TARGET_OBJECTS:fake_bodies>)
+  cz_cuda_check(${name} 120 "unit;cuda" ${name}
     WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS "unit;cuda")
 endforeach()
 
 # The same bits on a GPU, with an NVRTC that tests/gpu/cuda.cmake knows of;
 # without either the tests say skipped.
-add_test(NAME cuda_gpu_queue COMMAND cuda_driver_queue_test gpu ${installed}
-  ${pinned})
-add_test(NAME cuda_gpu_graph COMMAND cuda_driver_graph_test gpu ${installed}
-  ${pinned})
-add_test(NAME cuda_gpu_text COMMAND cuda_driver_queue_test text ${installed}
-  ${pinned})
-set_tests_properties(cuda_gpu_queue cuda_gpu_graph cuda_gpu_text PROPERTIES
-  TIMEOUT 120 LABELS "cuda;gpu" SKIP_RETURN_CODE 77
-  ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
-
-foreach(name multiply multiply_tensor multiply_batch multiply_chosen ${factorise})
-  add_test(NAME cuda_gpu_${name} COMMAND cuda_driver_${name}_test gpu
+foreach(name queue graph multiply multiply_tensor multiply_batch multiply_chosen
+    ${factorise})
+  cz_cuda_check_if(cuda_gpu_${name} 240 "cuda;gpu" cuda_driver_${name}_test gpu
     ${installed} ${pinned})
-  set_tests_properties(cuda_gpu_${name} PROPERTIES TIMEOUT 240
-    LABELS "cuda;gpu" SKIP_RETURN_CODE 77
-    ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 endforeach()
+cz_cuda_check_if(cuda_gpu_text 120 "cuda;gpu" cuda_driver_queue_test text
+  ${installed} ${pinned})
 
-set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/gpu/driver/mutants.py
-  ${CMAKE_C_COMPILER} ${CMAKE_SOURCE_DIR})
-add_test(NAME cuda_driver_mutants COMMAND ${command} --few)
-set_tests_properties(cuda_driver_mutants PROPERTIES TIMEOUT 120 LABELS cuda)
-add_test(NAME cuda_driver_mutants_long COMMAND ${command})
-set_tests_properties(cuda_driver_mutants_long PROPERTIES TIMEOUT 600
-  LABELS "cuda;nightly")
-
-set(command ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/gpu/driver/nccl_mutants.py ${CMAKE_C_COMPILER}
+cz_cuda_mutants(cuda_driver_mutants 120 600 driver/mutants.py ${CMAKE_C_COMPILER}
   ${CMAKE_SOURCE_DIR})
-add_test(NAME cuda_nccl_mutants COMMAND ${command} --few)
-set_tests_properties(cuda_nccl_mutants PROPERTIES TIMEOUT 240
-  LABELS "cuda;nightly")
-add_test(NAME cuda_nccl_mutants_long COMMAND ${command})
-set_tests_properties(cuda_nccl_mutants_long PROPERTIES TIMEOUT 1200
-  LABELS "cuda;nightly")
+cz_cuda_mutants(cuda_nccl_mutants 240 1200 driver/nccl_mutants.py
+  ${CMAKE_C_COMPILER} ${CMAKE_SOURCE_DIR})
+set_property(TEST cuda_nccl_mutants APPEND PROPERTY LABELS nightly)
 
 # Our prototypes of a library against its header, and cuda.h, where these are:
 # cz_cuda_header(NAME SOURCE HEADER).
@@ -126,10 +93,8 @@ find_library(NCCL_LIBRARY libnccl.so.2 HINTS ENV CUDA_PATH PATHS /usr/local/cuda
 if(NOT NCCL_LIBRARY)
   set(NCCL_LIBRARY libnccl.so.2)
 endif()
-add_test(NAME cuda_nccl_library COMMAND cuda_driver_nccl_test library
+cz_cuda_check_if(cuda_nccl_library 60 cuda cuda_driver_nccl_test library
   ${NCCL_LIBRARY})
-set_tests_properties(cuda_nccl_library PROPERTIES TIMEOUT 60 LABELS cuda
-  SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 
 # The benchmark of products, whole, on doubles of all that it opens.
 add_library(double_nvrtc MODULE gpu/double/double_nvrtc.c gpu/compile/fake_nvrtc.c
@@ -175,8 +140,6 @@ if(TARGET double_factor)
   if(NOT CUSOLVER_LIBRARY)
     set(CUSOLVER_LIBRARY libcusolver.so.12)
   endif()
-  add_test(NAME cuda_cusolver_library COMMAND
+  cz_cuda_check_if(cuda_cusolver_library 60 cuda
     cuda_driver_factorise_library_test library ${CUSOLVER_LIBRARY})
-  set_tests_properties(cuda_cusolver_library PROPERTIES TIMEOUT 60 LABELS cuda
-    SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 endif()

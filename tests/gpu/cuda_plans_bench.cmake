@@ -18,21 +18,15 @@ if(TARGET double_collect)
   cz_double_program(bench_elements ${folder}/bench_elements.cz
     -D elements.n=1000)
 
-  add_executable(cuda_bench_plans gpu/plan/bench_plans.c
-    $<TARGET_OBJECTS:fake_bodies>)
-  target_include_directories(cuda_bench_plans PRIVATE ${CMAKE_SOURCE_DIR})
+  cz_model_program(cuda_bench_plans bench
+    "double_bench_matrices;double_bench_schulz;double_bench_elements;double_collect;bench_gpu_parts"
+    gpu/plan/bench_plans.c $<TARGET_OBJECTS:fake_bodies>)
   target_compile_definitions(cuda_bench_plans PRIVATE
-    FAKE_PATH="$<TARGET_FILE:fake_cuda>" NVRTC_PATH="$<TARGET_FILE:double_nvrtc>"
     CUBLAS_PATH="$<TARGET_FILE:double_cublas>")
-  target_link_libraries(cuda_bench_plans PRIVATE double_bench_matrices
-    double_bench_schulz double_bench_elements double_collect plain_bodies
-    bench_gpu_parts fake_cuda czr_cuda PkgConfig::CMOCKA cz_warnings)
-  set_target_properties(cuda_bench_plans PROPERTIES LINKER_LANGUAGE CXX
-    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_dependencies(cuda_bench_plans double_nvrtc double_cublas)
-  add_test(NAME cuda_bench_plans COMMAND cuda_bench_plans
-    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_dependencies(cuda_bench_plans double_cublas)
   # cuBLASLt, where there is one, keeps memory of its own.
-  set_tests_properties(cuda_bench_plans PROPERTIES TIMEOUT 120 LABELS cuda
+  cz_cuda_check(cuda_bench_plans 120 cuda cuda_bench_plans
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set_tests_properties(cuda_bench_plans PROPERTIES
     ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 endif()

@@ -28,36 +28,22 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(sources ${here}/bodies_sm80.cu ${here}/bodies_sm90.cu ${installed}
     ${pinned})
 
-  add_test(NAME cuda_primitives COMMAND cuda_primitives double)
-  add_test(NAME cuda_compile_primitives COMMAND cuda_primitives compile
+  cz_cuda_check_if(cuda_primitives 120 cuda cuda_primitives double)
+  cz_cuda_check_if(cuda_compile_primitives 120 cuda cuda_primitives compile ${sources})
+  cz_cuda_check_if(cuda_golden 120 cuda cuda_primitives golden ${golden})
+  cz_cuda_check_if(cuda_gpu_primitives 240 "cuda;gpu" cuda_gpu_primitives device
     ${sources})
-  add_test(NAME cuda_golden COMMAND cuda_primitives golden ${golden})
-  add_test(NAME cuda_gpu_primitives COMMAND cuda_gpu_primitives device ${sources})
-  set_tests_properties(cuda_primitives cuda_compile_primitives cuda_golden
-    PROPERTIES TIMEOUT 120 LABELS cuda SKIP_RETURN_CODE 77
-    ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
-  set_tests_properties(cuda_gpu_primitives PROPERTIES TIMEOUT 240
-    LABELS "cuda;gpu" SKIP_RETURN_CODE 77
-    ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   add_custom_target(cuda_gpu_record
     COMMAND ${CMAKE_COMMAND} -E make_directory ${golden}
     COMMAND cuda_gpu_primitives device --record ${golden} ${sources} VERBATIM)
 
   # Objects of its own meet the libraries: instruments are in none of them.
   if(NOT INSTRUMENTED)
-    set(mutants ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR}
+    cz_cuda_mutants(cuda_primitives_mutants 120 600 kernels/primitives_mutants.py
+      ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR}
       $<TARGET_FILE:cuda_primitives>
       $<FILTER:$<TARGET_OBJECTS:cuda_primitives>,EXCLUDE,model>
       $<TARGET_FILE:fake_cuda> $<TARGET_FILE:czr_cuda> $<TARGET_FILE:czr> -ldl
       -lpthread -lm -Wl,-rpath,$<TARGET_FILE_DIR:fake_cuda>)
-    set(command ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/gpu/kernels/primitives_mutants.py)
-    add_test(NAME cuda_primitives_mutants COMMAND ${command} --few ${mutants}
-      COMMAND_EXPAND_LISTS)
-    set_tests_properties(cuda_primitives_mutants PROPERTIES TIMEOUT 120
-      LABELS cuda)
-    add_test(NAME cuda_primitives_mutants_long COMMAND ${command} ${mutants}
-      COMMAND_EXPAND_LISTS)
-    set_tests_properties(cuda_primitives_mutants_long PROPERTIES TIMEOUT 600
-      LABELS "cuda;nightly")
   endif()
 endif()

@@ -28,11 +28,11 @@ if(TARGET double_collect)
     set_target_properties(cuda_run_${name} PROPERTIES LINKER_LANGUAGE CXX
       OUTPUT_NAME cuda SUFFIX .so.1 LIBRARY_OUTPUT_DIRECTORY ${folder})
     add_dependencies(cuda_run_${name} double_nvrtc)
-    add_test(NAME cuda_run_${name} COMMAND ${run_script} ${what}
+    cz_cuda_check(cuda_run_${name} 240 cuda ${run_script} ${what}
       $<TARGET_FILE:canzona> $<TARGET_FILE:double_nvrtc> ${source} ${steps}
       ${ARGN})
-    set_tests_properties(cuda_run_${name} PROPERTIES TIMEOUT 240 LABELS cuda
-      ENVIRONMENT ASAN_OPTIONS=detect_odr_violation=0)
+    set_tests_properties(cuda_run_${name} PROPERTIES ENVIRONMENT
+      ASAN_OPTIONS=detect_odr_violation=0)
   endfunction()
 
   # Matrices that four ranks share, and on a mesh of both kinds of axes; fused
@@ -46,15 +46,13 @@ if(TARGET double_collect)
   # Bodies of tensor cores, of equal matrices at once.
   cz_run_on_double(batches tests/fixtures/gpu/batches.cz values 2)
 
-  add_test(NAME cuda_run_faults COMMAND ${run_script} faults
+  cz_cuda_check(cuda_run_faults 240 cuda ${run_script} faults
     $<TARGET_FILE:canzona> $<TARGET_FILE:double_nvrtc>
     ${CMAKE_BINARY_DIR}/tests/run/loopback/run_loopback.cz 3)
-  set_tests_properties(cuda_run_faults PROPERTIES TIMEOUT 240 LABELS cuda
-    ENVIRONMENT ASAN_OPTIONS=detect_odr_violation=0)
+  set_tests_properties(cuda_run_faults PROPERTIES ENVIRONMENT
+    ASAN_OPTIONS=detect_odr_violation=0)
 endif()
 
 # On the machine's GPU; without one, or without NVRTC, it says skipped.
-add_test(NAME cuda_gpu_run COMMAND ${run_script} gpu $<TARGET_FILE:canzona>
+cz_cuda_check_if(cuda_gpu_run 300 "cuda;gpu" ${run_script} gpu $<TARGET_FILE:canzona>
   ${pinned} ${CMAKE_SOURCE_DIR}/examples/gpt.cz 4 -D mesh.dp=2 -D mesh.tp=2)
-set_tests_properties(cuda_gpu_run PROPERTIES TIMEOUT 300 LABELS "cuda;gpu"
-  SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)

@@ -14,21 +14,15 @@ if(TARGET double_collect)
   foreach(program primitives tensor collect loopback)
     list(POP_FRONT ${program} target)
     foreach(tool memcheck racecheck synccheck initcheck)
-      set(test cuda_gpu_${tool}_${program})
-      add_test(NAME ${test} COMMAND sh ${sanitize} ${COMPUTE_SANITIZER} ${tool}
-        $<TARGET_FILE:${target}> ${${program}} ${installed} ${pinned})
-      set_tests_properties(${test} PROPERTIES TIMEOUT 600
-        LABELS "cuda;gpu;sanitizer" SKIP_RETURN_CODE 77
-        ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+      cz_cuda_check_if(cuda_gpu_${tool}_${program} 600 "cuda;gpu;sanitizer" sh
+        ${sanitize} ${COMPUTE_SANITIZER} ${tool} $<TARGET_FILE:${target}> ${${program}}
+        ${installed} ${pinned})
     endforeach()
   endforeach()
 endif()
-add_test(NAME cuda_sanitize_sees COMMAND ${PYTHON} -B
+cz_cuda_check(cuda_sanitize_sees 60 cuda ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/gpu/sanitize.py ${sanitize})
-set_tests_properties(cuda_sanitize_sees PROPERTIES TIMEOUT 60 LABELS cuda)
 # What a machine that cannot build runs: `make bundle-gpu`.
-add_test(NAME cuda_gpu_run_sees COMMAND ${PYTHON} -B
+cz_cuda_check(cuda_gpu_run_sees 240 "cuda;nightly" ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_run.py
   ${CMAKE_CURRENT_SOURCE_DIR}/tools/gpu_run.sh)
-set_tests_properties(cuda_gpu_run_sees PROPERTIES TIMEOUT 240
-  LABELS "cuda;nightly")

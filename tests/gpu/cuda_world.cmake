@@ -16,29 +16,17 @@ if(TARGET double_collect)
   # By the model's kernels on the double; and without either.
   set(files gpu/world/world_gpu.c gpu/world/processes.c
     gpu/world/nccl_rank.c gpu/plan/host_plan.c gpu/plan/loopback_rank.c)
-  function(cz_world_program test name fake)
-    add_executable(${test} ${files} ${ARGN})
-    target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}
-      ${CMAKE_SOURCE_DIR}/runtime)
-    target_compile_definitions(${test} PRIVATE PROGRAM=${name}
-      FAKE_PATH="${fake}" NVRTC_PATH="$<TARGET_FILE:double_nvrtc>")
-    set_target_properties(${test} PROPERTIES LINKER_LANGUAGE CXX
-      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  endfunction()
   foreach(name solo pair)
-    cz_world_program(cuda_world_${name} ${name} $<TARGET_FILE:fake_cuda>
-      gpu/plan/loopback_model.c)
-    target_link_libraries(cuda_world_${name} PRIVATE double_${name}
-      double_collect plain_bodies fake_cuda czr_cuda PkgConfig::CMOCKA
-      cz_warnings)
-    add_dependencies(cuda_world_${name} double_nvrtc)
+    cz_model_program(cuda_world_${name} ${name} "double_${name};double_collect"
+      ${files} gpu/plan/loopback_model.c)
   endforeach()
   foreach(name pair loopback turns)
     set(folder ${CMAKE_BINARY_DIR}/tests/double_${name})
     set(test cuda_gpu_world_${name})
-    cz_world_program(${test} ${name} /none gpu/double/no_double.c
-      gpu/plan/loopback_gpu.c ${folder}/${name}.c ${folder}/${name}_cuda.c)
-    target_link_libraries(${test} PRIVATE czr_cuda PkgConfig::CMOCKA cz_warnings)
+    cz_cuda_program(${test} "czr_cuda;PkgConfig::CMOCKA" ${files}
+      gpu/double/no_double.c gpu/plan/loopback_gpu.c ${folder}/${name}.c
+      ${folder}/${name}_cuda.c)
+    target_compile_definitions(${test} PRIVATE PROGRAM=${name} NVRTC_PATH="/none")
     add_dependencies(${test} double_${name})
     set_source_files_properties(${folder}/${name}.c ${folder}/${name}_cuda.c
       PROPERTIES COMPILE_OPTIONS "-O1;-w")
@@ -48,27 +36,23 @@ if(TARGET double_collect)
     string(REPLACE ":" ";" test ${test})
     list(GET test 0 name)
     list(GET test 1 world)
-    add_test(NAME cuda_world_double_${world} COMMAND cuda_world_${name} ${world}
+    cz_cuda_check(cuda_world_double_${world} 240 cuda cuda_world_${name} ${world}
       double)
-    set_tests_properties(cuda_world_double_${world} PROPERTIES TIMEOUT 240
-      LABELS cuda ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    set_tests_properties(cuda_world_double_${world} PROPERTIES
+      ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   endforeach()
   foreach(test loopback:loopback turns:loopback pair:nccl loopback:nccl
       turns:nccl)
     string(REPLACE ":" ";" test ${test})
     list(GET test 0 name)
     list(GET test 1 world)
-    add_test(NAME cuda_gpu_${world}_${name} COMMAND cuda_gpu_world_${name}
+    cz_cuda_check_if(cuda_gpu_${world}_${name} 300 "cuda;gpu" cuda_gpu_world_${name}
       ${world} ${installed} ${pinned})
-    set_tests_properties(cuda_gpu_${world}_${name} PROPERTIES TIMEOUT 300
-      LABELS "cuda;gpu" SKIP_RETURN_CODE 77
-      ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   endforeach()
 
   # The double's functions have the names of the driver's and of NCCL's.
   foreach(program cuda_gpu_world_pair cuda_gpu_primitives)
-    add_test(NAME ${program}_alone COMMAND sh -c
+    cz_cuda_check(${program}_alone 60 cuda sh -c
       "ldd '$<TARGET_FILE:${program}>' && ! ldd '$<TARGET_FILE:${program}>' | grep fake_cuda")
-    set_tests_properties(${program}_alone PROPERTIES TIMEOUT 60 LABELS cuda)
   endforeach()
 endif()

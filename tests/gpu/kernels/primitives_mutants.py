@@ -3,7 +3,7 @@
 damaged, and then bugs are planted in the model, one at a time; each must be
 noticed by the instruction that it is about.
 
-primitives_mutants.py [--few] CXX SOURCE_FOLDER PROGRAM OBJECT_OR_LIBRARY...
+primitives_mutants.py CXX SOURCE_FOLDER PROGRAM OBJECT_OR_LIBRARY... [--few]
 
 PROGRAM is cuda_primitives, the rest what it is linked from but the model."""
 import os
@@ -103,9 +103,8 @@ def notices(cxx, source, folder, golden, mutant, libraries):
 
 
 def main():
-    arguments = sys.argv[1:]
-    is_few = arguments[:1] == ["--few"]
-    cxx, source, program, *libraries = arguments[is_few:]
+    is_few = "--few" in sys.argv
+    cxx, source, program, *libraries = [a for a in sys.argv[1:] if a != "--few"]
     source = pathlib.Path(source)
     mutants = MUTANTS[:2] if is_few else MUTANTS
     os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
