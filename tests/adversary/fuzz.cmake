@@ -44,7 +44,7 @@ file(GLOB parse CONFIGURE_DEPENDS ${here}/adversary/fuzz/parse/* ${here}/golden/
 file(GLOB errors CONFIGURE_DEPENDS ${here}/golden/errors/*.cz
   ${here}/golden/rules/*.cz)
 file(GLOB compile CONFIGURE_DEPENDS ${here}/adversary/fuzz/compile/*)
-file(GLOB configs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/configs/*.json
+file(GLOB configs CONFIGURE_DEPENDS ${examples}/configs/*.json
   ${here}/golden/errors/parts/*.json ${here}/adversary/fuzz/config/*)
 file(GLOB headers CONFIGURE_DEPENDS ${here}/golden/convert/*.header)
 file(GLOB dumps CONFIGURE_DEPENDS ${here}/golden/convert/*.json)
@@ -78,7 +78,7 @@ cz_fuzz(facts 150 15000 64 cz_frontend cz_passes cz_verify cz_codegen
 cz_fuzz(ir 40 4000 16384 cz_dsl SEEDS ${here}/unit/dsl/ir/sample.mlir)
 
 # Plans of today's compiler: a reader of JSON rejects those of another.
-set(plans)
+set(documents)
 foreach(stem two_sided few found/types_of_a_bucket_poured_anew)
   get_filename_component(name ${stem} NAME)
   set(plan ${CMAKE_CURRENT_BINARY_DIR}/fuzz/${name}.json)
@@ -87,12 +87,12 @@ foreach(stem two_sided few found/types_of_a_bucket_poured_anew)
       ${CMAKE_CURRENT_BINARY_DIR}/fuzz
     COMMAND canzona plan --json ${here}/fixtures/plans/${stem}.cz > ${plan}
     DEPENDS canzona ${here}/fixtures/plans/${stem}.cz)
-  list(APPEND plans ${plan})
+  list(APPEND documents ${plan})
 endforeach()
-add_custom_target(fuzz_plan_seeds ALL DEPENDS ${plans})
+add_custom_target(fuzz_plan_seeds ALL DEPENDS ${documents})
 cz_fuzz(plan 300 80000 16384 ${CMAKE_SOURCE_DIR}/frontend/cmd/machine.c
   cz_frontend cz_passes ${jansson} WORDS ${here}/adversary/fuzz/plan.dict
-  SEEDS ${plans})
+  SEEDS ${documents})
 if(CANZONA_FUZZ)
   add_dependencies(fuzzers fuzz_plan_seeds)
 endif()

@@ -10,20 +10,10 @@ function(cz_verify_test name)
 endfunction()
 
 cz_verify_test(random_plans_test)
-foreach(seed 1 2)
-  set(count 250)
-  if(seed EQUAL 2)
-    set(count 500)
-  endif()
-  add_test(NAME verify_random_plans_${seed}
-    COMMAND random_plans_test ${count} 10 ${seed})
-  set_tests_properties(verify_random_plans_${seed} PROPERTIES
-    LABELS tree TIMEOUT 600)
-endforeach()
-set_tests_properties(verify_random_plans_2 PROPERTIES LABELS "tree;nightly")
-add_test(NAME verify_random_plans_long COMMAND random_plans_test 4000 80 3)
-set_tests_properties(verify_random_plans_long PROPERTIES
-  LABELS "tree;nightly" TIMEOUT 3600)
+cz_test(verify_random_plans_1 tree 600 random_plans_test 250 10 1)
+cz_test(verify_random_plans_2 "tree;nightly" 600 random_plans_test 500 10 2)
+cz_test(verify_random_plans_long "tree;nightly" 3600 random_plans_test 4000 80 3)
+cz_test(verify_smoke tree 300 random_plans_test 40 2 1)
 
 cz_verify_test(mutants_test adversary/verify/mutable_plan.c adversary/verify/program_of_view.c
   adversary/verify/mutation.c adversary/verify/mutation_row.c adversary/verify/mutation_op.c
@@ -36,24 +26,13 @@ if(NOT commit MATCHES "^[0-9a-f]+$")
   set(commit 1)
 endif()
 math(EXPR commit "0x${commit}")
-add_test(NAME verify_mutants_tenth COMMAND mutants_test 20 16 1 0 ${commit})
-add_test(NAME verify_smoke COMMAND random_plans_test 40 2 1)
-set_tests_properties(verify_mutants_tenth verify_smoke PROPERTIES
-  LABELS tree TIMEOUT 300)
-add_test(NAME verify_mutants COMMAND mutants_test 20 160 1)
-add_test(NAME verify_mutants_40 COMMAND mutants_test 40 160 1)
-set_tests_properties(verify_mutants PROPERTIES LABELS tree TIMEOUT 600)
-set_tests_properties(verify_mutants_40 PROPERTIES
-  LABELS "tree;nightly" TIMEOUT 600)
-add_test(NAME verify_mutants_long COMMAND mutants_test 200 320 2)
-set_tests_properties(verify_mutants_long PROPERTIES
-  LABELS "tree;nightly" TIMEOUT 3600)
-
+cz_test(verify_mutants_tenth tree 300 mutants_test 20 16 1 0 ${commit})
+cz_test(verify_mutants tree 600 mutants_test 20 160 1)
+cz_test(verify_mutants_40 "tree;nightly" 600 mutants_test 40 160 1)
+cz_test(verify_mutants_long "tree;nightly" 3600 mutants_test 200 320 2)
 # Several mutations at once: no longer a likely mistake, but sound all the
 # same, and never a crash.
-add_test(NAME verify_mutants_several COMMAND mutants_test 40 96 3 2)
-set_tests_properties(verify_mutants_several PROPERTIES
-  LABELS "tree;nightly" TIMEOUT 600)
+cz_test(verify_mutants_several "tree;nightly" 600 mutants_test 40 96 3 2)
 
 # Batches and tiles of plans for a GPU.
 cz_verify_test(gpu_mutants_test adversary/verify/batch_run.c
@@ -61,17 +40,9 @@ cz_verify_test(gpu_mutants_test adversary/verify/batch_run.c
   adversary/verify/mutation_row.c adversary/verify/mutation_op.c
   adversary/verify/mutation_gpu.c adversary/verify/mutation_stage.c
   adversary/verify/mutable_stage.c adversary/verify/sentence.c)
-add_test(NAME verify_gpu_mutants COMMAND gpu_mutants_test 12 150 1)
-set_tests_properties(verify_gpu_mutants PROPERTIES LABELS tree TIMEOUT 300)
-add_test(NAME verify_gpu_mutants_long COMMAND gpu_mutants_test 120 600 2)
-set_tests_properties(verify_gpu_mutants_long PROPERTIES
-  LABELS "tree;nightly" TIMEOUT 1800)
+cz_test(verify_gpu_mutants tree 300 gpu_mutants_test 12 150 1)
+cz_test(verify_gpu_mutants_long "tree;nightly" 1800 gpu_mutants_test 120 600 2)
 
-add_test(NAME verify_choices COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/adversary/verify_choices.py $<TARGET_FILE:canzona>)
-set_tests_properties(verify_choices PROPERTIES LABELS tree TIMEOUT 60)
-
+cz_script(verify_choices tree 60 adversary/verify_choices.py $<TARGET_FILE:canzona>)
 # One wrong number on one of 4096 ranks.
-add_test(NAME verify_large COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/adversary/verify_large.py $<TARGET_FILE:canzona> 1 30)
-set_tests_properties(verify_large PROPERTIES LABELS tree TIMEOUT 300)
+cz_script(verify_large tree 300 adversary/verify_large.py $<TARGET_FILE:canzona> 1 30)

@@ -1,9 +1,6 @@
 # Golden tests by stem and extension; golden/golden.py --update writes them anew
 # (target golden-update).
-add_executable(parse_tool tools/parse_tool.c)
-target_link_libraries(parse_tool PRIVATE cz_frontend cz_warnings)
-set_target_properties(parse_tool PROPERTIES
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+cz_tool(parse_tool cz_frontend)
 
 # cz_golden_tests(FOLDER DEPENDENCY CHECKS...): CHECKS as golden/golden.py has them.
 function(cz_golden_tests folder dependency)

@@ -3,6 +3,4 @@ cz_golden_tests(diagnostics canzona
   "json:1:$<TARGET_FILE:canzona> check --diagnostics=json {}"
   "sarif:1:$<TARGET_FILE:canzona> check --diagnostics=sarif {}"
   "empty:0:$<TARGET_FILE:canzona> check --diagnostics=sarif {}")
-add_test(NAME diagnostics COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/golden/diagnostics.py $<TARGET_FILE:canzona>)
-set_tests_properties(diagnostics PROPERTIES LABELS golden TIMEOUT 300)
+cz_script(diagnostics golden 300 golden/diagnostics.py $<TARGET_FILE:canzona>)

@@ -5,7 +5,6 @@ cz_golden_tests(fmt canzona "fmt:0:$<TARGET_FILE:canzona> fmt {}")
 cz_golden_tests(expand canzona
   "equations:0:$<TARGET_FILE:canzona> fmt --expand {}"
   "err:1:sh -c '$<TARGET_FILE:canzona> fmt --expand {} 2>&1'")
-add_test(NAME expand COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/golden/expand.py
-  $<TARGET_FILE:canzona> $<TARGET_FILE:compile_tool>
-  ${CMAKE_CURRENT_SOURCE_DIR}/golden/expand ${CMAKE_SOURCE_DIR}/dsl/LANGUAGE.md)
-set_tests_properties(expand PROPERTIES LABELS golden TIMEOUT 120)
+cz_script(expand golden 120 golden/expand.py $<TARGET_FILE:canzona>
+  $<TARGET_FILE:compile_tool> ${CMAKE_CURRENT_SOURCE_DIR}/golden/expand
+  ${CMAKE_SOURCE_DIR}/dsl/LANGUAGE.md)

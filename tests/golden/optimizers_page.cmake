@@ -1,4 +1,2 @@
 # The page of optimizers is what the library's files say.
-add_test(NAME optimizers_page COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/golden/optimizers_page.py)
-set_tests_properties(optimizers_page PROPERTIES LABELS golden TIMEOUT 60)
+cz_script(optimizers_page golden 60 golden/optimizers_page.py)

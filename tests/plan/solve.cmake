@@ -8,14 +8,8 @@ foreach(tool solve_tool solve_speed)
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
 
-add_test(NAME solve_oracle_sees COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/plan/solve_oracle.py --self-test)
-add_test(NAME solve_oracle COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/plan/solve_oracle.py $<TARGET_FILE:solve_tool> 8 2)
-set_tests_properties(solve_oracle_sees solve_oracle PROPERTIES
-  LABELS oracle TIMEOUT 300)
-add_test(NAME solve_oracle_all COMMAND ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/plan/solve_oracle.py $<TARGET_FILE:solve_tool> 200 4)
-set_tests_properties(solve_oracle_all PROPERTIES
-  LABELS "oracle;nightly" TIMEOUT 3600)
+cz_script(solve_oracle_sees oracle 300 plan/solve_oracle.py --self-test)
+cz_script(solve_oracle oracle 300 plan/solve_oracle.py $<TARGET_FILE:solve_tool> 8 2)
+cz_script(solve_oracle_all "oracle;nightly" 3600 plan/solve_oracle.py
+  $<TARGET_FILE:solve_tool> 200 4)
 set_tests_properties(solve_oracle solve_oracle_all PROPERTIES PROCESSORS 2)

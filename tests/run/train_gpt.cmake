@@ -7,10 +7,7 @@ set(parts)
 if(CANZONA_TSAN)
   set(parts Training.test_muon_learns_alike_on_one_and_four_ranks Arguments)
 endif()
-add_test(NAME train_gpt_short
-  COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/run/train_gpt_short.py
-    $<TARGET_FILE:train_gpt> ${parts})
-set_tests_properties(train_gpt_short PROPERTIES LABELS train TIMEOUT 300)
+cz_script(train_gpt_short train 300 run/train_gpt_short.py $<TARGET_FILE:train_gpt> ${parts})
 
 add_test(NAME train_gpt_sweep
   COMMAND ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/run/train_gpt_sweep.py
