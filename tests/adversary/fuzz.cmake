@@ -60,6 +60,16 @@ list(JOIN rows "\n" rows)
 file(CONFIGURE OUTPUT ${words} CONTENT "${rows}\n" @ONLY)
 set(keys ${here}/adversary/fuzz/tensors.dict)
 
+# So are the keys of plan JSON, and numbers at the ends of types.
+set(plan_keys ${CMAKE_CURRENT_BINARY_DIR}/plan.dict)
+file(READ ${here}/plan/plan.schema.json rows)
+string(REGEX MATCHALL "\"[a-z_]+\": {" rows "${rows}")
+list(TRANSFORM rows REPLACE "^\"([a-z_]+)\".*$" "\"\\\\\"\\1\\\\\"\"")
+list(REMOVE_DUPLICATES rows)
+list(APPEND rows "\"9223372036854775807\"" "\"-1\"" "\"4294967296\"" "\"null\"")
+list(JOIN rows "\n" rows)
+file(CONFIGURE OUTPUT ${plan_keys} CONTENT "${rows}\n" @ONLY)
+
 set(jansson PkgConfig::JANSSON)
 cz_fuzz(parse 300 1000000 512 cz_frontend WORDS ${words}
   SEEDS ${parse} ${std})
@@ -91,7 +101,7 @@ foreach(stem two_sided few found/types_of_a_bucket_poured_anew)
 endforeach()
 add_custom_target(fuzz_plan_seeds ALL DEPENDS ${documents})
 cz_fuzz(plan 300 80000 16384 ${CMAKE_SOURCE_DIR}/frontend/cmd/machine.c
-  cz_frontend cz_passes ${jansson} WORDS ${here}/adversary/fuzz/plan.dict
+  cz_frontend cz_passes ${jansson} WORDS ${plan_keys}
   SEEDS ${documents})
 if(CANZONA_FUZZ)
   add_dependencies(fuzzers fuzz_plan_seeds)

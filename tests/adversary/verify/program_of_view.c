@@ -21,98 +21,39 @@ static const int32_t *narrow(cz_arena *arena, const int64_t *v, int n)
     return out;
 }
 
-static const void *kernel_rows(cz_arena *arena, const cz_view_table *table,
-                               int64_t n)
-{
-    czr_kernel_row *rows = CZ_NEW(arena, czr_kernel_row, n + 1);
-
-    for (int64_t i = 0; i < n; i++) {
-        const cz_view_kernel_row *row = &table->rows.kernel[i];
-        rows[i] = (czr_kernel_row){
-            (int32_t)row->stage, (int32_t)row->param, row->offset, row->count,
-            row->gather,         row->scatter,        row->temp,   row->work};
+/* Of each kind, `n` rows of numbers as the runtime has them. */
+#define width dtype /* which has the type whose bytes the numbers have */
+#define ABI_ENTRY(tag, name)                                                   \
+    static void *name##_rows(cz_arena *arena, const int64_t *number,           \
+                             int64_t n)                                        \
+    {                                                                          \
+        czr_##name##_row *rows = CZ_NEW(arena, czr_##name##_row, n + 1);       \
+        for (czr_##name##_row *row = rows; row < rows + n; row++) {
+#define ABI_COLUMN(entry, column, type, place, range)                          \
+    row->column = (type)*number++;
+#define ABI_ENTRY_END(name)                                                    \
+    }                                                                          \
+    return rows;                                                               \
     }
-    return rows;
-}
-
-static const void *transfer_rows(cz_arena *arena, const cz_view_table *table,
-                                 int64_t n)
-{
-    czr_transfer_row *rows = CZ_NEW(arena, czr_transfer_row, n + 1);
-
-    for (int64_t i = 0; i < n; i++) {
-        const cz_view_transfer_row *row = &table->rows.transfer[i];
-        rows[i] = (czr_transfer_row){
-            (int32_t)row->param, (int16_t)row->is_recv, (int16_t)row->peer,
-            row->offset,         row->n_rows,           row->row_bytes,
-            row->stride_bytes,   (uint32_t)row->phases};
-    }
-    return rows;
-}
-
-static const void *sum_rows(cz_arena *arena, const cz_view_table *table,
-                            int64_t n)
-{
-    czr_sum_row *rows = CZ_NEW(arena, czr_sum_row, n + 1);
-
-    for (int64_t i = 0; i < n; i++) {
-        const cz_view_sum_row *row = &table->rows.sum[i];
-        rows[i] = (czr_sum_row){(int32_t)row->param,
-                                row->width == 8   ? CZR_F64
-                                : row->width == 4 ? CZR_F32
-                                                  : CZR_BF16,
-                                (int32_t)row->how,
-                                (int32_t)row->band,
-                                row->offset,
-                                row->count,
-                                row->side};
-    }
-    return rows;
-}
-
-static const void *span_rows(cz_arena *arena, const cz_view_table *table,
-                             int64_t n)
-{
-    czr_span_row *rows = CZ_NEW(arena, czr_span_row, n + 1);
-
-    for (int64_t i = 0; i < n; i++) {
-        const cz_view_span_row *row = &table->rows.span[i];
-        rows[i] = (czr_span_row){(int32_t)row->param, row->offset, row->count};
-    }
-    return rows;
-}
-
-static const void *exchange_rows(cz_arena *arena, const cz_view_table *table,
-                                 int64_t n)
-{
-    czr_exchange_row *rows = CZ_NEW(arena, czr_exchange_row, n + 1);
-
-    for (int64_t i = 0; i < n; i++) {
-        const cz_view_exchange_row *row = &table->rows.exchange[i];
-        rows[i] = (czr_exchange_row){(int16_t)row->is_recv, (int16_t)row->peer,
-                                     row->offset, row->count};
-    }
-    return rows;
-}
+#include "runtime/abi.def"
+#undef width
 
 static const void *rows_of(cz_arena *arena, const cz_view_table *table)
 {
+    static void *(*const make[])(cz_arena *, const int64_t *, int64_t) = {
+#define ABI_ENTRY(tag, name) [CZ_ROW_##tag] = name##_rows,
+#include "runtime/abi.def"
+    };
     const int64_t n = table->starts[table->n_coordinates];
+    void *rows = make[table->kind](arena, table->rows.numbers, n);
 
-    switch (table->kind) {
-    case CZ_ROW_KERNEL:
-        return kernel_rows(arena, table, n);
-    case CZ_ROW_TRANSFER:
-        return transfer_rows(arena, table, n);
-    case CZ_ROW_SUM:
-        return sum_rows(arena, table, n);
-    case CZ_ROW_SPAN:
-        return span_rows(arena, table, n);
-    case CZ_ROW_EXCHANGE:
-    case CZ_N_ENTRY_KINDS:
-        break;
+    for (int64_t i = 0; table->kind == CZ_ROW_SUM && i < n; i++) {
+        const int64_t bytes = table->rows.sum[i].width;
+        ((czr_sum_row *)rows)[i].dtype = bytes == 8   ? CZR_F64
+                                         : bytes == 4 ? CZR_F32
+                                                      : CZR_BF16;
     }
-    return exchange_rows(arena, table, n);
+    return rows;
 }
 
 static void set_tables(cz_arena *arena, czr_program *program,
