@@ -7,8 +7,6 @@ spectra; and the status that each rank ends with where there is nothing to give.
 
 Ends with a table of the errors.
 """
-import ctypes as ct
-
 import numpy as np
 
 import embed
@@ -169,14 +167,9 @@ class Failures(Measured):
                 n = layout.globe[0]
                 rank.grads[name][...] = grad(n, name)[layout.window()]
             rank.seal()
-            hyper, result = embed.Hyper(None, 0), embed.Result()
-            status = program.c.czr_step(rank.engine, ct.byref(hyper), None,
-                                        ct.byref(result))
-            again = program.c.czr_step(rank.engine, ct.byref(hyper), None,
-                                       ct.byref(result))
-            assert again == status
-            return (program.c.czr_status_name(status).decode(),
-                    program.c.czr_error(rank.engine).decode())
+            status, said, _ = rank.attempt({})
+            assert rank.attempt({})[0] == status
+            return status, said
         return program.run(body)
 
     def check(self, expression, grad, name, tensor):

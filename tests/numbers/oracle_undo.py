@@ -13,7 +13,7 @@ import unittest
 import numpy as np
 
 import embed
-from training import TOOLS, decode, main
+from training import TOOLS, attempted, main
 
 MESHES = ((2, 2), (1, 4))
 MATRICES = [f"m{i}" for i in range(8)]
@@ -105,20 +105,8 @@ class Undo(unittest.TestCase):
                 rank.grads[name][...] = grad(name, rank.dp, random)[layout.window()]
             if before:
                 before(rank, number)
-            result = embed.Result()
-            values = [np.nan] * len(program.hypers)
-            if number < len(rates):
-                values[program.hypers.index("REST_LR")] = rates[number]
-            hyper = (ct.c_double * len(values))(*values)
-            status = program.c.czr_step(
-                rank.engine, ct.byref(embed.Hyper(hyper, len(values))), None,
-                ct.byref(result))
-            arrays = [decode(array) for array in rank.params.values()] + [
-                values for *_, values in rank.states()]
-            return (program.c.czr_status_name(status).decode(),
-                    program.c.czr_error(rank.engine).decode(),
-                    (result.skipped, result.step),
-                    [array.tobytes() for array in arrays])
+            return attempted(rank, {"REST_LR": rates[number]} if number < len(rates)
+                             else {})
 
         def body(rank):
             for name in rank.params:

@@ -260,16 +260,24 @@ class Rank:
                 extern.rows, extern.columns)
         return found
 
-    def step(self, hypers):
-        """One update; `hypers` names the values that are not defaults."""
+    def attempt(self, hypers):
+        """One update, which may fail: the status, as a name, what is said of it, and
+        the result.  `hypers` names the values that are not defaults."""
         unknown = set(hypers) - set(self.program.hypers)
         assert not unknown, unknown
         values = [hypers.get(name, np.nan) for name in self.program.hypers]
         array = (ct.c_double * len(values))(*values)
         result = Result()
-        self.must(self.c.czr_step(
-            self.engine, ct.byref(Hyper(array, len(values))), None,
-            ct.byref(result)))
+        status = self.c.czr_step(self.engine, ct.byref(Hyper(array, len(values))),
+                                 None, ct.byref(result))
+        return (self.c.czr_status_name(status).decode(),
+                self.c.czr_error(self.engine).decode(), result)
+
+    def step(self, hypers):
+        """One that does not."""
+        status, said, result = self.attempt(hypers)
+        if status != "CZR_OK":
+            raise RuntimeError(f"{status}: {said}")
         return result
 
     def states(self):

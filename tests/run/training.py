@@ -94,6 +94,16 @@ def train(program, start, grads, hypers, options=None, externs=None):
     return Outcome(program.run(body, options))
 
 
+def attempted(rank, hypers):
+    """Of an update that may fail: the status, what is said of it, whether it was
+    skipped and t, and the bits of parameters and states, as f32."""
+    status, said, result = rank.attempt(hypers)
+    arrays = [decode(array) for array in rank.params.values()] + [
+        values for *_, values in rank.states()]
+    return (status, said, (result.skipped, result.step),
+            [array.tobytes() for array in arrays])
+
+
 def shapes_of(program):
     """Whole shapes by name, as czr_layout tells them."""
     return program.run(lambda rank: {

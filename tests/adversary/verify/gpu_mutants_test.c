@@ -65,23 +65,6 @@ static void random_gpu_text(randoms *r, cz_text *text)
 
 /* ---- judging one mutant ---- */
 
-static bool names_all(const cz_plan_view *view, const mutation *kind,
-                      const cz_diags *diags, bool verbose)
-{
-    bool ok = true;
-
-    for (int i = 0; i < diags->n; i++) {
-        const char *sentence = diags->list[i].message;
-        const char *fault = sentence_fault(view, sentence);
-        if (verbose)
-            printf("%s: %s\n", kind->name, sentence);
-        if (fault)
-            printf("%s: a sentence that %s: %s\n", kind->name, fault, sentence);
-        ok = ok && !fault;
-    }
-    return ok;
-}
-
 static void judge(bench *b, const cz_plan_view *view, int number,
                   cz_arena *arena)
 {
@@ -93,7 +76,7 @@ static void judge(bench *b, const cz_plan_view *view, int number,
     t->mutants++;
     if (!cz_verify(view, &diags)) {
         t->rejected++;
-        t->failed += !names_all(view, kind, &diags, b->verbose);
+        t->failed += !sentences_are_right(view, kind->name, &diags, b->verbose);
     } else if (batch_run_is_same(view) && batch_run_has_kernels(view)) {
         t->harmless++;
     } else {

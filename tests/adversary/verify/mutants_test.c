@@ -98,25 +98,6 @@ static void subject_close(subject *s)
 
 /* ---- judging one mutant ---- */
 
-/* Every sentence about a mutant names what it is about. */
-static bool names_all(const bench *b, const cz_plan_view *view, int kind,
-                      const cz_diags *diags)
-{
-    bool ok = true;
-
-    for (int i = 0; i < diags->n; i++) {
-        const char *sentence = diags->list[i].message;
-        const char *fault = sentence_fault(view, sentence);
-        if (b->verbose)
-            printf("%s: %s\n", mutations[kind].name, sentence);
-        if (fault)
-            printf("%s: a sentence that %s: %s\n", mutations[kind].name, fault,
-                   sentence);
-        ok = ok && !fault;
-    }
-    return ok;
-}
-
 static bool has_same_bits(const subject *s, const cz_plan_view *view,
                           const czr_program *compiled, cz_arena *arena,
                           char *why, size_t n)
@@ -166,7 +147,8 @@ static void judge(bench *b, const subject *s, const cz_plan_view *view,
     cz_diags_init(&diags, arena);
     t->mutants++;
     if (!cz_verify(view, &diags)) {
-        const bool named = names_all(b, view, kind, &diags);
+        const bool named =
+            sentences_are_right(view, mutations[kind].name, &diags, b->verbose);
         t->rejected++;
         t->named += named;
         t->failed += !named;

@@ -135,25 +135,33 @@ static void make_homes(cz_ir *ir, cz_arena *arena, const char *name,
     }
 }
 
-void planned_open(planned *p, const char *text, const char *const *defines,
-                  int64_t microbatches, uint64_t uneven)
+/* The module of a text; NULL: see diags. */
+static cz_ir *compile(planned *p, const char *text, cz_compile_options options)
 {
     cz_text source = {0};
-    cz_compile_options options = {.path = "random.cz",
-                                  .text = &source,
-                                  .defines = defines,
-                                  .strict = true,
-                                  .microbatches = microbatches,
-                                  .compiler = "test"};
-    cz_ir *ir;
 
     cz_arena_init(&p->arena);
     cz_diags_init(&p->diags, &p->arena);
     p->view = NULL;
     cz_text_puts(&source, text);
-    while (defines && defines[options.n_defines])
+    options.path = "random.cz";
+    options.compiler = "test";
+    options.text = &source;
+    while (options.defines && options.defines[options.n_defines])
         options.n_defines++;
-    ir = cz_compile(&p->arena, &options, &p->diags);
+    cz_ir *ir = cz_compile(&p->arena, &options, &p->diags);
+    cz_text_fini(&source);
+    return ir;
+}
+
+void planned_open(planned *p, const char *text, const char *const *defines,
+                  int64_t microbatches, uint64_t uneven)
+{
+    cz_ir *ir = compile(p, text,
+                        (cz_compile_options){.defines = defines,
+                                             .strict = true,
+                                             .microbatches = microbatches});
+
     if (ir && uneven)
         make_uneven(ir, &p->arena, uneven);
     if (ir)
@@ -161,25 +169,16 @@ void planned_open(planned *p, const char *text, const char *const *defines,
     if (ir && cz_passes_run(ir, NULL, &p->diags))
         p->view = cz_plan_view_build(&p->arena, ir, &p->diags);
     cz_ir_close(ir);
-    cz_text_fini(&source);
 }
 
 void planned_open_gpu(planned *p, const char *text)
 {
-    cz_text source = {0};
-    const cz_compile_options options = {
-        .path = "random.cz", .text = &source, .compiler = "test"};
+    cz_ir *ir = compile(p, text, (cz_compile_options){0});
 
-    cz_arena_init(&p->arena);
-    cz_diags_init(&p->diags, &p->arena);
-    p->view = NULL;
-    cz_text_puts(&source, text);
-    cz_ir *ir = cz_compile(&p->arena, &options, &p->diags);
     if (ir && cz_passes_run(ir, "schedule", &p->diags) &&
         cz_gpu_target(ir, "", &p->diags) && cz_passes_gpu(ir, NULL, &p->diags))
         p->view = cz_plan_view_build(&p->arena, ir, &p->diags);
     cz_ir_close(ir);
-    cz_text_fini(&source);
 }
 
 bool planned_is_shared(const cz_plan_view *view)

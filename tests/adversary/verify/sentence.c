@@ -168,3 +168,20 @@ const char *sentence_fault(const cz_plan_view *view, const char *sentence)
         return "names a rank that has neither rows nor elements of the tensor";
     return NULL;
 }
+
+bool sentences_are_right(const cz_plan_view *view, const char *done,
+                         const cz_diags *diags, bool verbose)
+{
+    bool ok = true;
+
+    for (int i = 0; i < diags->n; i++) {
+        const char *sentence = diags->list[i].message;
+        const char *fault = sentence_fault(view, sentence);
+        if (verbose)
+            printf("%s: %s\n", done, sentence);
+        if (fault)
+            printf("%s: a sentence that %s: %s\n", done, fault, sentence);
+        ok = ok && !fault;
+    }
+    return ok;
+}

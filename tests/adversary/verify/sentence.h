@@ -10,4 +10,9 @@
  * of it in the operation, or elements of it to own.  Else what is not so. */
 const char *sentence_fault(const cz_plan_view *view, const char *sentence);
 
+/* Whether all of them are so.  Prints those that are not, and with `verbose`
+ * all, behind what was done to the plan. */
+bool sentences_are_right(const cz_plan_view *view, const char *done,
+                         const cz_diags *diags, bool verbose);
+
 #endif
