@@ -142,17 +142,6 @@ static double error(const float *x, const double *root, size_t n)
 }
 
 /* The device's launches since the double is as new. */
-static int count_launches(void)
-{
-    int64_t n;
-    const fake_entry *log = fake_log(&n);
-    int launches = 0;
-
-    for (int64_t i = 0; i < n; i++)
-        launches += log[i].kind == FAKE_LAUNCH;
-    return launches;
-}
-
 static void expect_mirror(const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -170,7 +159,7 @@ static void expect_near(const of_matrix *m)
     assert_int_equal(run(&t, results), CZR_OK);
     assert_int_equal(t.failed, CZR_OK);
     if (!is_on_gpu)
-        assert_true(count_launches() > 6);
+        assert_true(stages_launches() > 6);
     assert_int_equal(factorise_on_host(&t), CZR_OK);
     const double mine = error(results[0], root, m->n);
     const double its = error(t.f.out[0], root, m->n);
@@ -233,7 +222,7 @@ static void strict_roots_are_the_hosts_to_the_bit(void **state)
         assert_int_equal(run(&t, results), CZR_OK);
         assert_int_equal(t.failed, CZR_OK);
         if (!is_on_gpu)
-            assert_true(count_launches() > 6);
+            assert_true(stages_launches() > 6);
         assert_int_equal(factorise_on_host(&t), CZR_OK);
         if (memcmp(results[0], t.f.out[0], t.n_out[0] * sizeof(float)) != 0)
             fail_msg("matrix %d: other bits than the host's", i);
@@ -259,7 +248,7 @@ static void skipped_steps_write_nothing(void **state)
         trial_is_strict = false;
         assert_int_equal(t.failed, CZR_OK);
         if (!is_on_gpu)
-            assert_true(count_launches() <= 1);
+            assert_true(stages_launches() <= 1);
         assert_memory_equal(results[0], t.f.out[0], t.n_out[0] * sizeof(float));
         drop_results(results);
         drop_trial(&t);

@@ -3,48 +3,14 @@
  * of tensor cores do not take.  Also where it is missing or fails.
  *
  * multiply_library_test [TRIALS [SEED]] */
-#include "runtime/math/product.h"
 #include "tests/gpu/double/cublaslt.h"
-#include "tests/gpu/stages/stages.h"
+#include "tests/gpu/products/product_trial.h"
 
-#include <string.h>
-
-enum { MOST = 60, FIRST = 16 }; /* extents; bytes in front of operands */
+enum { MOST = 60 };
 
 static int trials = 60;
 static unsigned first_seed = 1;
 static int *fails, *products; /* the double's */
-
-/* ---- a drawn product ---------------------------------------------------- */
-
-enum { A, B, ADDEND, OUT, N_OPERANDS };
-
-typedef struct trial {
-    czr_product p;
-    size_t bytes[N_OPERANDS];
-    void *host[N_OPERANDS]; /* NULL: not there */
-    czr_address device[N_OPERANDS], skip, room;
-    int moved; /* which operand begins `shift` bytes later */
-    size_t shift;
-    int32_t skipped;
-} trial;
-
-static void *draw_numbers(size_t n, czr_dtype dtype, size_t *bytes)
-{
-    unsigned char *memory = calloc(n * sizeof(float) + 2 * FIRST, 1);
-
-    *bytes = n * czr_dtype_bytes(dtype);
-    assert_non_null(memory);
-    for (size_t i = 0; i < n; i++) {
-        const float x = (float)stages_draw(-1000000, 1000000) / 333333;
-        const czr_bf16 narrow = czr_f32_to_bf16(x);
-        if (dtype == CZR_BF16)
-            memcpy(memory + i * sizeof narrow, &narrow, sizeof narrow);
-        else
-            memcpy(memory + i * sizeof x, &x, sizeof x);
-    }
-    return memory;
-}
 
 /* n is odd: no kernel of tensor cores takes it. */
 static void draw_trial(trial *t, unsigned seed)
@@ -65,139 +31,21 @@ static void draw_trial(trial *t, unsigned seed)
                        .alpha = (float)stages_draw(-9, 9) / 7,
                        .beta = (float)stages_draw(-9, 9) / 7};
     p->m = p->symmetric ? p->n : (size_t)stages_draw(1, MOST);
-    const size_t n[] = {p->m * p->k, p->k * p->n, p->m * p->n, p->m * p->n};
-    const czr_dtype dtypes[] = {of_operands, of_operands, p->addend_dtype,
-                                p->out_dtype};
-    const bool has_addend = stages_draw(0, 1);
-    for (int i = 0; i < N_OPERANDS; i++)
-        if (i != ADDEND || has_addend)
-            t->host[i] = draw_numbers(n[i], dtypes[i], &t->bytes[i]);
+    draw_operand(t, A, p->m * p->k, of_operands, any_number);
+    draw_operand(t, B, p->k * p->n, of_operands, any_number);
+    if (stages_draw(0, 1))
+        draw_operand(t, ADDEND, p->m * p->n, p->addend_dtype, any_number);
+    draw_operand(t, OUT, p->m * p->n, p->out_dtype, any_number);
     t->skipped = stages_draw(0, 7) == 0;
 }
 
-static void drop_trial(trial *t)
+/* With the double of the library. */
+static czr_status run(trial *t, unsigned seed)
 {
-    for (int i = 0; i < N_OPERANDS; i++)
-        free(t->host[i]);
-}
+    const trial_setting with = {.cublas = CUBLASLT_PATH};
 
-static czr_product product_at(const trial *t, void *const at[N_OPERANDS])
-{
-    czr_product p = t->p;
-
-    p.a = at[A];
-    p.b = at[B];
-    p.addend = at[ADDEND];
-    p.out = at[OUT];
-    return p;
-}
-
-static czr_product on_device(const trial *t)
-{
-    void *at[N_OPERANDS] = {NULL};
-
-    for (int i = 0; i < N_OPERANDS; i++)
-        if (t->host[i])
-            at[i] =
-                czr_pointer_of(t->device[i] + (i == t->moved ? t->shift : 0));
-    return product_at(t, at);
-}
-
-static void multiply_on_host(const trial *t)
-{
-    czr_product p = product_at(t, t->host);
-    float *c = calloc(p.m * p.n, sizeof *c);
-    czr_host_math math;
-
-    assert_non_null(c);
-    p.c = c;
-    assert_int_equal(czr_host_math_open(&math, 1, 1), CZR_OK);
-    if (!t->skipped)
-        math.math.product(&math.math, &p);
-    czr_host_math_close(&math);
-    free(c);
-}
-
-/* ---- on the device ------------------------------------------------------ */
-
-static czr_status open_stages(test_stages *s, const char *path)
-{
-    const czr_status status = stages_open(s, false);
-
-    s->stages.cublas = path;
-    return status;
-}
-
-static czr_status send_all(test_stages *s, trial *t)
-{
-    czr_status status =
-        czr_context_alloc(s->bench.context, s->stages.room_bytes + 1, &t->room);
-
-    if (status == CZR_OK)
-        status = stages_send(s, &t->skip, &t->skipped, sizeof t->skipped);
-    for (int i = 0; i < N_OPERANDS && status == CZR_OK; i++) {
-        const size_t shift = i == t->moved ? t->shift : 0;
-        unsigned char *memory = t->host[i];
-        if (!memory)
-            continue;
-        memmove(memory + shift, memory, t->bytes[i]);
-        status = stages_send(s, &t->device[i], memory, t->bytes[i] + FIRST);
-        memmove(memory, memory + shift, t->bytes[i]);
-    }
-    return status;
-}
-
-static czr_status multiply(test_stages *s, trial *t, void *result)
-{
-    czr_product p = product_at(t, t->host);
-    czr_cuda_call call = {.stages = &s->stages};
-
-    czr_status status = czr_cuda_multiply(&call, &p);
-    s->stages.is_opening = false;
-    if (status == CZR_OK)
-        status = send_all(s, t);
-    p = on_device(t);
-    call.stream = s->stream;
-    call.skip = czr_pointer_of(t->skip);
-    call.room = czr_pointer_of(t->room);
-    if (status == CZR_OK)
-        status = czr_cuda_multiply(&call, &p);
-    if (status == CZR_OK)
-        status = stages_fetch(s, result, t->device[OUT], t->bytes[OUT]);
-    return status;
-}
-
-static void free_all(test_stages *s, trial *t)
-{
-    if (!s->stream)
-        return;
-    czr_context_synchronize(s->bench.context, s->stream, 0);
-    for (int i = 0; i < N_OPERANDS; i++)
-        czr_context_free(s->bench.context, t->device[i]);
-    czr_context_free(s->bench.context, t->skip);
-    czr_context_free(s->bench.context, t->room);
-}
-
-/* From opening to closing, with the library at `path`; its result is the
- * host's wherever there is one. */
-static czr_status run(trial *t, const char *path, unsigned seed)
-{
-    void *const mine = calloc(t->bytes[OUT] + 1, 1);
-    test_stages s;
-
-    assert_non_null(mine);
-    stages_restart(seed);
     *products = 0;
-    assert_int_equal(open_stages(&s, path), CZR_OK);
-    const czr_status status = multiply(&s, t, mine);
-    multiply_on_host(t);
-    if (status == CZR_OK && memcmp(mine, t->host[OUT], t->bytes[OUT]) != 0)
-        fail_msg("seed %u: another result than the host's", seed);
-    free_all(&s, t);
-    stages_close(&s);
-    assert_int_equal(bench_leftovers(), 0);
-    free(mine);
-    return status;
+    return run_trial(t, seed, &with, NULL);
 }
 
 /* ---- tests -------------------------------------------------------------- */
@@ -209,7 +57,7 @@ static void the_library_is_used(void **state)
         const unsigned seed = first_seed + (unsigned)i;
         trial t;
         draw_trial(&t, seed);
-        assert_int_equal(run(&t, CUBLASLT_PATH, seed), CZR_OK);
+        assert_int_equal(run(&t, seed), CZR_OK);
         assert_int_equal(*products, 1);
         drop_trial(&t);
     }
@@ -221,9 +69,8 @@ static void odd_places_are_for_the_plain_kernel(void **state)
     for (int i = 0; i < 8; i++) {
         trial t;
         draw_trial(&t, first_seed + (unsigned)i);
-        t.shift = sizeof(float);
-        t.moved = i % 2 ? A : B;
-        assert_int_equal(run(&t, CUBLASLT_PATH, first_seed), CZR_OK);
+        t.shift[i % 2 ? A : B] = sizeof(float);
+        assert_int_equal(run(&t, first_seed), CZR_OK);
         assert_int_equal(*products, 0);
         drop_trial(&t);
     }
@@ -240,7 +87,7 @@ static void failures_are_no_wrong_results(void **state)
         trial t;
         draw_trial(&t, first_seed);
         *fails = n + 1;
-        const czr_status status = run(&t, CUBLASLT_PATH, first_seed);
+        const czr_status status = run(&t, first_seed);
         has_failed = *fails == 0;
         if (status != CZR_OK)
             assert_int_equal(status, CZR_ERR_DEVICE);
@@ -253,42 +100,21 @@ static void failures_are_no_wrong_results(void **state)
 
 static void failures_of_the_driver_leave_nothing(void **state)
 {
-    (void)state;
-    for (int64_t n = 1;; n++) {
-        test_stages s;
-        trial t;
-        draw_trial(&t, first_seed);
-        stages_restart(first_seed);
-        void *const mine = calloc(t.bytes[OUT] + 1, 1);
-        fake_fail(NULL, n, CZR_CUDA_OUT_OF_MEMORY);
-        czr_status status = open_stages(&s, CUBLASLT_PATH);
-        if (status == CZR_OK)
-            status = multiply(&s, &t, mine);
-        free_all(&s, &t);
-        stages_close(&s);
-        const bool is_over = !fake_has_failed();
-        assert_int_equal(bench_leftovers(), 0);
-        free(mine);
-        drop_trial(&t);
-        if (is_over)
-            break;
-    }
-}
+    const trial_setting with = {.cublas = CUBLASLT_PATH};
 
-static void keep_line(void *user, const char *line)
-{
-    strcat(user, line);
-    strcat(user, "\n");
+    (void)state;
+    fail_in_turn(draw_trial, first_seed, &with);
 }
 
 /* What computes an f32 product with the library at `path`. */
 static void list(const char *path, char *lines)
 {
     const czr_product p = {.m = 3, .n = 5, .k = 7};
+    const trial_setting with = {.cublas = path};
     test_stages s;
 
     stages_restart(1);
-    assert_int_equal(open_stages(&s, path), CZR_OK);
+    assert_int_equal(open_trial(&s, &with), CZR_OK);
     const czr_cuda_call call = {.stages = &s.stages};
     assert_int_equal(czr_cuda_multiply(&call, &p), CZR_OK);
     lines[0] = '\0';
@@ -298,7 +124,7 @@ static void list(const char *path, char *lines)
 
 static void what_is_missing_is_said(void **state)
 {
-    char lines[1024];
+    char lines[LINES];
 
     (void)state;
     list(CUBLASLT_PATH, lines);
@@ -327,10 +153,6 @@ int main(int argc, char **argv)
 
     fails = library.fails;
     products = library.products;
-    if (argc > 1)
-        trials = atoi(argv[1]);
-    if (argc > 2)
-        first_seed = (unsigned)strtoul(argv[2], NULL, 10);
-    printf("%d trials, seed %u\n", trials, first_seed);
+    stages_arguments(argc, argv, &trials, &first_seed, 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,43 +6,23 @@
  * multiply_tensor_test gpu NVRTC...: on the machine's GPU, with the first NVRTC
  * that serves; exit status 77 without either: skipped. */
 #include "runtime/cuda/products/tiles.h"
-#include "runtime/math/product.h"
-#include "tests/gpu/stages/stages.h"
-
-#include <string.h>
+#include "tests/gpu/products/product_trial.h"
 
 /* Extents: units, numbers. */
-enum { MOST = 9, UNIT = 8, MARGIN = 8, DEEP = 40 };
+enum { MOST = 9, UNIT = 8, DEEP = 40 };
 
 /* On a GPU NVRTC compiles for each. */
 enum { ON_GPU = 20 };
 static int trials = 60;
 static unsigned first_seed = 1;
 static bool has_plain_run;
-/* What programs of trials say of tiles, and what was said of the last product.
- */
-static czr_cuda_tiling program_tiling;
-static int tiled_sms;
-static char line_said[CZR_CUDA_LINE];
+static char line_said[LINES]; /* of the last product */
 
 static void run_plain(void **arguments)
 {
     (void)arguments;
     has_plain_run = true;
 }
-
-/* ---- a drawn product ---------------------------------------------------- */
-
-enum { A, B, ADDEND, OUT, N_OPERANDS };
-
-typedef struct trial {
-    czr_product p;
-    size_t n[N_OPERANDS], at[N_OPERANDS]; /* first number of each */
-    czr_bf16 *host[N_OPERANDS];
-    czr_address device[N_OPERANDS], skip;
-    bool is_own; /* b is a */
-    int32_t skipped;
-} trial;
 
 static void draw_form(trial *t)
 {
@@ -70,18 +50,15 @@ static void draw_form(trial *t)
     t->skipped = stages_draw(0, 7) == 0;
 }
 
-static czr_bf16 *room_for(size_t n)
+static float exact_number(void)
 {
-    czr_bf16 *x = calloc(n + MARGIN, sizeof *x);
-
-    assert_non_null(x);
-    for (size_t i = 0; i < n + MARGIN; i++)
-        x[i] = czr_f32_to_bf16((float)stages_draw(-8, 8) / 4);
-    return x;
+    return (float)stages_draw(-8, 8) / 4;
 }
 
-static void make_symmetric(czr_bf16 *x, size_t n)
+static void make_symmetric(void *matrix, size_t n)
 {
+    czr_bf16 *x = matrix;
+
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
             x[i * n + j] = x[j * n + i];
@@ -91,11 +68,13 @@ static void make_symmetric(czr_bf16 *x, size_t n)
 static void make_own(trial *t)
 {
     const czr_product *p = &t->p;
+    const czr_bf16 *a = (void *)t->host[A];
+    czr_bf16 *b = (void *)t->host[B];
 
     for (size_t i = 0; i < p->m; i++)
         for (size_t k = 0; k < p->k; k++)
-            t->host[B][p->transpose_b ? i * p->k + k : k * p->n + i] =
-                t->host[A][p->transpose_a ? k * p->m + i : i * p->k + k];
+            b[p->transpose_b ? i * p->k + k : k * p->n + i] =
+                a[p->transpose_a ? k * p->m + i : i * p->k + k];
 }
 
 static void draw_trial(trial *t, unsigned seed)
@@ -106,11 +85,9 @@ static void draw_trial(trial *t, unsigned seed)
     const czr_product *p = &t->p;
     const bool has_addend = stages_draw(0, 1);
     const size_t n[] = {p->m * p->k, p->k * p->n, p->m * p->n, p->m * p->n};
-    for (int i = 0; i < N_OPERANDS; i++) {
-        t->n[i] = n[i];
+    for (int i = 0; i <= OUT; i++)
         if (i != ADDEND || has_addend)
-            t->host[i] = room_for(n[i]);
-    }
+            draw_operand(t, i, n[i], CZR_BF16, exact_number);
     if (t->is_own && p->transpose_a == p->transpose_b)
         make_symmetric(t->host[A], p->n);
     /* Where a mirror image is made it hides what b is. */
@@ -120,142 +97,11 @@ static void draw_trial(trial *t, unsigned seed)
         make_symmetric(t->host[ADDEND], p->n);
 }
 
-static void drop_trial(trial *t)
+static void run(trial *t, unsigned seed)
 {
-    for (int i = 0; i < N_OPERANDS; i++)
-        free(t->host[i]);
-}
+    static const trial_setting usual;
 
-/* Where the test says; b is a if it is its own. */
-static czr_product product_at(const trial *t, void *const at[N_OPERANDS])
-{
-    czr_product p = t->p;
-
-    p.a = at[A];
-    p.b = t->is_own ? at[A] : at[B];
-    p.addend = at[ADDEND];
-    p.out = at[OUT];
-    return p;
-}
-
-static czr_product on_device(const trial *t)
-{
-    void *at[N_OPERANDS] = {NULL};
-
-    for (int i = 0; i < N_OPERANDS; i++)
-        if (t->host[i])
-            at[i] = czr_pointer_of(t->device[i] + t->at[i] * sizeof(czr_bf16));
-    return product_at(t, at);
-}
-
-/* Where stages are opened: there, but nowhere. */
-static czr_product on_paper(const trial *t)
-{
-    void *at[N_OPERANDS] = {NULL};
-
-    for (int i = 0; i < N_OPERANDS; i++)
-        if (t->host[i])
-            at[i] = czr_pointer_of(1 << 20);
-    return product_at(t, at);
-}
-
-/* ---- run on either ------------------------------------------------------ */
-
-static czr_status send_all(test_stages *s, trial *t, czr_address *room)
-{
-    czr_status status =
-        czr_context_alloc(s->bench.context, s->stages.room_bytes + 1, room);
-
-    if (status == CZR_OK)
-        status = stages_send(s, &t->skip, &t->skipped, sizeof t->skipped);
-    for (int i = 0; i < N_OPERANDS && status == CZR_OK; i++)
-        if (t->host[i]) {
-            memmove(t->host[i] + t->at[i], t->host[i],
-                    t->n[i] * sizeof(czr_bf16));
-            status = stages_send(s, &t->device[i], t->host[i],
-                                 (t->n[i] + MARGIN) * sizeof(czr_bf16));
-            memmove(t->host[i], t->host[i] + t->at[i],
-                    t->n[i] * sizeof(czr_bf16));
-        }
-    return status;
-}
-
-static czr_status multiply(test_stages *s, trial *t, czr_address *room,
-                           czr_bf16 *result)
-{
-    czr_product p = on_paper(t);
-    czr_cuda_call call = {.stages = &s->stages};
-
-    czr_status status = czr_cuda_multiply(&call, &p);
-    s->stages.is_opening = false;
-    if (status == CZR_OK)
-        status = send_all(s, t, room);
-    p = on_device(t);
-    call.stream = s->stream;
-    call.skip = czr_pointer_of(t->skip);
-    call.room = czr_pointer_of(*room);
-    if (status == CZR_OK)
-        status = czr_cuda_multiply(&call, &p);
-    if (status == CZR_OK)
-        status = stages_fetch(s, result, czr_address_of(p.out),
-                              t->n[OUT] * sizeof *result);
-    return status;
-}
-
-static void free_all(test_stages *s, trial *t, czr_address room)
-{
-    if (!s->stream)
-        return;
-    czr_context_synchronize(s->bench.context, s->stream, 0);
-    for (int i = 0; i < N_OPERANDS; i++)
-        czr_context_free(s->bench.context, t->device[i]);
-    czr_context_free(s->bench.context, t->skip);
-    czr_context_free(s->bench.context, room);
-}
-
-static void multiply_on_host(const trial *t)
-{
-    void *const at[] = {t->host[A], t->host[B], t->host[ADDEND], t->host[OUT]};
-    czr_product p = product_at(t, at);
-    float *c = calloc(t->n[OUT], sizeof *c);
-    czr_host_math math;
-
-    assert_non_null(c);
-    p.c = c;
-    assert_int_equal(czr_host_math_open(&math, 1, 1), CZR_OK);
-    if (!t->skipped)
-        math.math.product(&math.math, &p);
-    czr_host_math_close(&math);
-    free(c);
-}
-
-static void keep_line(void *user, const char *line)
-{
-    (void)user;
-    snprintf(line_said, sizeof line_said, "%s", line);
-}
-
-static void run_trial(trial *t, unsigned seed)
-{
-    czr_bf16 *const mine = calloc(t->n[OUT], sizeof *mine);
-    czr_address room = 0;
-    test_stages s;
-
-    stages_restart(seed);
-    assert_non_null(mine);
-    assert_int_equal(stages_open(&s, false), CZR_OK);
-    s.cuda.tilings = &program_tiling;
-    s.cuda.n_tilings = 1;
-    s.cuda.tiled_sms = tiled_sms;
-    assert_int_equal(multiply(&s, t, &room, mine), CZR_OK);
-    czr_cuda_products_describe(&s.stages, keep_line, NULL);
-    multiply_on_host(t);
-    if (memcmp(mine, t->host[OUT], t->n[OUT] * sizeof *mine) != 0)
-        fail_msg("seed %u: another result than the host's", seed);
-    free_all(&s, t, room);
-    stages_close(&s);
-    assert_int_equal(bench_leftovers(), 0);
-    free(mine);
+    assert_int_equal(run_trial(t, seed, &usual, line_said), CZR_OK);
 }
 
 /* ---- tests -------------------------------------------------------------- */
@@ -266,20 +112,9 @@ static void tensor_products_are_the_hosts(void **state)
     for (int i = 0; i < trials; i++) {
         trial t;
         draw_trial(&t, first_seed + (unsigned)i);
-        run_trial(&t, first_seed + (unsigned)i);
+        run(&t, first_seed + (unsigned)i);
         drop_trial(&t);
     }
-}
-
-static int count_launches(void)
-{
-    int64_t n;
-    int launches = 0;
-    const fake_entry *log = fake_log(&n);
-
-    for (int64_t i = 0; i < n; i++)
-        launches += log[i].kind == FAKE_LAUNCH;
-    return launches;
 }
 
 /* In parts of k, which another launch ends. */
@@ -314,7 +149,7 @@ static void tensor_cores_take_all_forms(void **state)
     int n_split = 0;
     (void)state;
     for (int i = 0; i < trials; i++) {
-        czr_address room = 0;
+        static const trial_setting usual;
         test_stages s;
         trial t;
         draw_trial(&t, first_seed + (unsigned)i);
@@ -323,15 +158,14 @@ static void tensor_cores_take_all_forms(void **state)
         bodies_register();
         plain_bodies_register();
         has_plain_run = false;
-        czr_bf16 *const mine = calloc(t.n[OUT], sizeof *mine);
-        assert_int_equal(stages_open(&s, false), CZR_OK);
-        assert_int_equal(multiply(&s, &t, &room, mine), CZR_OK);
+        void *const mine = calloc(1, t.bytes[OUT]);
+        assert_int_equal(open_trial(&s, &usual), CZR_OK);
+        assert_int_equal(multiply(&s, &t, mine), CZR_OK);
         assert_false(has_plain_run);
         const bool split = is_split(&t, s.bench.context);
-        assert_int_equal(count_launches(), launches_of(&t, split));
+        assert_int_equal(stages_launches(), launches_of(&t, split));
         n_split += split;
-        free_all(&s, &t, room);
-        stages_close(&s);
+        close_trial(&s, &t);
         free(mine);
         drop_trial(&t);
     }
@@ -342,19 +176,17 @@ static void tensor_cores_take_all_forms(void **state)
 static void run_in_tiles(trial *t, const czr_cuda_tiling *tiles, int sms)
 {
     const czr_product *p = &t->p;
-    const bool is_n_major = !t->is_own && !p->transpose_b;
+    czr_cuda_tiling tiling = *tiles;
+    const trial_setting with = {.tiling = &tiling, .tiled_sms = sms};
 
-    program_tiling = *tiles;
-    program_tiling.m = (int64_t)p->m;
-    program_tiling.n = (int64_t)p->n;
-    program_tiling.k = (int64_t)p->k;
-    program_tiling.batch = 1;
-    program_tiling.is_n_major = is_n_major;
-    program_tiling.is_symmetric = p->symmetric && !is_n_major;
-    program_tiling.has_addend = t->host[ADDEND] != NULL;
-    tiled_sms = sms;
-    run_trial(t, first_seed);
-    tiled_sms = 0;
+    tiling.m = (int64_t)p->m;
+    tiling.n = (int64_t)p->n;
+    tiling.k = (int64_t)p->k;
+    tiling.batch = 1;
+    tiling.is_n_major = !t->is_own && !p->transpose_b;
+    tiling.is_symmetric = p->symmetric && !tiling.is_n_major;
+    tiling.has_addend = t->host[ADDEND] != NULL;
+    assert_int_equal(run_trial(t, first_seed, &with, line_said), CZR_OK);
 }
 
 /* Parts are said where k has as many steps, and taken. */
@@ -408,43 +240,21 @@ static void programs_say_their_tiles(void **state)
 static void odd_places_are_for_the_plain_kernel(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2 * N_OPERANDS; i++) {
+    for (int i = 0; i < 2 * (OUT + 1); i++) {
         trial t;
         draw_trial(&t, first_seed + (unsigned)i);
-        t.at[i % N_OPERANDS] = 1 + (size_t)i;
-        run_trial(&t, first_seed);
+        t.shift[i % (OUT + 1)] = (1 + (size_t)i) * sizeof(czr_bf16);
+        run(&t, first_seed);
         drop_trial(&t);
     }
 }
 
-/* Each call of the driver fails in turn: a status, and nothing is left. */
 static void failures_leave_nothing(void **state)
 {
+    static const trial_setting usual;
+
     (void)state;
-    for (int64_t n = 1;; n++) {
-        czr_address room = 0;
-        test_stages s;
-        trial t;
-        draw_trial(&t, first_seed);
-        stages_restart(first_seed);
-        czr_bf16 *const mine = calloc(t.n[OUT], sizeof *mine);
-        fake_fail(NULL, n, CZR_CUDA_OUT_OF_MEMORY);
-        czr_status status = stages_open(&s, false);
-        if (status == CZR_OK)
-            status = multiply(&s, &t, &room, mine);
-        const bool has_failed = fake_has_failed();
-        free_all(&s, &t, room);
-        stages_close(&s);
-        const bool is_over = !fake_has_failed();
-        assert_int_equal(bench_leftovers(), 0);
-        free(mine);
-        drop_trial(&t);
-        if (has_failed && status == CZR_OK &&
-            strcmp(fake_symbol(n - 1), "cuStreamDestroy_v2") != 0)
-            fail_msg("call %d fails, and nobody says so", (int)n);
-        if (is_over)
-            break;
-    }
+    fail_in_turn(draw_trial, first_seed, &usual);
 }
 
 int main(int argc, char **argv)
@@ -461,10 +271,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(odd_places_are_for_the_plain_kernel),
     };
 
-    if (argc > 1)
-        trials = strcmp(argv[1], "gpu") ? atoi(argv[1]) : ON_GPU;
-    if (argc > 2 && strcmp(argv[1], "gpu") != 0)
-        first_seed = (unsigned)strtoul(argv[2], NULL, 10);
-    printf("%d trials, seed %u\n", trials, first_seed);
+    stages_arguments(argc, argv, &trials, &first_seed, ON_GPU);
     return STAGES_RUN(argc, argv, tests, on_gpu);
 }

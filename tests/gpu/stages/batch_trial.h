@@ -202,14 +202,4 @@ static inline void close_device(device *d)
     assert_int_equal(bench_leftovers(), 0);
 }
 
-static inline int64_t count_launches(void)
-{
-    int64_t n, launches = 0;
-    const fake_entry *log = fake_log(&n);
-
-    for (int64_t i = 0; i < n; i++)
-        launches += log[i].kind == FAKE_LAUNCH;
-    return launches;
-}
-
 #endif

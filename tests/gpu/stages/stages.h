@@ -74,6 +74,30 @@ static inline void stages_close(test_stages *s)
                : GPU_BENCH_SKIPPED                                             \
          : cmocka_run_group_tests(tests, NULL, NULL))
 
+/* [TRIALS [SEED]]; where the first is "gpu" so many trials. */
+static inline void stages_arguments(int argc, char **argv, int *trials,
+                                    unsigned *seed, int on_gpu)
+{
+    const bool is_gpu = argc > 1 && !strcmp(argv[1], "gpu");
+
+    if (argc > 1)
+        *trials = is_gpu ? on_gpu : atoi(argv[1]);
+    if (argc > 2 && !is_gpu)
+        *seed = (unsigned)strtoul(argv[2], NULL, 10);
+    printf("%d trials, seed %u\n", *trials, *seed);
+}
+
+/* Of the double, since it was new. */
+static inline int64_t stages_launches(void)
+{
+    int64_t n, launches = 0;
+    const fake_entry *log = fake_log(&n);
+
+    for (int64_t i = 0; i < n; i++)
+        launches += log[i].kind == FAKE_LAUNCH;
+    return launches;
+}
+
 /* To memory of the device that is taken for it. */
 static inline czr_status stages_send(test_stages *s, czr_address *to,
                                      const void *from, size_t bytes)
