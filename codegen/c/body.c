@@ -198,18 +198,17 @@ static bool is_read(const cz_view_body *body, int value)
     return false;
 }
 
-/* Inputs: t, clip, then the run-time values of the rule's use. */
 static void put_prologue_input(cz_text *out, const cz_view_body *body,
                                int value)
 {
     if (!is_read(body, value))
         return;
-    if (value < 2)
+    if (value < CZ_PROLOGUE_HYPERS)
         cz_text_printf(out, "    const double x%d = %s;\n", value,
-                       value == 0 ? "t" : "clip");
+                       value == CZ_PROLOGUE_T ? "t" : "clip");
     else
         cz_text_printf(out, "    const double x%d = hypers[%d];\n", value,
-                       value - 2);
+                       value - CZ_PROLOGUE_HYPERS);
 }
 
 void cz_emit_prologue(cz_emitter *emitter, int rule)

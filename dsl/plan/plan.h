@@ -141,6 +141,9 @@ typedef struct cz_view_phase {
     uint32_t fires; /* bit e: event e */
 } cz_view_phase;
 
+/* What a prologue takes, f64: t, clip, then the run-time values of the use. */
+enum { CZ_PROLOGUE_T, CZ_PROLOGUE_CLIP, CZ_PROLOGUE_HYPERS };
+
 /* An update that asks for its parameter's name takes it behind the results of
  * the prologue: two parts of a hash (IR.md). */
 enum { CZ_NAME_SCALARS = 2 };
@@ -151,8 +154,7 @@ typedef struct cz_view_rule {
     const cz_dtype *states; /* [fact->states.n] */
     cz_ints settled;        /* states of the matrix's shape that are whole
                              * because less travels then */
-    int prologue;           /* body number; inputs f64: t, clip, then the
-                             * run-time values of the use; outputs f32 */
+    int prologue;           /* body number; outputs f32 */
     int first_scalar;       /* its first output among all rules' outputs */
     int n_scalars; /* that stages may take: its outputs, and perhaps the name */
     int first_stage, n_stages;

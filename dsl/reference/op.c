@@ -170,10 +170,10 @@ void cz_reference_prologue(const cz_plan_view *view, int rule, bool round,
     cz_arena arena;
     cz_arena_init(&arena);
     double *values = CZ_NEW(&arena, double, body->n_in + body->n_exprs + 1);
-    values[0] = t;
-    values[1] = clip;
-    for (int i = 2; i < body->n_in; i++)
-        values[i] = hypers[i - 2];
+    values[CZ_PROLOGUE_T] = t;
+    values[CZ_PROLOGUE_CLIP] = clip;
+    for (int i = CZ_PROLOGUE_HYPERS; i < body->n_in; i++)
+        values[i] = hypers[i - CZ_PROLOGUE_HYPERS];
     cz_reference_body_on(body, round, values, out);
     cz_arena_fini(&arena);
 }

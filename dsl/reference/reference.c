@@ -57,10 +57,10 @@ static void run_prologue(frame *f)
     const double **in = CZ_NEW(f->arena, const double *, n_in);
     double **out = CZ_NEW(f->arena, double *, n_out + 1);
 
-    in[0] = &f->call->t;
-    in[1] = &f->call->clip;
-    for (int i = 2; i < n_in; i++)
-        in[i] = &f->call->hypers[i - 2];
+    in[CZ_PROLOGUE_T] = &f->call->t;
+    in[CZ_PROLOGUE_CLIP] = &f->call->clip;
+    for (int i = CZ_PROLOGUE_HYPERS; i < n_in; i++)
+        in[i] = &f->call->hypers[i - CZ_PROLOGUE_HYPERS];
     f->scalars = CZ_NEW(f->arena, double, n_out + CZ_NAME_SCALARS);
     for (int i = 0; i < n_out; i++)
         out[i] = &f->scalars[i];

@@ -29,6 +29,24 @@ const cz_entry_schema cz_entry_schemas[CZ_N_ENTRY_KINDS] = {
 #include "runtime/abi.def"
 };
 
+void cz_entry_read(cz_entry_kind kind, const int64_t *numbers, void *entry)
+{
+    const cz_entry_schema *schema = &cz_entry_schemas[kind];
+    int64_t *columns = entry;
+
+    for (int i = 0; i < schema->n_columns; i++)
+        columns[i] = numbers[schema->columns[i].place];
+}
+
+void cz_entry_write(cz_entry_kind kind, const void *entry, int64_t *numbers)
+{
+    const cz_entry_schema *schema = &cz_entry_schemas[kind];
+    const int64_t *columns = entry;
+
+    for (int i = 0; i < schema->n_columns; i++)
+        numbers[schema->columns[i].place] = columns[i];
+}
+
 const cz_step_schema cz_step_schemas[CZ_N_STEPS] = {
 #define ABI_OP(tag, name, entry, bucket, what) {CZ_ROW_##entry, bucket},
 #include "runtime/abi.def"

@@ -58,6 +58,12 @@ typedef union cz_view_rows {
 #include "runtime/abi.def"
 } cz_view_rows;
 
+/* One entry of any kind. */
+typedef union cz_entry {
+#define ABI_ENTRY(tag, name) cz_view_##name##_row name;
+#include "runtime/abi.def"
+} cz_entry;
+
 typedef struct cz_column {
     const char *name;
     int place; /* among the numbers of an entry in the IR */
@@ -72,6 +78,10 @@ typedef struct cz_entry_schema {
 } cz_entry_schema;
 
 extern const cz_entry_schema cz_entry_schemas[CZ_N_ENTRY_KINDS];
+
+/* An entry from its numbers in the IR, and to them: n_columns of its kind. */
+void cz_entry_read(cz_entry_kind kind, const int64_t *numbers, void *entry);
+void cz_entry_write(cz_entry_kind kind, const void *entry, int64_t *numbers);
 
 /* What an operation of each kind has. */
 typedef struct cz_step_schema {

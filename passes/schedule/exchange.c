@@ -32,9 +32,8 @@ static void put_row(cz_rows *rows, bool is_recv, int64_t peer, span a, span b)
 {
     const int64_t lo = a.lo > b.lo ? a.lo : b.lo;
     const int64_t hi = a.hi < b.hi ? a.hi : b.hi;
-    const int64_t row[CZ_EXCHANGE_NUMBERS] = {is_recv, peer, lo, hi - lo};
     if (lo < hi)
-        cz_rows_put(rows, row, CZ_EXCHANGE_NUMBERS);
+        cz_rows_put(rows, (cz_entry){.exchange = {is_recv, peer, lo, hi - lo}});
 }
 
 /* A reduction leaves sums of parts apart from the slice: a rank's own travel,

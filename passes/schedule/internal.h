@@ -218,23 +218,16 @@ void cz_schedule_waits(cz_scheduler *s);
 /* Bytes that the fullest rank has above the cap on memory, 0 without one: of
  * what is listed and has its scratch. */
 int64_t cz_schedule_excess(const cz_scheduler *s);
-/* The numbers of rows.def to a row of each kind. */
-enum {
-    CZ_KERNEL_NUMBERS = 8,
-    CZ_TRANSFER_NUMBERS = 8,
-    CZ_SUM_NUMBERS = 7,
-    CZ_SPAN_NUMBERS = 3,
-    CZ_EXCHANGE_NUMBERS = 4
-};
-
 /* The rank whose rows are being written. */
 typedef struct cz_row_place {
     int64_t rank;
     int row, column;
 } cz_row_place;
 
+/* Entries of one kind, as numbers of the IR. */
 typedef struct cz_rows {
     cz_arena *arena;
+    cz_entry_kind kind;
     int64_t *values;
     int n_values;
 } cz_rows;
@@ -243,7 +236,7 @@ typedef struct cz_rows {
  * segment, twice, as they travel twice, and of what is dealt out; 0: nothing is
  * to be added up or gathered. */
 int64_t cz_schedule_sum_bytes(const cz_matrix *matrix, int segment);
-void cz_rows_put(cz_rows *rows, const int64_t *columns, int n);
+void cz_rows_put(cz_rows *rows, cz_entry entry);
 /* Rows of GATHER and SCATTER, and of ADD. */
 void cz_schedule_fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
                                const cz_row_place *at, cz_rows *rows);
@@ -256,10 +249,8 @@ void cz_schedule_fill_exchange(const cz_scheduler *s, const cz_planned_op *op,
 bool cz_schedule_exchanges(const cz_scheduler *s, const cz_planned_op *op);
 /* The axes of its communicator. */
 cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op);
-/* Leaves out of a table's selector what its rows, of n_columns numbers each,
- * do not depend on. */
-void cz_schedule_shrink(const cz_scheduler *s, cz_fact_table *table,
-                        int n_columns);
+/* Leaves out of a table's selector what its rows do not depend on. */
+void cz_schedule_shrink(const cz_scheduler *s, cz_fact_table *table);
 
 typedef struct cz_role_fact {
     cz_step_kind kind;

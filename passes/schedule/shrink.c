@@ -10,8 +10,9 @@ typedef struct row_part {
     int64_t n; /* numbers */
 } row_part;
 
-static row_part rows_at(const cz_fact_table *table, int n_columns, int64_t c)
+static row_part rows_at(const cz_fact_table *table, int64_t c)
 {
+    const int n_columns = cz_entry_schemas[table->row].n_columns;
     const int64_t first = table->starts.v[c] * n_columns;
     return (row_part){table->rows.v + first,
                       table->starts.v[c + 1] * n_columns - first};
@@ -19,7 +20,7 @@ static row_part rows_at(const cz_fact_table *table, int n_columns, int64_t c)
 
 /* Whether rows are the same all along the selector's i-th axis. */
 static bool is_needless(const cz_scheduler *s, const cz_fact_table *table,
-                        int n_columns, int i)
+                        int i)
 {
     const int64_t *sizes = s->view->mesh->sizes.v, *axes = table->selector.v;
     int64_t inner = 1;
@@ -27,8 +28,8 @@ static bool is_needless(const cz_scheduler *s, const cz_fact_table *table,
         inner *= sizes[axes[k]];
     for (int64_t c = 0; c + 1 < table->starts.n; c++) {
         const int64_t first = c - c / inner % sizes[axes[i]] * inner;
-        const row_part a = rows_at(table, n_columns, c);
-        const row_part b = rows_at(table, n_columns, first);
+        const row_part a = rows_at(table, c);
+        const row_part b = rows_at(table, first);
         if (a.n != b.n ||
             (a.n && memcmp(a.rows, b.rows, (size_t)a.n * sizeof *a.rows) != 0))
             return false;
@@ -37,8 +38,7 @@ static bool is_needless(const cz_scheduler *s, const cz_fact_table *table,
 }
 
 /* Leave the selector's i-th axis out: keep the rows of its coordinate 0. */
-static void drop_axis(const cz_scheduler *s, cz_fact_table *table,
-                      int n_columns, int i)
+static void drop_axis(const cz_scheduler *s, cz_fact_table *table, int i)
 {
     const int64_t *sizes = s->view->mesh->sizes.v, *axes = table->selector.v;
     int64_t *kept = CZ_NEW(s->arena, int64_t, table->selector.n), inner = 1;
@@ -48,12 +48,12 @@ static void drop_axis(const cz_scheduler *s, cz_fact_table *table,
     for (int k = i + 1; k < table->selector.n; k++)
         inner *= sizes[axes[k]];
     for (int64_t c = 0; c + 1 < table->starts.n; c++) {
-        const row_part p = rows_at(table, n_columns, c);
+        const row_part p = rows_at(table, c);
         if (c / inner % sizes[axes[i]] != 0)
             continue;
         for (int64_t k = 0; k < p.n; k++)
             values[n_values++] = p.rows[k];
-        starts[++n] = n_values / n_columns;
+        starts[++n] = n_values / cz_entry_schemas[table->row].n_columns;
     }
     for (int k = 0, m = 0; k < table->selector.n; k++)
         if (k != i)
@@ -63,11 +63,10 @@ static void drop_axis(const cz_scheduler *s, cz_fact_table *table,
     table->rows = (cz_ints){values, n_values};
 }
 
-void cz_schedule_shrink(const cz_scheduler *s, cz_fact_table *table,
-                        int n_columns)
+void cz_schedule_shrink(const cz_scheduler *s, cz_fact_table *table)
 {
     for (int i = table->selector.n - 1; i >= 0; i--)
         if (s->view->mesh->sizes.v[table->selector.v[i]] > 1 &&
-            is_needless(s, table, n_columns, i))
-            drop_axis(s, table, n_columns, i);
+            is_needless(s, table, i))
+            drop_axis(s, table, i);
 }

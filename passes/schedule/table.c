@@ -80,16 +80,16 @@ static void put_kernel(const cz_scheduler *s, cz_rows *r,
                        const cz_view_stage *stage, int param, int64_t offset,
                        int64_t count, scratch at)
 {
-    const int64_t columns[CZ_KERNEL_NUMBERS] = {
-        stage - s->view->stages,
-        param,
-        offset,
-        count,
-        has_slot(stage, CZ_SLOT_GATHER) ? at.gather : -1,
-        has_slot(stage, CZ_SLOT_SCATTER) ? at.scatter : -1,
-        has_slot(stage, CZ_SLOT_TEMP) ? at.temp : -1,
-        stage->fact->work_bytes > 0 ? at.work : -1};
-    cz_rows_put(r, columns, CZ_KERNEL_NUMBERS);
+    const cz_view_kernel_row kernel = {
+        .stage = stage - s->view->stages,
+        .param = param,
+        .offset = offset,
+        .count = count,
+        .gather = has_slot(stage, CZ_SLOT_GATHER) ? at.gather : -1,
+        .scatter = has_slot(stage, CZ_SLOT_SCATTER) ? at.scatter : -1,
+        .temp = has_slot(stage, CZ_SLOT_TEMP) ? at.temp : -1,
+        .work = stage->fact->work_bytes > 0 ? at.work : -1};
+    cz_rows_put(r, (cz_entry){.kernel = kernel});
 }
 
 const cz_view_stage *cz_schedule_local(const cz_plan_view *view, int64_t param)
@@ -226,9 +226,8 @@ static void fill_squares(const cz_scheduler *s, const cz_planned_op *op,
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const int64_t offset = part_of(s, params.v[i], at, &n);
-        const int64_t columns[CZ_SPAN_NUMBERS] = {params.v[i], offset, n};
         if (n > 0 && counts_param(s->view, params.v[i], at->rank))
-            cz_rows_put(r, columns, CZ_SPAN_NUMBERS);
+            cz_rows_put(r, (cz_entry){.span = {params.v[i], offset, n}});
     }
 }
 
@@ -288,7 +287,6 @@ static cz_ints shard_axes(const cz_scheduler *s, int group)
 
 typedef struct table_kind {
     cz_entry_kind row;
-    int n_columns;
     void (*fill)(const cz_scheduler *, const cz_planned_op *,
                  const cz_row_place *, cz_rows *);
 } table_kind;
@@ -296,22 +294,20 @@ typedef struct table_kind {
 static const table_kind *kind_of(cz_role role)
 {
     static const table_kind table[CZ_N_ROLES] = {
-        [CZ_ROLE_SQUARES] = {CZ_ROW_SPAN, CZ_SPAN_NUMBERS, fill_squares},
-        [CZ_ROLE_LOCAL] = {CZ_ROW_KERNEL, CZ_KERNEL_NUMBERS, fill_local},
-        [CZ_ROLE_ALONE] = {CZ_ROW_KERNEL, CZ_KERNEL_NUMBERS, fill_alone},
-        [CZ_ROLE_BEFORE] = {CZ_ROW_KERNEL, CZ_KERNEL_NUMBERS, fill_group},
-        [CZ_ROLE_WHOLE] = {CZ_ROW_KERNEL, CZ_KERNEL_NUMBERS, fill_group},
-        [CZ_ROLE_AFTER] = {CZ_ROW_KERNEL, CZ_KERNEL_NUMBERS, fill_group},
-        [CZ_ROLE_ADD] = {CZ_ROW_SUM, CZ_SUM_NUMBERS, cz_schedule_fill_sums},
-        [CZ_ROLE_GATHER] = {CZ_ROW_TRANSFER, CZ_TRANSFER_NUMBERS,
-                            cz_schedule_fill_transfer},
-        [CZ_ROLE_SCATTER] = {CZ_ROW_TRANSFER, CZ_TRANSFER_NUMBERS,
-                             cz_schedule_fill_transfer},
+        [CZ_ROLE_SQUARES] = {CZ_ROW_SPAN, fill_squares},
+        [CZ_ROLE_LOCAL] = {CZ_ROW_KERNEL, fill_local},
+        [CZ_ROLE_ALONE] = {CZ_ROW_KERNEL, fill_alone},
+        [CZ_ROLE_BEFORE] = {CZ_ROW_KERNEL, fill_group},
+        [CZ_ROLE_WHOLE] = {CZ_ROW_KERNEL, fill_group},
+        [CZ_ROLE_AFTER] = {CZ_ROW_KERNEL, fill_group},
+        [CZ_ROLE_ADD] = {CZ_ROW_SUM, cz_schedule_fill_sums},
+        [CZ_ROLE_GATHER] = {CZ_ROW_TRANSFER, cz_schedule_fill_transfer},
+        [CZ_ROLE_SCATTER] = {CZ_ROW_TRANSFER, cz_schedule_fill_transfer},
     };
     return table[role].fill ? &table[role] : NULL;
 }
 
-static const table_kind exchanges = {CZ_ROW_EXCHANGE, CZ_EXCHANGE_NUMBERS,
+static const table_kind exchanges = {CZ_ROW_EXCHANGE,
                                      cz_schedule_fill_exchange};
 
 /* The axes that the rows of an operation depend on. */
@@ -352,14 +348,14 @@ static cz_fact_table build_table(const cz_scheduler *s, const cz_planned_op *op,
     const cz_ints selector = selector_of(s, op);
     const int n = (int)cz_view_extent(view, &selector);
     int64_t *starts = CZ_NEW(s->arena, int64_t, n + 1);
-    cz_rows r = {s->arena, NULL, 0};
+    cz_rows r = {s->arena, kind->row, NULL, 0};
     for (int c = 0; c < n; c++) {
         const int64_t rank = cz_view_rank_at(view, &selector, c, 0);
         const cz_row_place at = {
             rank, (int)cz_view_coordinate(view, &s->grid.row_axes, rank),
             (int)cz_view_coordinate(view, &s->grid.shard_axes, rank)};
         kind->fill(s, op, &at, &r);
-        starts[c + 1] = r.n_values / kind->n_columns;
+        starts[c + 1] = r.n_values / cz_entry_schemas[kind->row].n_columns;
     }
     return (cz_fact_table){cz_arena_printf(s->arena, "table%d", number),
                            kind->row,
@@ -373,7 +369,7 @@ static void put_table(cz_scheduler *s, cz_planned_op *op,
 {
     op->table = s->n_tables;
     cz_fact_table table = build_table(s, op, kind, s->n_tables);
-    cz_schedule_shrink(s, &table, kind->n_columns);
+    cz_schedule_shrink(s, &table);
     *CZ_PUSH(s->arena, s->tables, s->n_tables) = table;
 }
 

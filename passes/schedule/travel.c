@@ -2,10 +2,13 @@
  * them, and the partial sums of those who share one. */
 #include "passes/schedule/internal.h"
 
-void cz_rows_put(cz_rows *rows, const int64_t *columns, int n)
+void cz_rows_put(cz_rows *rows, cz_entry entry)
 {
-    for (int i = 0; i < n; i++)
-        *CZ_PUSH(rows->arena, rows->values, rows->n_values) = columns[i];
+    int64_t numbers[sizeof entry / sizeof(int64_t)];
+
+    cz_entry_write(rows->kind, &entry, numbers);
+    for (int i = 0; i < cz_entry_schemas[rows->kind].n_columns; i++)
+        *CZ_PUSH(rows->arena, rows->values, rows->n_values) = numbers[i];
 }
 
 /* ---- transfers ---- */
@@ -42,16 +45,16 @@ static void put_box(cz_rows *r, const parcel *p, const parcel_end *end,
     const int64_t first =
         (both.start[0] - holder->start[0]) * holder->shape[1] + both.start[1] -
         holder->start[1];
-    const int64_t columns[CZ_TRANSFER_NUMBERS] = {
-        p->matrix->param,
-        end->is_recv,
-        end->peer,
-        (end->in_whole ? p->whole : p->shard) + first * p->bytes,
-        n_rows,
-        row_bytes,
-        n_rows == 1 ? row_bytes : holder->shape[1] * p->bytes,
-        p->phases};
-    cz_rows_put(r, columns, CZ_TRANSFER_NUMBERS);
+    const cz_view_transfer_row box = {
+        .param = p->matrix->param,
+        .is_recv = end->is_recv,
+        .peer = end->peer,
+        .offset = (end->in_whole ? p->whole : p->shard) + first * p->bytes,
+        .n_rows = n_rows,
+        .row_bytes = row_bytes,
+        .stride_bytes = n_rows == 1 ? row_bytes : holder->shape[1] * p->bytes,
+        .phases = p->phases};
+    cz_rows_put(r, (cz_entry){.transfer = box});
 }
 
 static cz_view_shard shard_at(const cz_scheduler *s, const cz_matrix *m,
@@ -157,15 +160,15 @@ static void put_sums(cz_rows *r, const cz_matrix *m, int segment, int64_t work)
             cz_exchange how;
             if (!cz_view_is_exchanged(step, k, &how))
                 continue;
-            const int64_t columns[CZ_SUM_NUMBERS] = {
-                m->param,
-                work + step->offsets[k],
-                cz_view_result_elements(step, k),
-                cz_dtype_bytes(step->out_dtype[k]),
-                how,
-                step->band > 0 ? step->columns : 0,
-                step->band};
-            cz_rows_put(r, columns, CZ_SUM_NUMBERS);
+            const cz_view_sum_row sum = {
+                .param = m->param,
+                .width = cz_dtype_bytes(step->out_dtype[k]),
+                .how = how,
+                .band = step->band,
+                .offset = work + step->offsets[k],
+                .count = cz_view_result_elements(step, k),
+                .side = step->band > 0 ? step->columns : 0};
+            cz_rows_put(r, (cz_entry){.sum = sum});
         }
     }
 }

@@ -93,13 +93,13 @@ static void touch_whole(walk *w, accesses *a, int resource, bool is_write)
 /* ---- what an operation touches ---- */
 
 static void touch_slot(walk *w, accesses *a, const cz_view_stage *stage,
-                       const int64_t *row, const cz_view_slot *slot,
+                       const cz_view_kernel_row *row, const cz_view_slot *slot,
                        bool is_write)
 {
-    const int bucket = w->s->view->params[row[1]].bucket;
-    const int64_t scratch[CZ_N_SLOTS] = {[CZ_SLOT_GATHER] = row[4],
-                                         [CZ_SLOT_SCATTER] = row[5],
-                                         [CZ_SLOT_TEMP] = row[6]};
+    const int bucket = w->s->view->params[row->param].bucket;
+    const int64_t scratch[CZ_N_SLOTS] = {[CZ_SLOT_GATHER] = row->gather,
+                                         [CZ_SLOT_SCATTER] = row->scatter,
+                                         [CZ_SLOT_TEMP] = row->temp};
     switch (slot->kind) {
     case CZ_SLOT_GRAD:
         touch_whole(w, a, reduced(bucket), is_write);
@@ -118,7 +118,8 @@ static void touch_slot(walk *w, accesses *a, const cz_view_stage *stage,
     case CZ_SLOT_SCATTER:
     case CZ_SLOT_TEMP: {
         const int64_t lo = scratch[slot->kind];
-        const int64_t n = cz_view_slot_bytes(stage, slot->kind, row[3], NULL);
+        const int64_t n =
+            cz_view_slot_bytes(stage, slot->kind, row->count, NULL);
         touch_scratch(w, a, lo, lo + n, is_write);
         break;
     }
@@ -127,55 +128,58 @@ static void touch_slot(walk *w, accesses *a, const cz_view_stage *stage,
     }
 }
 
-static void touch_kernel(walk *w, accesses *a, const int64_t *row)
+static void touch_kernel(walk *w, accesses *a, const cz_view_kernel_row *row)
 {
-    const cz_view_stage *stage = &w->s->view->stages[row[0]];
+    const cz_view_stage *stage = &w->s->view->stages[row->stage];
     for (int i = 0; i < stage->n_in; i++)
         touch_slot(w, a, stage, row, &stage->in[i], cz_view_reuses(stage, i));
     for (int i = 0; i < stage->n_out; i++)
         touch_slot(w, a, stage, row, &stage->out[i], true);
-    if (row[7] >= 0)
-        touch_scratch(w, a, row[7], row[7] + stage->fact->work_bytes, true);
+    if (row->work >= 0)
+        touch_scratch(w, a, row->work, row->work + stage->fact->work_bytes,
+                      true);
 }
 
-static void touch_box(walk *w, accesses *a, const int64_t *row)
-{
-    const int64_t lo = row[3], hi = lo + (row[4] - 1) * row[6] + row[5];
-    touch_scratch(w, a, lo, hi, row[1] == 1);
-}
-
-/* The rows of this rank; `*n` of `*n_columns` values each. */
-static const int64_t *rows_of(const walk *w, const cz_fact_table *table, int *n,
-                              int *n_columns)
+/* Entries of this rank: [first, end) of the table. */
+static int64_t first_entry(const walk *w, const cz_fact_table *table,
+                           int64_t *end)
 {
     const int64_t c = cz_view_coordinate(w->s->view, &table->selector, w->rank);
-    const int64_t lo = table->starts.v[c], hi = table->starts.v[c + 1];
-    const int64_t total = table->starts.v[table->starts.n - 1];
-    *n = (int)(hi - lo);
-    *n_columns = total > 0 ? (int)(table->rows.n / total) : 0;
-    return lo < hi ? table->rows.v + lo * *n_columns : NULL;
+    *end = table->starts.v[c + 1];
+    return table->starts.v[c];
 }
 
-static void touch_sum(walk *w, accesses *a, const int64_t *row)
+static void touch_rows(walk *w, accesses *a, const cz_fact_table *table)
 {
-    touch_scratch(w, a, row[1], row[1] + row[2] * row[3], true);
-}
-
-static void touch_rows(walk *w, accesses *a, const cz_planned_op *op)
-{
-    int n, n_columns;
-    const cz_fact_table *table = &w->s->tables[op->table];
-    const int64_t *row = rows_of(w, table, &n, &n_columns);
-    const bool is_transfer =
-        op->role == CZ_ROLE_GATHER || op->role == CZ_ROLE_SCATTER;
-    for (int i = 0; i < n; i++, row += n_columns)
-        if (is_transfer)
-            touch_box(w, a, row);
-        else if (op->role == CZ_ROLE_ADD)
-            touch_sum(w, a, row);
-        else
-            touch_kernel(w, a, row);
-    if (!is_transfer && op->role != CZ_ROLE_ADD)
+    int64_t end;
+    for (int64_t i = first_entry(w, table, &end); i < end; i++) {
+        cz_entry e;
+        cz_entry_read(
+            table->row,
+            table->rows.v + i * cz_entry_schemas[table->row].n_columns, &e);
+        switch (table->row) {
+        case CZ_ROW_KERNEL:
+            touch_kernel(w, a, &e.kernel);
+            break;
+        case CZ_ROW_TRANSFER:
+            touch_scratch(w, a, e.transfer.offset,
+                          e.transfer.offset +
+                              (e.transfer.n_rows - 1) *
+                                  e.transfer.stride_bytes +
+                              e.transfer.row_bytes,
+                          e.transfer.is_recv == 1);
+            break;
+        case CZ_ROW_SUM:
+            touch_scratch(w, a, e.sum.offset,
+                          e.sum.offset + e.sum.count * e.sum.width, true);
+            break;
+        case CZ_ROW_SPAN:
+        case CZ_ROW_EXCHANGE: /* of buckets, which touch_all() has */
+        case CZ_N_ENTRY_KINDS:
+            break;
+        }
+    }
+    if (table->row == CZ_ROW_KERNEL)
         touch_whole(w, a, FAULTS, true);
 }
 
@@ -238,7 +242,7 @@ static void touch_all(walk *w, int i)
     case CZ_ROLE_AFTER:
         touch_whole(w, a, DECISION, false);
         touch_whole(w, a, SCALARS, false);
-        touch_rows(w, a, op);
+        touch_rows(w, a, &w->s->tables[op->table]);
         return;
     case CZ_N_ROLES:
         return;
@@ -247,13 +251,12 @@ static void touch_all(walk *w, int i)
 
 static bool skips(const walk *w, const cz_planned_op *op)
 {
-    int n, n_columns;
+    int64_t end;
     if (op->table < 0 || op->role == CZ_ROLE_REDUCE ||
         op->role == CZ_ROLE_PUBLISH)
         return op->bucket >= 0 &&
                !cz_view_bucket_is_home(w->s->view, op->bucket, w->rank);
-    rows_of(w, &w->s->tables[op->table], &n, &n_columns);
-    return n == 0;
+    return first_entry(w, &w->s->tables[op->table], &end) == end;
 }
 
 /* ---- order ---- */

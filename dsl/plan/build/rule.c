@@ -95,7 +95,7 @@ static bool check_prologue(cz_view_builder *b, const cz_view_rule *rule)
 {
     const cz_view_body *body = &b->bodies[rule->prologue];
     const int n_hypers = b->view->uses[rule->use]->hypers.n;
-    bool ok = body->n_in == 2 + n_hypers;
+    bool ok = body->n_in == CZ_PROLOGUE_HYPERS + n_hypers;
 
     for (int i = 0; i < body->n_in; i++)
         ok &= body->in[i] == CZ_F64;

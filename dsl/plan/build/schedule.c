@@ -13,10 +13,10 @@ static bool read_row(cz_view_builder *b, const cz_view_table *table,
 {
     const cz_entry_schema *schema = &cz_entry_schemas[table->kind];
 
+    cz_entry_read(table->kind, numbers, row);
     for (int i = 0; i < schema->n_columns; i++) {
         const cz_column *column = &schema->columns[i];
         const cz_view_limits limits = cz_view_limits_of(b->view, column->range);
-        row[i] = numbers[column->place];
         if (row[i] < limits.low || row[i] > limits.high)
             return cz_view_fail(b,
                                 "table '%s': %s is %" PRId64

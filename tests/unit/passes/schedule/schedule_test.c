@@ -39,21 +39,22 @@ static const cz_fact_table *table_of(const planned *p, int op)
     return NULL;
 }
 
+/* Kernels, boxes and spans have the numbers of the IR in their order. */
 typedef struct row_list {
-    const int64_t *v;
-    int n, columns;
+    cz_view_rows of;
+    int n;
 } row_list;
 
 static row_list rows_of(const planned *p, int op, int64_t rank)
 {
     const cz_fact_table *table = table_of(p, op);
     if (!table)
-        return (row_list){NULL, 0, 0};
+        return (row_list){{NULL}, 0};
     const int columns = cz_entry_schemas[table->row].n_columns;
     const int64_t c = cz_view_coordinate(&p->fake.view, &table->selector, rank);
     const int64_t first = table->starts.v[c];
-    return (row_list){table->rows.v + first * columns,
-                      (int)(table->starts.v[c + 1] - first), columns};
+    return (row_list){{table->rows.v + first * columns},
+                      (int)(table->starts.v[c + 1] - first)};
 }
 
 static bool is_kind(const planned *p, int op, const char *kind)
@@ -75,11 +76,10 @@ static void count_elements(const planned *p, int64_t rank, const char *kind,
     for (int op = 0; op < p->schedule.n_ops; op++) {
         const row_list rows = rows_of(p, op, rank);
         for (int i = 0; is_kind(p, op, kind) && i < rows.n; i++) {
-            const int64_t *row = rows.v + i * rows.columns;
             if (stage < 0)
-                elements[row[0]] += row[2];
-            else if (row[0] == stage)
-                elements[row[1]] += row[3];
+                elements[rows.of.span[i].param] += rows.of.span[i].count;
+            else if (rows.of.kernel[i].stage == stage)
+                elements[rows.of.kernel[i].param] += rows.of.kernel[i].count;
         }
     }
 }
@@ -167,15 +167,16 @@ static void test_every_element_once(void **unused)
 /* ---- sends and receives ---- */
 
 /* The k-th row of a direction between two ranks, or NULL. */
-static const int64_t *find_row(const planned *p, int op, int64_t rank,
-                               int64_t peer, int is_recv, int k)
+static const cz_view_transfer_row *find_row(const planned *p, int op,
+                                            int64_t rank, int64_t peer,
+                                            int is_recv, int k)
 {
     const row_list rows = rows_of(p, op, rank);
     const int64_t at =
         cz_view_coordinate(&p->fake.view, &p->schedule.ops[op].comm, peer);
     for (int i = 0; i < rows.n; i++) {
-        const int64_t *row = rows.v + i * rows.columns;
-        if (row[1] == is_recv && row[2] == at && k-- == 0)
+        const cz_view_transfer_row *row = &rows.of.transfer[i];
+        if (row->is_recv == is_recv && row->peer == at && k-- == 0)
             return row;
     }
     return NULL;
@@ -184,14 +185,14 @@ static const int64_t *find_row(const planned *p, int op, int64_t rank,
 static void check_pair(const planned *p, int op, int64_t from, int64_t to)
 {
     for (int k = 0;; k++) {
-        const int64_t *send = find_row(p, op, from, to, 0, k);
-        const int64_t *receive = find_row(p, op, to, from, 1, k);
+        const cz_view_transfer_row *send = find_row(p, op, from, to, 0, k);
+        const cz_view_transfer_row *receive = find_row(p, op, to, from, 1, k);
         assert_true((send == NULL) == (receive == NULL));
         if (!send)
             return;
-        assert_int_equal(send[0], receive[0]);
-        assert_int_equal(send[4], receive[4]);
-        assert_int_equal(send[5], receive[5]);
+        assert_int_equal(send->param, receive->param);
+        assert_int_equal(send->n_rows, receive->n_rows);
+        assert_int_equal(send->row_bytes, receive->row_bytes);
     }
 }
 
@@ -255,38 +256,40 @@ static void touch_bucket(rank_walk *w, int op, bool is_write, int64_t bucket,
 }
 
 static void touch_slots(rank_walk *w, int op, const cz_view_slot *slots, int n,
-                        const int64_t *row, bool is_write)
+                        const cz_view_kernel_row *row, bool is_write)
 {
     const cz_plan_view *v = &w->p->fake.view;
-    const int bucket = v->params[row[1]].bucket;
+    const int bucket = v->params[row->param].bucket;
     for (int i = 0; i < n; i++) {
         const cz_slot_kind kind = slots[i].kind;
-        const int64_t start = kind == CZ_SLOT_GATHER    ? row[4]
-                              : kind == CZ_SLOT_SCATTER ? row[5]
-                              : kind == CZ_SLOT_TEMP    ? row[6]
+        const int64_t start = kind == CZ_SLOT_GATHER    ? row->gather
+                              : kind == CZ_SLOT_SCATTER ? row->scatter
+                              : kind == CZ_SLOT_TEMP    ? row->temp
                                                         : -1;
         if (kind == CZ_SLOT_GRAD)
             touch_bucket(w, op, is_write, bucket, false);
         else if (start < 0)
             touch_bucket(w, op, is_write, bucket, true);
         else
-            touch_bytes(
-                w, op, is_write, start,
-                cz_view_slot_bytes(&v->stages[row[0]], kind, row[3], NULL));
+            touch_bytes(w, op, is_write, start,
+                        cz_view_slot_bytes(&v->stages[row->stage], kind,
+                                           row->count, NULL));
     }
 }
 
-static void touch_row(rank_walk *w, int op, const int64_t *row)
+static void touch_box(rank_walk *w, int op, const cz_view_transfer_row *row)
 {
-    const cz_view_stage *stage = &w->p->fake.view.stages[row[0]];
-    if (is_kind(w->p, op, "transfer")) {
-        touch_bytes(w, op, row[1] == 1, row[3], (row[4] - 1) * row[6] + row[5]);
-        return;
-    }
+    touch_bytes(w, op, row->is_recv == 1, row->offset,
+                (row->n_rows - 1) * row->stride_bytes + row->row_bytes);
+}
+
+static void touch_kernel(rank_walk *w, int op, const cz_view_kernel_row *row)
+{
+    const cz_view_stage *stage = &w->p->fake.view.stages[row->stage];
     touch_slots(w, op, stage->in, stage->n_in, row, false);
     touch_slots(w, op, stage->out, stage->n_out, row, true);
-    if (row[7] >= 0)
-        touch_bytes(w, op, true, row[7], stage->fact->work_bytes);
+    if (row->work >= 0)
+        touch_bytes(w, op, true, row->work, stage->fact->work_bytes);
 }
 
 static void touch_op(rank_walk *w, int op)
@@ -301,7 +304,10 @@ static void touch_op(rank_walk *w, int op)
         touch_bucket(w, op, true, fact->bucket, true);
     else
         for (int i = 0; i < rows.n; i++)
-            touch_row(w, op, rows.v + i * rows.columns);
+            if (is_kind(w->p, op, "transfer"))
+                touch_box(w, op, &rows.of.transfer[i]);
+            else
+                touch_kernel(w, op, &rows.of.kernel[i]);
 }
 
 /* Streams and waits of what is not skipped, and their transitive closure. */
