@@ -30,8 +30,8 @@ typedef struct cz_strings {
 #define CZ_STRINGS(fact, field) cz_strings field;
 #define CZ_CHOICE(fact, field, vocabulary) cz_##vocabulary field;
 #define CZ_CHOICES(fact, field, vocabulary) cz_ints field;
-#define CZ_INT(fact, field) int64_t field;
-#define CZ_INTS(fact, field) cz_ints field;
+#define CZ_INT(fact, field, range) int64_t field;
+#define CZ_INTS(fact, field, range, n) cz_ints field;
 #define CZ_REAL(fact, field) double field;
 #define CZ_REALS(fact, field) cz_reals field;
 #define CZ_END(fact)                                                           \

@@ -17,8 +17,8 @@
     WORDS(fact, field, CHOICE, vocabulary)
 #define CZ_CHOICES(fact, field, vocabulary)                                    \
     WORDS(fact, field, CHOICES, vocabulary)
-#define CZ_INT(fact, field) FIELD(fact, field, INT)
-#define CZ_INTS(fact, field) FIELD(fact, field, INTS)
+#define CZ_INT(fact, field, range) FIELD(fact, field, INT)
+#define CZ_INTS(fact, field, range, n) FIELD(fact, field, INTS)
 #define CZ_REAL(fact, field) FIELD(fact, field, REAL)
 #define CZ_REALS(fact, field) FIELD(fact, field, REALS)
 #define CZ_END(fact)                                                           \

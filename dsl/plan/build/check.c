@@ -1,7 +1,10 @@
 /* Small checks that the steps of building a plan view share. */
+#include "dsl/base/checked.h"
 #include "dsl/plan/build/internal.h"
+#include "dsl/vocab/schema.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,27 +38,18 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-#define ADD_ALL(b, fact)                                                       \
-    do {                                                                       \
-        int n_;                                                                \
-        const cz_fact_##fact *list_ =                                          \
-            cz_ir_read_##fact((b)->ir, (b)->arena, &n_);                       \
-        for (int i_ = 0; i_ < n_; i_++)                                        \
-            add_symbol((b), list_[i_].sym_name, CZ_FACT_##fact, i_,            \
-                       (cz_ir_op){NULL});                                      \
-    } while (0)
-
-void cz_view_index_symbols(cz_view_builder *builder)
+void cz_view_read_facts(cz_view_builder *builder)
 {
-    ADD_ALL(builder, reduction);
-    ADD_ALL(builder, use);
-    ADD_ALL(builder, rule);
-    ADD_ALL(builder, family);
-    ADD_ALL(builder, frozen);
-    ADD_ALL(builder, storage);
-    ADD_ALL(builder, stage);
-    ADD_ALL(builder, bucket);
-    ADD_ALL(builder, table);
+#define CZ_FACT(fact)                                                          \
+    builder->facts[CZ_FACT_##fact] = cz_ir_read_##fact(                        \
+        builder->ir, builder->arena, &builder->n_facts[CZ_FACT_##fact]);
+#define CZ_SYM(fact, field)                                                    \
+    for (int i = 0; i < builder->n_facts[CZ_FACT_##fact]; i++)                 \
+        add_symbol(                                                            \
+            builder,                                                           \
+            ((const cz_fact_##fact *)builder->facts[CZ_FACT_##fact])[i].field, \
+            CZ_FACT_##fact, i, (cz_ir_op){NULL});
+#include "dsl/vocab/facts.def"
     int n = 0;
     for (cz_ir_op f = cz_ir_first_function(builder->ir); f.p;
          f = cz_ir_next_function(f))
@@ -76,18 +70,13 @@ static const cz_view_symbol *find_symbol(const cz_view_builder *b,
     return symbol && symbol->kind == kind ? symbol : NULL;
 }
 
-static const char *const fact_names[CZ_N_FACTS] = {
-#define CZ_FACT(fact) #fact,
-#include "dsl/vocab/facts.def"
-};
-
 bool cz_view_find(cz_view_builder *builder, cz_fact_kind kind, const char *name,
                   int *number)
 {
     const cz_view_symbol *symbol = find_symbol(builder, name, (int)kind);
     if (!symbol)
         return cz_view_fail(builder, "'%s' names no %s", name,
-                            fact_names[kind]);
+                            cz_fact_schemas[kind].name);
     *number = symbol->number;
     return true;
 }
@@ -140,33 +129,12 @@ bool cz_view_all_in(cz_view_builder *builder, const char *what,
     return true;
 }
 
-bool cz_view_axes(cz_view_builder *builder, const char *what,
-                  const cz_ints *axes)
-{
-    const int n_axes = builder->view->mesh->sizes.n;
-    if (!cz_view_all_in(builder, what, axes, axes->n, 0, n_axes - 1))
-        return false;
-    for (int i = 1; i < axes->n; i++)
-        if (axes->v[i] <= axes->v[i - 1])
-            return cz_view_fail(builder, "%s: axes do not ascend", what);
-    return true;
-}
-
 bool cz_view_dtype(cz_view_builder *builder, const char *what, const char *name,
                    cz_dtype *dtype)
 {
     if (cz_dtype_find(name, dtype))
         return true;
     return cz_view_fail(builder, "%s: '%s' is no element type", what, name);
-}
-
-bool cz_view_name(cz_view_builder *builder, const char *what, const char *name,
-                  const char *const *names, int n, int *number)
-{
-    for (*number = 0; *number < n; (*number)++)
-        if (strcmp(names[*number], name) == 0)
-            return true;
-    return cz_view_fail(builder, "%s: '%s' is not a name we know", what, name);
 }
 
 bool cz_view_bounds(cz_view_builder *builder, const char *what,
@@ -182,4 +150,53 @@ bool cz_view_bounds(cz_view_builder *builder, const char *what,
         return cz_view_fail(builder, "%s does not run from 0 to %" PRId64, what,
                             n);
     return true;
+}
+
+/* ---- the columns of facts.def ---- */
+
+enum { FREE = -1 };
+
+static bool is_in(cz_view_builder *b, const char *what, int64_t value,
+                  cz_range range)
+{
+    const cz_view_limits limits = cz_view_limits_of(b->view, range);
+    return cz_view_in(b, what, value, limits.low, limits.high);
+}
+
+static bool are_in(cz_view_builder *b, const char *what, const cz_ints *list,
+                   int64_t n, cz_range range)
+{
+    const cz_view_limits limits = cz_view_limits_of(b->view, range);
+    if (!cz_view_all_in(b, what, list, n == FREE ? list->n : (int)n, limits.low,
+                        limits.high))
+        return false;
+    for (int i = 1; range == CZ_RANGE_AXIS && i < list->n; i++)
+        if (list->v[i] <= list->v[i - 1])
+            return cz_view_fail(b, "%s: axes do not ascend", what);
+    return true;
+}
+
+#define CZ_FACT(fact)                                                          \
+    static bool check_##fact(cz_view_builder *b, const cz_fact_##fact *f)      \
+    {                                                                          \
+        const cz_plan_view *view = b->view;                                    \
+        bool ok = view && f;
+#define CZ_INT(fact, field, range)                                             \
+    ok = ok && is_in(b, #fact ": " #field, f->field, CZ_RANGE_##range);
+#define CZ_INTS(fact, field, range, n)                                         \
+    ok = ok && are_in(b, #fact ": " #field, &f->field, n, CZ_RANGE_##range);
+#define CZ_END(fact)                                                           \
+    return ok;                                                                 \
+    }
+#include "dsl/vocab/facts.def"
+
+bool cz_view_check_facts(cz_view_builder *builder, cz_fact_kind kind)
+{
+    bool ok = true;
+#define CZ_FACT(fact)                                                          \
+    for (int i = 0; kind == CZ_FACT_##fact && i < builder->n_facts[kind]; i++) \
+        ok &= check_##fact(builder,                                            \
+                           (const cz_fact_##fact *)builder->facts[kind] + i);
+#include "dsl/vocab/facts.def"
+    return ok;
 }

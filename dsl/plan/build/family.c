@@ -118,10 +118,10 @@ static bool read_uneven(cz_view_builder *b, const shapes *all,
 static bool read_all_uneven(cz_view_builder *b)
 {
     int n, n_families, n_frozen, n_storages;
-    const cz_fact_uneven *facts = cz_ir_read_uneven(b->ir, b->arena, &n);
-    const shapes all = {cz_ir_read_family(b->ir, b->arena, &n_families),
-                        cz_ir_read_frozen(b->ir, b->arena, &n_frozen),
-                        cz_ir_read_storage(b->ir, b->arena, &n_storages)};
+    const cz_fact_uneven *facts = CZ_VIEW_FACTS(b, uneven, &n);
+    const shapes all = {CZ_VIEW_FACTS(b, family, &n_families),
+                        CZ_VIEW_FACTS(b, frozen, &n_frozen),
+                        CZ_VIEW_FACTS(b, storage, &n_storages)};
 
     b->bounds = CZ_NEW(b->arena, cz_view_cuts, n_families);
     b->frozen_bounds = CZ_NEW(b->arena, cz_view_cuts, n_frozen);
@@ -185,10 +185,7 @@ static bool read_shape(cz_view_builder *b, cz_view_family *family)
     const int n = fact->shape.n;
     int64_t local[CZ_VIEW_MAX_DIMS];
 
-    if (!cz_view_in(b, "family: rank", n, 1, CZ_VIEW_MAX_DIMS) ||
-        !cz_view_all_in(b, "family: shape", &fact->shape, n, 1, CZ_MAX_DIM) ||
-        !cz_view_all_in(b, "family: shard", &fact->shard, n, 0,
-                        ((int64_t)1 << b->view->mesh->axes.n) - 1))
+    if (!cz_view_in(b, "family: rank", n, 1, CZ_VIEW_MAX_DIMS))
         return false;
     family->n_dims = n;
     for (int d = 0; d < n; d++)
@@ -231,10 +228,6 @@ static bool check_indices(cz_view_builder *b, const cz_fact_family *family,
     const int n = family->extents.n;
     return cz_view_in(b, "family: number of indices", n, 0,
                       CZ_VIEW_MAX_INDICES) &&
-           cz_view_all_in(b, "family: first", &family->first, n, 0,
-                          CZ_VIEW_MAX_PARAMS) &&
-           cz_view_all_in(b, "family: extents", &family->extents, n, 1,
-                          CZ_VIEW_MAX_PARAMS) &&
            check_pattern(b, family) &&
            ((cz_checked_product(family->extents.v, n, n_params) &&
              *n_params <= CZ_VIEW_MAX_PARAMS - n_others) ||
@@ -257,14 +250,12 @@ static bool check_rule(cz_view_builder *b, const cz_view_family *family)
 bool cz_view_read_spread(cz_view_builder *b, cz_view_family *family)
 {
     const cz_fact_family *fact = family->fact;
-    const int64_t all = ((int64_t)1 << b->view->mesh->axes.n) - 1;
     int64_t values;
 
     family->n_spread = 1;
     if (fact->spread == 0)
         return true;
-    if (!cz_view_in(b, "family: spread", fact->spread, 0, all) ||
-        !cz_view_in(b, "family: spread_index", fact->spread_index, 0,
+    if (!cz_view_in(b, "family: spread_index", fact->spread_index, 0,
                     fact->extents.n - 1))
         return false;
     family->n_spread = cz_view_parts(b->view, fact->spread);
@@ -281,11 +272,9 @@ bool cz_view_read_spread(cz_view_builder *b, cz_view_family *family)
 static bool read_home(cz_view_builder *b, const cz_view_family *family)
 {
     const cz_fact_family *fact = family->fact;
-    const int64_t all = ((int64_t)1 << b->view->mesh->axes.n) - 1;
     const int64_t distinct = cz_view_shard_set_of(&fact->shard) | fact->spread;
 
-    if (!cz_view_in(b, "family: home_axes", fact->home_axes, 0, all) ||
-        !cz_view_all_in(b, "family: home", &fact->home, fact->home.n, 0,
+    if (!cz_view_all_in(b, "family: home", &fact->home, fact->home.n, 0,
                         cz_view_parts(b->view, fact->home_axes) - 1))
         return false;
     for (int i = 1; i < fact->home.n; i++)
@@ -358,8 +347,7 @@ static bool is_spread_over(const cz_view_family *family, int index)
 static bool check_turn(cz_view_builder *b, const cz_view_family *family,
                        const cz_fact_turn *fact)
 {
-    if (!cz_view_in(b, "turn: base", fact->base, 0, CZ_VIEW_MAX_PARAMS) ||
-        !cz_view_all_in(b, "turn: indices", &fact->indices, fact->indices.n, 0,
+    if (!cz_view_all_in(b, "turn: indices", &fact->indices, fact->indices.n, 0,
                         family->fact->extents.n - 1))
         return false;
     for (int i = 0; i < fact->indices.n; i++)
@@ -381,7 +369,7 @@ static bool is_staggered(const cz_view_rule *rule)
 static bool read_turns(cz_view_builder *b)
 {
     int n, next = 0;
-    const cz_fact_turn *facts = cz_ir_read_turn(b->ir, b->arena, &n);
+    const cz_fact_turn *facts = CZ_VIEW_FACTS(b, turn, &n);
 
     for (int f = 0; f < b->view->n_families; f++) {
         cz_view_family *family = &b->families[f];
@@ -529,7 +517,7 @@ static bool check_names(cz_view_builder *b)
 static bool read_frozen(cz_view_builder *b)
 {
     int n, n_params = 0;
-    const cz_fact_frozen *facts = cz_ir_read_frozen(b->ir, b->arena, &n);
+    const cz_fact_frozen *facts = CZ_VIEW_FACTS(b, frozen, &n);
     cz_fact_family *boxes = CZ_NEW(b->arena, cz_fact_family, n);
     cz_view_family *families = CZ_NEW(b->arena, cz_view_family, n);
 
@@ -610,7 +598,7 @@ static bool read_tie(cz_view_builder *b, cz_view_tie *tie, int *n_all)
 static bool read_ties(cz_view_builder *b)
 {
     int n, n_names = 0;
-    const cz_fact_tie *facts = cz_ir_read_tie(b->ir, b->arena, &n);
+    const cz_fact_tie *facts = CZ_VIEW_FACTS(b, tie, &n);
     cz_view_tie *ties = CZ_NEW(b->arena, cz_view_tie, n);
 
     for (int i = 0; i < n; i++) {
@@ -626,7 +614,7 @@ static bool read_ties(cz_view_builder *b)
 bool cz_view_read_families(cz_view_builder *b)
 {
     int n;
-    const cz_fact_family *facts = cz_ir_read_family(b->ir, b->arena, &n);
+    const cz_fact_family *facts = CZ_VIEW_FACTS(b, family, &n);
     cz_view_family *families = CZ_NEW(b->arena, cz_view_family, n);
 
     if (!read_all_uneven(b))
@@ -642,7 +630,8 @@ bool cz_view_read_families(cz_view_builder *b)
     b->view->families = families;
     if (!read_turns(b))
         return false;
-    b->view->params = expand_all(b, families, n, b->view->n_params);
+    b->params = expand_all(b, families, n, b->view->n_params);
+    b->view->params = b->params;
     return cz_view_read_storages(b) && read_frozen(b) && read_ties(b) &&
            check_names(b);
 }

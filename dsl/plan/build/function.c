@@ -279,13 +279,8 @@ static bool read_update(cz_view_builder *b, const char *name,
 
 bool cz_view_read_updates(cz_view_builder *b)
 {
-    union {
-        const cz_view_rule *given;
-        cz_view_rule *made;
-    } rules = {.given = b->view->rules};
-
     for (int i = 0; b->view->arena && i < b->view->n_rules; i++) {
-        cz_view_rule *rule = &rules.made[i];
+        cz_view_rule *rule = &b->rules[i];
         const int n = rule->n_phases > 0 ? rule->n_phases : 1;
         cz_view_update *updates = CZ_NEW(b->arena, cz_view_update, n);
         for (int p = 0; p < n; p++)

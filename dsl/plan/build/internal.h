@@ -32,13 +32,17 @@ typedef struct cz_view_builder {
     const cz_ir *ir;
     cz_diags *diags;
     cz_plan_view *view;
+    const void *facts[CZ_N_FACTS]; /* all of the module, by kind */
+    int n_facts[CZ_N_FACTS];
     int n_symbols;
     cz_view_symbol *symbols; /* sorted by name */
     cz_view_body *bodies;    /* the view's, still growing */
     /* by family, frozen family and storage */
     cz_view_cuts *bounds, *frozen_bounds, *storage_bounds;
-    cz_view_family *families; /* the view's */
+    cz_view_family *families; /* the view's, and so on */
     cz_view_storage *storages;
+    cz_view_rule *rules;
+    cz_view_param *params;
 } cz_view_builder;
 
 /* Report; always false, which a reader of the caller alone is to see. */
@@ -48,7 +52,15 @@ void cz_view_report(cz_view_builder *builder, const char *format, ...)
 
 /* ---- small checks (check.c) ---- */
 
-void cz_view_index_symbols(cz_view_builder *builder);
+/* Read the module's facts, and find their symbols. */
+void cz_view_read_facts(cz_view_builder *builder);
+/* The facts of a kind, n of them. */
+#define CZ_VIEW_FACTS(builder, fact, n)                                        \
+    (*(n) = (builder)->n_facts[CZ_FACT_##fact],                                \
+     (const cz_fact_##fact *)(builder)->facts[CZ_FACT_##fact])
+/* Whether the integers of all facts of a kind are in the ranges of facts.def,
+ * and as many as it says. */
+bool cz_view_check_facts(cz_view_builder *builder, cz_fact_kind kind);
 /* Number of the fact that a reference names; fails on "". */
 bool cz_view_find(cz_view_builder *builder, cz_fact_kind kind, const char *name,
                   int *number);
@@ -61,17 +73,11 @@ typedef struct cz_view_limits {
 cz_view_limits cz_view_limits_of(const cz_plan_view *view, cz_range range);
 bool cz_view_in(cz_view_builder *builder, const char *what, int64_t value,
                 int64_t low, int64_t high);
-/* Numbers of mesh axes, ascending. */
-bool cz_view_axes(cz_view_builder *builder, const char *what,
-                  const cz_ints *axes);
 /* n numbers, each in [low, high]. */
 bool cz_view_all_in(cz_view_builder *builder, const char *what,
                     const cz_ints *list, int n, int64_t low, int64_t high);
 bool cz_view_dtype(cz_view_builder *builder, const char *what, const char *name,
                    cz_dtype *dtype);
-/* Place of `name` in a list of names. */
-bool cz_view_name(cz_view_builder *builder, const char *what, const char *name,
-                  const char *const *names, int n, int *number);
 /* [0, ..., n], ascending, of n_parts + 1 entries. */
 bool cz_view_bounds(cz_view_builder *builder, const char *what,
                     const cz_ints *bounds, int64_t n_parts, int64_t n);

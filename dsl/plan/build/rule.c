@@ -10,7 +10,7 @@
 static bool read_uses(cz_view_builder *b)
 {
     int n;
-    const cz_fact_use *facts = cz_ir_read_use(b->ir, b->arena, &n);
+    const cz_fact_use *facts = CZ_VIEW_FACTS(b, use, &n);
     const cz_fact_use **uses = CZ_NEW(b->arena, const cz_fact_use *, n);
     bool ok = true;
 
@@ -20,8 +20,6 @@ static bool read_uses(cz_view_builder *b)
             ok = cz_view_fail(b, "use '%s': %d values, %d defaults",
                               facts[i].sym_name, facts[i].hypers.n,
                               facts[i].defaults.n);
-        ok &= cz_view_all_in(b, "use: has_default", &facts[i].has_default,
-                             facts[i].hypers.n, 0, 1);
     }
     b->view->n_uses = n;
     b->view->uses = uses;
@@ -81,14 +79,11 @@ static bool read_states(cz_view_builder *b, cz_view_rule *rule)
 static bool check_rule(cz_view_builder *b, const cz_fact_rule *rule)
 {
     int64_t elements;
-    bool ok = cz_view_in(b, "rule: rank", rule->shape.n, 0, CZ_IR_MAX_RANK);
-
-    ok = ok && cz_view_all_in(b, "rule: shape", &rule->shape, rule->shape.n, 1,
-                              CZ_MAX_DIM);
-    if (ok && (!cz_checked_product(rule->shape.v, rule->shape.n, &elements) ||
-               elements > CZ_VIEW_MAX_NUMBER))
-        ok = cz_view_fail(b, "rule '%s' is too large", rule->sym_name);
-    return cz_view_in(b, "rule: transposed", rule->transposed, 0, 1) && ok;
+    if (!cz_view_in(b, "rule: rank", rule->shape.n, 0, CZ_IR_MAX_RANK))
+        return false;
+    return (cz_checked_product(rule->shape.v, rule->shape.n, &elements) &&
+            elements <= CZ_VIEW_MAX_NUMBER) ||
+           cz_view_fail(b, "rule '%s' is too large", rule->sym_name);
 }
 
 static bool check_prologue(cz_view_builder *b, const cz_view_rule *rule)
@@ -172,7 +167,7 @@ static bool is_settled(const cz_fact_rule *rule, cz_ints states, int i)
 static bool read_settled(cz_view_builder *b, cz_view_rule *rules)
 {
     int n, rule;
-    const cz_fact_settled *facts = cz_ir_read_settled(b->ir, b->arena, &n);
+    const cz_fact_settled *facts = CZ_VIEW_FACTS(b, settled, &n);
 
     for (int f = 0; f < n; f++) {
         bool ok = cz_view_find(b, CZ_FACT_rule, facts[f].rule, &rule) &&
@@ -194,7 +189,7 @@ bool cz_view_read_rules(cz_view_builder *b)
 {
     int n;
     bool ok = read_uses(b);
-    const cz_fact_rule *facts = cz_ir_read_rule(b->ir, b->arena, &n);
+    const cz_fact_rule *facts = CZ_VIEW_FACTS(b, rule, &n);
     cz_view_rule *rules = CZ_NEW(b->arena, cz_view_rule, n);
 
     for (int i = 0; ok && i < n; i++) {
@@ -203,22 +198,11 @@ bool cz_view_read_rules(cz_view_builder *b)
     }
     ok = ok && read_settled(b, rules);
     b->view->n_rules = n;
-    b->view->rules = rules;
+    b->view->rules = b->rules = rules;
     return ok;
 }
 
 /* ---- events and phases ---- */
-
-static cz_view_rule *rule_of(cz_view_builder *b, int rule)
-{
-    union {
-        const cz_view_rule *given;
-        cz_view_rule *made;
-    } rules = {.given = b->view->rules};
-    cz_view_rule *made = rules.made;
-
-    return made + rule;
-}
 
 static bool read_event(cz_view_builder *b, const cz_fact_event *fact,
                        cz_event *events, int number)
@@ -226,11 +210,9 @@ static bool read_event(cz_view_builder *b, const cz_fact_event *fact,
     int rule;
 
     if (!cz_view_find(b, CZ_FACT_rule, fact->rule, &rule) ||
-        !cz_view_in(b, "event: start", fact->start, 1, CZ_MAX_TIME) ||
-        !cz_view_in(b, "event: period", fact->period, 0, CZ_MAX_TIME) ||
         !cz_view_in(b, "event: stagger", fact->stagger, 0, fact->period > 1))
         return false;
-    cz_view_rule *view = rule_of(b, rule);
+    cz_view_rule *view = &b->rules[rule];
     if (view->n_events == 0)
         view->events = &events[number];
     if (view->n_events == CZ_MAX_EVENTS ||
@@ -252,7 +234,7 @@ static bool read_phase(cz_view_builder *b, cz_view_phase *phases, int number)
 
     if (!cz_view_find(b, CZ_FACT_rule, fact->rule, &rule))
         return false;
-    cz_view_rule *view = rule_of(b, rule);
+    cz_view_rule *view = &b->rules[rule];
     if (view->n_phases == 0)
         view->phases = phase;
     if (&view->phases[view->n_phases] != phase)
@@ -290,8 +272,8 @@ static bool check_phases(cz_view_builder *b, const cz_view_rule *rule)
 bool cz_view_read_phases(cz_view_builder *b)
 {
     int n_events, n_phases;
-    const cz_fact_event *facts = cz_ir_read_event(b->ir, b->arena, &n_events);
-    const cz_fact_phase *given = cz_ir_read_phase(b->ir, b->arena, &n_phases);
+    const cz_fact_event *facts = CZ_VIEW_FACTS(b, event, &n_events);
+    const cz_fact_phase *given = CZ_VIEW_FACTS(b, phase, &n_phases);
     cz_event *events = CZ_NEW(b->arena, cz_event, n_events);
     cz_view_phase *phases = CZ_NEW(b->arena, cz_view_phase, n_phases);
     bool ok = true;

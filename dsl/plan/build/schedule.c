@@ -52,8 +52,6 @@ static bool read_table(cz_view_builder *b, cz_view_table *table)
     const int64_t n_rows = numbers->n / n_columns;
     int64_t *rows = CZ_NEW(b->arena, int64_t, numbers->n + 1);
 
-    if (!cz_view_axes(b, "table: selector", &table->fact->selector))
-        return false;
     table->kind = table->fact->row;
     table->n_coordinates = (int)cz_view_extent(b->view, &table->fact->selector);
     table->starts = table->fact->starts.v;
@@ -71,25 +69,12 @@ static bool read_table(cz_view_builder *b, cz_view_table *table)
     return table->kind != CZ_ROW_TRANSFER || check_boxes(b, table, n_rows);
 }
 
-static bool read_arena(cz_view_builder *b)
-{
-    int n;
-    const cz_fact_arena *arena = cz_ir_read_arena(b->ir, b->arena, &n);
-    if (n == 0)
-        return true;
-    b->view->arena = arena;
-    return cz_view_axes(b, "arena: selector", &arena->selector) &&
-           cz_view_all_in(b, "arena: bytes", &arena->bytes,
-                          (int)cz_view_extent(b->view, &arena->selector), 0,
-                          CZ_VIEW_MAX_NUMBER);
-}
-
 bool cz_view_read_tables(cz_view_builder *b)
 {
     int n;
-    const cz_fact_table *facts = cz_ir_read_table(b->ir, b->arena, &n);
+    const cz_fact_table *facts = CZ_VIEW_FACTS(b, table, &n);
     cz_view_table *tables = CZ_NEW(b->arena, cz_view_table, n);
-    bool ok = read_arena(b);
+    bool ok = true;
 
     for (int i = 0; i < n; i++) {
         tables[i].fact = &facts[i];
@@ -97,6 +82,8 @@ bool cz_view_read_tables(cz_view_builder *b)
     }
     b->view->n_tables = n;
     b->view->tables = tables;
+    const cz_fact_arena *arena = CZ_VIEW_FACTS(b, arena, &n);
+    b->view->arena = n > 0 ? arena : NULL;
     return ok;
 }
 
@@ -163,12 +150,9 @@ static bool read_op(cz_view_builder *b, int number, cz_view_op *op)
 
     op->kind = fact->kind;
     op->section = fact->section;
-    bool ok = cz_view_in(b, "operation: stream", fact->stream, 0,
-                         CZ_VIEW_MAX_STREAMS - 1);
-    ok &= cz_view_in(b, "operation: bucket", fact->bucket,
-                     cz_step_schemas[op->kind].has_bucket ? 0 : -1,
-                     b->view->n_buckets - 1);
-    ok &= cz_view_axes(b, "operation: comm", &fact->comm);
+    bool ok = cz_view_in(b, "operation: bucket", fact->bucket,
+                         cz_step_schemas[op->kind].has_bucket ? 0 : -1,
+                         b->view->n_buckets - 1);
     ok = ok && check_blocks(b, number, op);
     ok &= cz_view_all_in(b, "operation: waits", &fact->waits, fact->waits.n, 0,
                          number - 1);
@@ -178,7 +162,7 @@ static bool read_op(cz_view_builder *b, int number, cz_view_op *op)
 bool cz_view_read_ops(cz_view_builder *b)
 {
     int n;
-    const cz_fact_op *facts = cz_ir_read_op(b->ir, b->arena, &n);
+    const cz_fact_op *facts = CZ_VIEW_FACTS(b, op, &n);
     cz_view_op *ops = CZ_NEW(b->arena, cz_view_op, n);
     bool ok = true;
 

@@ -107,9 +107,7 @@ static bool read_fact(cz_view_builder *b, cz_view_stage *stage,
     if (strcmp(fact->stage, stage->fact->sym_name) != 0)
         return cz_view_fail(b, "stage '%s' has no place among shared ones",
                             stage->fact->sym_name);
-    if (!cz_view_in(b, "shared: group", fact->group, 2, CZ_VIEW_MAX_NUMBER) ||
-        !cz_view_in(b, "shared: dim", fact->dim, 0, 1) ||
-        !cz_view_in(b, "shared: segment", fact->segment, 0,
+    if (!cz_view_in(b, "shared: segment", fact->segment, 0,
                     stage->n_segments - 1))
         return false;
     return check_exchanges(b, stage, fact->group) ||
@@ -208,7 +206,7 @@ static bool check_order(cz_view_builder *b, const cz_view_stage *stages, int n)
 bool cz_view_read_shared(cz_view_builder *b, cz_view_stage *stages, int n)
 {
     int n_facts, next = 0;
-    const cz_fact_shared *facts = cz_ir_read_shared(b->ir, b->arena, &n_facts);
+    const cz_fact_shared *facts = CZ_VIEW_FACTS(b, shared, &n_facts);
 
     for (int i = 0; i < n; i++) {
         if (stages[i].where != CZ_WHERE_SHARED) {

@@ -234,24 +234,6 @@ static bool check_renewed(cz_view_builder *b, const cz_view_stage *stage)
 
 /* ---- reading ---- */
 
-static bool read_numbers(cz_view_builder *b, cz_view_stage *stage)
-{
-    const cz_fact_stage *fact = stage->fact;
-    const cz_view_rule *rule = &b->view->rules[stage->rule];
-    bool ok = true;
-
-    stage->where = fact->where;
-    stage->n_in = fact->ins.n;
-    stage->n_out = fact->outs.n;
-    stage->n_segments = 1;
-    ok &= cz_view_all_in(b, "stage: scalars", &fact->scalars, fact->scalars.n,
-                         0, rule->n_scalars - 1);
-    ok &= cz_view_in(b, "stage: flops", fact->flops, 0, CZ_VIEW_MAX_NUMBER);
-    ok &= cz_view_in(b, "stage: work_bytes", fact->work_bytes, 0,
-                     CZ_VIEW_MAX_NUMBER);
-    return ok;
-}
-
 static bool read_body(cz_view_builder *b, cz_view_stage *stage)
 {
     cz_ir_op function;
@@ -266,8 +248,13 @@ static bool read_stage(cz_view_builder *b, cz_view_stage *stage)
     const cz_fact_stage *fact = stage->fact;
 
     if (!cz_view_find(b, CZ_FACT_rule, fact->rule, &stage->rule) ||
-        !read_numbers(b, stage))
+        !cz_view_all_in(b, "stage: scalars", &fact->scalars, fact->scalars.n, 0,
+                        b->rules[stage->rule].n_scalars - 1))
         return false;
+    stage->where = fact->where;
+    stage->n_in = fact->ins.n;
+    stage->n_out = fact->outs.n;
+    stage->n_segments = 1;
     stage->in = read_slots(b, stage, &fact->ins, &fact->in_dtypes);
     stage->out = read_slots(b, stage, &fact->outs, &fact->out_dtypes);
     return stage->in && stage->out && read_body(b, stage);
@@ -276,11 +263,7 @@ static bool read_stage(cz_view_builder *b, cz_view_stage *stage)
 /* Stages of a rule stand together. */
 static bool join_rule(cz_view_builder *b, int number, int rule)
 {
-    union {
-        const cz_view_rule *given;
-        cz_view_rule *made;
-    } rules = {.given = b->view->rules};
-    cz_view_rule *view = &rules.made[rule];
+    cz_view_rule *view = &b->rules[rule];
 
     if (view->n_stages == 0)
         view->first_stage = number;
@@ -342,8 +325,7 @@ static bool read_variants_of(cz_view_builder *b, cz_view_stage *stage,
 static bool read_variants(cz_view_builder *b, cz_view_stage *stages, int n)
 {
     int n_facts, next = 0;
-    const cz_fact_variant *facts =
-        cz_ir_read_variant(b->ir, b->arena, &n_facts);
+    const cz_fact_variant *facts = CZ_VIEW_FACTS(b, variant, &n_facts);
 
     for (int i = 0; i < n; i++) {
         const int n_phases = b->view->rules[stages[i].rule].n_phases;
@@ -364,7 +346,7 @@ static bool read_variants(cz_view_builder *b, cz_view_stage *stages, int n)
 bool cz_view_read_stages(cz_view_builder *b)
 {
     int n;
-    const cz_fact_stage *facts = cz_ir_read_stage(b->ir, b->arena, &n);
+    const cz_fact_stage *facts = CZ_VIEW_FACTS(b, stage, &n);
     cz_view_stage *stages = CZ_NEW(b->arena, cz_view_stage, n);
 
     for (int i = 0; i < n; i++) {

@@ -176,8 +176,6 @@ static bool check_piece(cz_view_builder *b, const cz_view_family *family,
     const cz_fact_storage *s = storage->fact;
     const cz_ints *map = &family->piece->map;
 
-    if (!cz_view_in(b, "piece: batch", family->piece->batch, 0, 1))
-        return false;
     if (!is_alike(b, family, s))
         return cz_view_fail(b,
                             "piece '%s' and storage '%s' differ in indices, "
@@ -267,8 +265,8 @@ bool cz_view_read_storages(cz_view_builder *b)
 {
     int n, n_pieces, n_members = 0;
     cz_view_family box;
-    const cz_fact_storage *facts = cz_ir_read_storage(b->ir, b->arena, &n);
-    const cz_fact_piece *pieces = cz_ir_read_piece(b->ir, b->arena, &n_pieces);
+    const cz_fact_storage *facts = CZ_VIEW_FACTS(b, storage, &n);
+    const cz_fact_piece *pieces = CZ_VIEW_FACTS(b, piece, &n_pieces);
 
     b->storages = CZ_NEW(b->arena, cz_view_storage, n);
     for (int i = 0; i < n; i++) {
