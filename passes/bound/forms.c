@@ -48,13 +48,10 @@ static cz_ways_call call_of(const finder *f, int family)
     const int n = (int)cz_family_shards(f->view, family);
     return (cz_ways_call){
         .stage = &f->view->stages[cz_rule_stages_find(f->view, rule).whole],
-        .lie = CZ_LIES_IN_SHARDS,
         .sharded = cz_ways_sharded_along(f->view, family),
         .width = n,
         .n_near = count_near(f, family),
-        .max_g = n,
-        .max_batch = 1,
-        .as_run = true};
+        .max_g = n};
 }
 
 static bool is_alike(const cz_plan_view *view, int a, int b)

@@ -255,17 +255,6 @@ void cz_share_scatter(cz_arena *scratch, const cz_view_stage *stage,
     }
 }
 
-void cz_share_pack(const cz_view_stage *stage, cz_step_share *shares)
-{
-    for (int s = 0; s < stage->n_steps; s++) {
-        const int64_t n = stage->steps[s].rows;
-        if (!stage->steps[s].is_product || !stage->steps[s].symmetric)
-            continue;
-        shares[s].sum_bytes = shares[s].sum_bytes / (2 * n) * (n + 1);
-        shares[s].gather_bytes = shares[s].gather_bytes / (2 * n) * (n + 1);
-    }
-}
-
 /* In all phases. */
 static bool can_share(cz_arena *scratch, const cz_view_stage *stage,
                       cz_cut_of cut)

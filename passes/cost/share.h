@@ -62,7 +62,4 @@ bool cz_share_is_plain(const cz_view_step *product);
 /* Of a product's partial sums, as ranks exchange them. */
 cz_dtype cz_share_sum_dtype(const cz_view_step *product);
 
-/* Symmetric results travel as one triangle with the diagonal. */
-void cz_share_pack(const cz_view_stage *stage, cz_step_share *shares);
-
 #endif

@@ -42,21 +42,32 @@ int64_t cz_cost_behind_bytes(const cz_view_step *step,
     return cz_time_limit(elements * bytes);
 }
 
-static int64_t behind_ps(const lister *l, const cz_stage_call *call, int step,
-                         const cz_step_share *share)
+/* False when there is nothing to deal out. */
+static bool share_body(cz_arena *arena, const cz_view_stage *body,
+                       cz_cut_of cut, const cz_subgroup_way *way,
+                       cz_step_share *shares)
 {
-    const int64_t bytes =
-        cz_cost_behind_bytes(&call->stage->steps[step], share, call->group);
-    if (!l->call->as_run || bytes == 0)
-        return 0;
-    return cz_time_map(l->machine, cz_time_limit((cz_wide)bytes * call->batch));
+    cz_share_stage(arena, body, cut, shares, NULL);
+    for (int s = 0; s < body->n_steps; s++)
+        if (shares[s].inner)
+            shares[s].sum_bytes = cz_time_limit(
+                (cz_wide)body->steps[s].rows * body->steps[s].columns *
+                cz_dtype_bytes(cz_share_sum_dtype(&body->steps[s])));
+    if (way->form != CZ_SUBGROUP_SHARED)
+        return true;
+    if (!cz_share_deal(body, way->g, shares))
+        return false;
+    cz_share_scatter(arena, body, way->g, shares);
+    return true;
 }
 
+/* Adds a body that runs so many times. */
 static void add_body(const lister *l, const cz_stage_call *call,
                      const cz_step_share *shares, int64_t times, total *sum)
 {
     const int n = call->stage->n_steps;
     cz_step_cost *costs = CZ_NEW(l->arena, cz_step_cost, n);
+    int64_t most_sum = 0, most_gathered = 0;
     int at = 0;
     cz_cost_steps(l->arena, l->machine, call, shares, costs);
     for (int s = 0; s < n; s++) {
@@ -64,45 +75,25 @@ static void add_body(const lister *l, const cz_stage_call *call,
         sum->parts[at].exchange_ps += (cz_wide)costs[s].wire_ps * times;
         sum->wire_bytes += (cz_wide)costs[s].wire_bytes * times;
         at += costs[s].wire_ps > 0;
-        if (call->group > 1)
+        if (call->group == 1)
+            continue;
+        const int64_t behind = cz_cost_behind_bytes(&call->stage->steps[s],
+                                                    &shares[s], call->group);
+        if (behind > 0)
             sum->parts[at].compute_ps +=
-                (cz_wide)behind_ps(l, call, s, &shares[s]) * times;
+                (cz_wide)cz_time_map(
+                    l->machine, cz_time_limit((cz_wide)behind * call->batch)) *
+                times;
+        if (shares[s].sum_bytes > most_sum)
+            most_sum = shares[s].sum_bytes;
+        if (shares[s].gather_bytes > most_gathered)
+            most_gathered = shares[s].gather_bytes;
     }
     if (at < n && sum->parts[at].compute_ps > 0)
         at++;
     sum->n = at > sum->n ? at : sum->n;
-}
-
-/* Sums and what is gathered of them lie side by side. */
-static int64_t square_bytes(const cz_step_share *shares, int n, int64_t batch)
-{
-    int64_t sum = 0, gathered = 0;
-    for (int s = 0; s < n; s++) {
-        sum = shares[s].sum_bytes > sum ? shares[s].sum_bytes : sum;
-        if (shares[s].gather_bytes > gathered)
-            gathered = shares[s].gather_bytes;
-    }
-    return (sum + gathered) * batch;
-}
-
-/* False when there is nothing to deal out. */
-static bool share_body(const lister *l, const cz_view_stage *body,
-                       const cz_subgroup_way *way, cz_step_share *shares)
-{
-    bool is_possible = true;
-    cz_share_stage(l->arena, body, l->cut, shares, NULL);
-    for (int s = 0; l->call->as_run && s < body->n_steps; s++)
-        if (shares[s].inner)
-            shares[s].sum_bytes = cz_time_limit(
-                (cz_wide)body->steps[s].rows * body->steps[s].columns *
-                cz_dtype_bytes(cz_share_sum_dtype(&body->steps[s])));
-    if (way->form == CZ_SUBGROUP_SHARED)
-        is_possible = cz_share_deal(body, way->g, shares);
-    if (is_possible && way->form == CZ_SUBGROUP_SHARED && l->call->as_run)
-        cz_share_scatter(l->arena, body, way->g, shares);
-    if (l->call->packs)
-        cz_share_pack(body, shares);
-    return is_possible;
+    const int64_t bytes = (most_sum + most_gathered) * call->batch;
+    sum->square_bytes = bytes > sum->square_bytes ? bytes : sum->square_bytes;
 }
 
 static bool add_bodies(const lister *l, const cz_subgroup_way *way,
@@ -113,7 +104,7 @@ static bool add_bodies(const lister *l, const cz_subgroup_way *way,
     for (int i = 0; i < cz_view_n_bodies(stage); i++) {
         const cz_view_stage *body = cz_view_variant(stage, i);
         cz_step_share *shares = CZ_NEW(l->arena, cz_step_share, body->n_steps);
-        if (way->g > 1 && share_body(l, body, way, shares))
+        if (way->g > 1 && share_body(l->arena, body, l->cut, way, shares))
             is_possible = true;
         const cz_stage_call call = {
             .stage = body,
@@ -121,10 +112,7 @@ static bool add_bodies(const lister *l, const cz_subgroup_way *way,
             .group = way->g,
             .cut = l->cut,
             .link = way->g <= l->call->n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK};
-        const int64_t bytes = square_bytes(shares, body->n_steps, way->batch);
         add_body(l, &call, shares, counts[i], sum);
-        if (bytes > sum->square_bytes)
-            sum->square_bytes = bytes;
     }
     return is_possible;
 }
@@ -199,14 +187,14 @@ static void set_transfers(const lister *l, cz_subgroup_way *way)
     const bool across = way->g > 1 && l->call->sharded != l->cut;
     const bool is_near = width == n_shards && n_shards <= l->call->n_near;
     const bool is_apart =
-        l->call->as_run && way->g > 1 &&
+        way->g > 1 &&
         cz_ways_stride(n_shards, is_near, way->g) * way->g != n_shards;
     const int64_t own = across ? shard / way->g : is_apart ? 0 : shard;
     const int64_t travels = part - own;
     const cz_link_speed link = cz_machine_link(
         l->machine,
         n_shards <= l->call->n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK);
-    if (l->call->lie == CZ_LIES_ON_BLOCK || travels == 0)
+    if (travels == 0)
         return;
     way->gather_ps = cz_time_of((cz_wide)travels * in, link.rate);
     way->scatter_ps = cz_time_of((cz_wide)travels * out, link.rate);
@@ -292,16 +280,8 @@ bool cz_cost_form_shares(cz_arena *scratch, const cz_ways_call *call,
                          const cz_view_stage *body, const cz_subgroup_way *way,
                          cz_step_share *shares)
 {
-    const lister l = lister_of(scratch, NULL, NULL, call);
-    return share_body(&l, body, way, shares);
-}
-
-/* A power of two that divides the width, or less. */
-static int most_ranks(const lister *l)
-{
-    const int twos = l->call->width & -l->call->width;
-    const int g = l->call->max_g < twos ? l->call->max_g : twos;
-    return l->cut == CZ_CUT_NONE ? 1 : g;
+    return share_body(scratch, body, cz_share_find(scratch, call->stage), way,
+                      shares);
 }
 
 int cz_cost_ways(cz_arena *arena, const cz_plan_view *view,
@@ -309,35 +289,16 @@ int cz_cost_ways(cz_arena *arena, const cz_plan_view *view,
                  const cz_subgroup_way **ways)
 {
     const lister l = lister_of(arena, view, machine, call);
+    const int twos = call->width & -call->width;
+    const int most = call->max_g < twos ? call->max_g : twos;
     cz_subgroup_way *list = NULL;
     int n = 0;
-    for (int batch = 1; batch <= call->max_batch; batch++)
-        for (int g = 1; g <= most_ranks(&l); g *= 2) {
-            cz_subgroup_way forms[2];
-            const int n_forms = list_forms(&l, batch, g, forms);
-            for (int f = 0; f < n_forms; f++)
-                *CZ_PUSH(arena, list, n) = forms[f];
-        }
+    for (int g = 1; g == 1 || (g <= most && l.cut != CZ_CUT_NONE); g *= 2) {
+        cz_subgroup_way forms[2];
+        const int n_forms = list_forms(&l, 1, g, forms);
+        for (int f = 0; f < n_forms; f++)
+            *CZ_PUSH(arena, list, n) = forms[f];
+    }
     *ways = list;
     return n;
-}
-
-int64_t cz_cost_least_work(cz_arena *scratch, const cz_plan_view *view,
-                           const cz_machine *machine, const cz_ways_call *call,
-                           int most, int64_t staging_cap_bytes)
-{
-    const lister l = lister_of(scratch, view, machine, call);
-    int64_t least = INT64_MAX;
-    for (int batch = 1; batch <= most; batch++)
-        for (int g = 1; g <= most_ranks(&l); g *= 2) {
-            cz_subgroup_way forms[2];
-            const int n_forms = list_forms(&l, batch, g, forms);
-            for (int f = 0; f < n_forms; f++) {
-                const int64_t work = cz_subgroup_work_ps(&forms[f]) / batch;
-                const bool fits =
-                    batch == 1 || forms[f].staging_bytes <= staging_cap_bytes;
-                least = fits && work < least ? work : least;
-            }
-        }
-    return least;
 }

@@ -9,35 +9,20 @@
 #include "passes/cost/stage.h"
 #include "passes/solve/subgroup/subgroup.h"
 
-/* How a matrix lies on the ranks of its row before and after. */
-typedef enum cz_ways_lie {
-    CZ_LIES_IN_SHARDS, /* each of `n_shards` ranks, the row among them, has an
-                        * equal part, along `sharded` */
-    CZ_LIES_ON_BLOCK   /* the block's ranks have an equal part each, the way
-                        * they need it: nothing travels */
-} cz_ways_lie;
-
+/* Each of `n_shards` ranks, the row among them, has an equal part of a matrix,
+ * along `sharded`.  The k-th rank of a block has the k-th part in one piece, in
+ * which its own shard lies where cz_ways_stride() is width / g, and else not.
+ */
 typedef struct cz_ways_call {
     const cz_view_stage *stage; /* in kernel form */
-    cz_ways_lie lie;
-    cz_cut_of sharded; /* rows or columns; if it lies in shards */
-    int width;         /* ranks of the row */
-    int n_shards;      /* a multiple of the width: other rows hold shards of
-                        * this one's matrices, and it of theirs, alike; 0: the
-                        * width */
-    int n_near;        /* consecutive ranks of the row in one node; 1: each
-                        * has a node of its own */
-    int max_g;         /* at most so many ranks share a matrix */
-    int max_batch;     /* at least 1 */
-    bool packs;        /* symmetric sums travel as a triangle; not as_run */
-    bool as_run; /* as passes/kernel/outline.h has it: partial sums of products
-                  * travel in f32, of narrow ones in bf16, and a map
-                  * behind each makes of them what the product did; dealt
-                  * out, with cz_share_scatter(); else in the type of the
-                  * result, with nothing behind them.  The k-th rank of a
-                  * block has the k-th part in one piece, in which its own
-                  * shard lies where cz_ways_stride() is width / g, and
-                  * else not */
+    cz_cut_of sharded;          /* rows or columns */
+    int width;                  /* ranks of the row */
+    int n_shards; /* a multiple of the width: other rows hold shards of
+                   * this one's matrices, and it of theirs, alike; 0: the
+                   * width */
+    int n_near;   /* consecutive ranks of the row in one node; 1: each
+                   * has a node of its own */
+    int max_g;    /* at most so many ranks share a matrix */
 } cz_ways_call;
 
 /* How far apart are the g of `width` ranks that share a matrix.  Where all of
@@ -50,11 +35,14 @@ int64_t cz_ways_stride(int64_t width, bool is_near, int64_t g);
  * which is how stages see them; NONE: neither, or both. */
 cz_cut_of cz_ways_sharded_along(const cz_plan_view *view, int family);
 
-/* All ways, by batch, then by g; of g > 1 first CZ_SUBGROUP_GRAM, in which all
+/* All ways of one matrix, by g; of g > 1 first CZ_SUBGROUP_GRAM, in which all
  * ranks compute alike what is not cut, then CZ_SUBGROUP_SHARED, in which they
- * deal out those products by rows and gather the results.  Stages with phases
- * take the mean of their updates, part by part.  A measured time scales the
- * parts of its way.  `*ways` lives in `arena`; how many there are.
+ * deal out those products by rows, with cz_share_scatter(), and gather the
+ * results.  Partial sums travel in f32, of narrow products in bf16, and a map
+ * behind each makes of them what the product did (passes/kernel/outline.h).
+ * Stages with phases take the mean of their updates, part by part.  A measured
+ * time scales the parts of its way.  `*ways` lives in `arena`; how many there
+ * are.
  *
  * A rank of a block of g gathers 1 / g of the inputs: the k-th of its block
  * every g-th shard from the k-th on, so that its own is one of them; or where
@@ -81,12 +69,5 @@ bool cz_cost_form_shares(cz_arena *scratch, const cz_ways_call *call,
  * group: rounding, and whatever else is done with them; 0: there is none. */
 int64_t cz_cost_behind_bytes(const cz_view_step *step,
                              const cz_step_share *share, int64_t group);
-
-/* Rank-seconds of one matrix at the very least: over all ways with batches of
- * up to `most` matrices whose staging keeps the cap.  A bound's datum: the
- * planner's max_batch is not looked at. */
-int64_t cz_cost_least_work(cz_arena *scratch, const cz_plan_view *view,
-                           const cz_machine *machine, const cz_ways_call *call,
-                           int most, int64_t staging_cap_bytes);
 
 #endif

@@ -13,8 +13,8 @@ static int family_of(const cz_place_subgroup *s, int solve_class)
     return s->view->params[s->domain->params[i]].family;
 }
 
-/* Whether ranks can share a matrix in that way: one at a time, and n x n
- * products dealt out wherever they can be. */
+/* Whether ranks can share a matrix in that way: n x n products are dealt out
+ * wherever they can be. */
 static bool is_run(const cz_place_subgroup *s, int family,
                    const cz_view_stage *stage, const cz_subgroup_way *way,
                    bool is_dealt)
@@ -23,9 +23,8 @@ static bool is_run(const cz_place_subgroup *s, int family,
         s->view->rules[s->view->families[family].rule].fact;
     cz_outline outline;
     if (way->g == 1)
-        return way->batch == 1;
-    return way->batch == 1 &&
-           way->form == (is_dealt ? CZ_SUBGROUP_SHARED : CZ_SUBGROUP_GRAM) &&
+        return true;
+    return way->form == (is_dealt ? CZ_SUBGROUP_SHARED : CZ_SUBGROUP_GRAM) &&
            cz_outline_check(s->arena, s->view, stage, rule->shape.v, way->g,
                             &outline) == CZ_OUTLINE_OK;
 }
@@ -48,14 +47,11 @@ static void list_ways(const cz_place_subgroup *s, int family,
         &view->stages[cz_rule_stages_find(view, rule).whole];
     const cz_ways_call call = {
         .stage = stage,
-        .lie = CZ_LIES_IN_SHARDS,
         .sharded = cz_ways_sharded_along(view, family),
         .width = s->width,
         .n_shards = s->domain->problem.n_hosts,
         .n_near = s->n_near,
-        .max_g = is_even && stage->n_variants == 0 ? s->width : 1,
-        .max_batch = 1,
-        .as_run = true};
+        .max_g = is_even && stage->n_variants == 0 ? s->width : 1};
     const cz_subgroup_way *all;
     const int n = cz_cost_ways(s->arena, view, s->machine, &call, &all);
     cz_subgroup_way *ways = CZ_NEW(s->arena, cz_subgroup_way, n);
