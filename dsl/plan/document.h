@@ -147,7 +147,7 @@ typedef struct cz_document_op {
 typedef struct cz_document_bound {
     const char *name, *of;        /* "links" or "kernels" */
     int64_t value, plan, witness; /* plan: its own; witness: a parameter */
-    int64_t n_ranks, n_items, bytes;
+    int64_t n_ranks, bytes;
     bool is_of_links;
     int n_admits;          /* 0: whatever plans do */
     const int64_t *admits; /* ranks that may share a matrix */

@@ -501,7 +501,6 @@ static const cz_json_field bound_fields[] = {
     NUMBER(cz_document_bound, value, "value", 0, CZ_MAX_BYTES),
     OPTIONAL(cz_document_bound, plan, "plan", CZ_MAX_BYTES),
     NUMBER(cz_document_bound, n_ranks, "ranks", 0, CZ_MAX_DIM),
-    NUMBER(cz_document_bound, n_items, "items", 0, CZ_MAX_DIM),
     NUMBER(cz_document_bound, bytes, "bytes", 0, CZ_MAX_BYTES),
     {0}};
 

@@ -40,21 +40,6 @@ static void put_item(const cz_document *document,
     put_ranks(bound->n_ranks, out);
 }
 
-static void put_pigeonhole(const cz_document *document,
-                           const cz_document_bound *bound, cz_text *out)
-{
-    if (bound->witness < 0) {
-        cz_text_puts(out, "no more matrices that no ranks may share than ");
-        put_ranks(bound->n_ranks, out);
-        return;
-    }
-    cz_text_printf(out, "%" PRId64 " matrices, at least as long as ",
-                   bound->n_items);
-    put_param(document, bound->witness, out);
-    cz_text_puts(out, ", are on one of ");
-    put_ranks(bound->n_ranks, out);
-}
-
 static void put_fit(const cz_document *document, const cz_document_bound *bound,
                     cz_text *out)
 {
@@ -91,10 +76,8 @@ void cz_bound_witness(const cz_document *document,
         put_mean(document, bound, out);
     else if (strcmp(bound->name, "item") == 0)
         put_item(document, bound, out);
-    else if (strcmp(bound->name, "fit") == 0)
-        put_fit(document, bound, out);
     else
-        put_pigeonhole(document, bound, out);
+        put_fit(document, bound, out);
 }
 
 void cz_bound_admits(const cz_document_bound *bound, cz_text *out)

@@ -38,12 +38,9 @@ static void put_witness(const cz_plan_view *view, const cz_time_bounds *bounds,
         cz_text_printf(out, "%s on %" PRId64 " rank%s",
                        view->params[bound->param].name, bound->n_ranks,
                        bound->n_ranks == 1 ? "" : "s");
-    else if (bounds->kernels == CZ_TIME_FIT)
+    else
         cz_text_printf(out, "pieces of matrices do not fit %" PRId64 " ranks",
                        bound->n_ranks);
-    else
-        cz_text_printf(out, "%" PRId64 " of the longest matrices share a rank",
-                       bound->n_items);
 }
 
 static int64_t longest(const int64_t *times, int n)

@@ -266,14 +266,6 @@ int64_t cz_form_least_time(const cz_form_class *of, int64_t *group)
     return least;
 }
 
-bool cz_form_may_share(const cz_form_class *of)
-{
-    for (int i = 0; i < of->n_forms; i++)
-        if (cz_form_is_open(&of->forms[i]) && of->forms[i].group > 1)
-            return true;
-    return false;
-}
-
 int64_t *cz_forms_admitted(cz_arena *arena, const cz_forms *forms, int *n)
 {
     int64_t *groups = NULL, last = 0;

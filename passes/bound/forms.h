@@ -65,8 +65,6 @@ bool cz_form_is_open(const cz_form *form);
  * of any batch.  Time: of a matrix by itself on each of *group ranks. */
 int64_t cz_form_least_work(const cz_form_class *of);
 int64_t cz_form_least_time(const cz_form_class *of, int64_t *group);
-/* Whether some ranks may share a matrix. */
-bool cz_form_may_share(const cz_form_class *of);
 /* [*n] all group sizes that some class admits, ascending; in the arena. */
 int64_t *cz_forms_admitted(cz_arena *arena, const cz_forms *forms, int *n);
 /* "a step needs elements of other ranks" */

@@ -6,7 +6,6 @@
 #include "passes/cost/time.h"
 #include "passes/cost/wire_bound.h"
 #include "passes/grid/owned.h"
-#include "passes/solve/bound/pigeonhole.h"
 
 typedef struct finder {
     cz_arena *arena;
@@ -118,26 +117,6 @@ static cz_time_bound mean_over(const finder *f, const place *at)
         .n_ranks = at->n_ranks};
 }
 
-static cz_time_bound pigeonhole_over(const finder *f, const place *at)
-{
-    cz_bin *bins = CZ_NEW(f->arena, cz_bin, f->view->n_families + 1);
-    int n = 0;
-    for (int i = 0; i < f->view->n_families; i++) {
-        const int class = f->forms->class_of[i];
-        if (class < 0 || !is_of(f, at, i) ||
-            cz_form_may_share(&f->forms->classes[class]))
-            continue;
-        bins[n++] = (cz_bin){cz_form_least_work(&f->forms->classes[class]),
-                             n_matrices(&f->view->families[i]),
-                             f->view->families[i].first_param};
-    }
-    const cz_pigeons found = cz_pigeonhole_find(bins, n, at->n_ranks);
-    return (cz_time_bound){.value_ps = found.time_ps,
-                           .param = found.of,
-                           .n_ranks = at->n_ranks,
-                           .n_items = found.k > 0 ? found.k + 1 : 0};
-}
-
 static int first_of_class(const finder *f, const place *at, int class)
 {
     int family = 0;
@@ -211,17 +190,6 @@ static place *list_places(const finder *f, int *n)
     return places;
 }
 
-static void find_sums(const finder *f, const place *places, int n,
-                      cz_time_bounds *out)
-{
-    out->of[CZ_TIME_MEAN] = mean_over(f, &places[0]);
-    out->of[CZ_TIME_PIGEONHOLE] = pigeonhole_over(f, &places[0]);
-    for (int i = 1; i < n; i++) {
-        raise(&out->of[CZ_TIME_MEAN], mean_over(f, &places[i]));
-        raise(&out->of[CZ_TIME_PIGEONHOLE], pigeonhole_over(f, &places[i]));
-    }
-}
-
 static void find_largest(cz_time_bounds *out)
 {
     for (int k = CZ_TIME_MEAN; k <= CZ_TIME_FIT; k++)
@@ -264,13 +232,12 @@ static void find_links(const finder *f, const cz_machine *machine,
 
 const char *cz_time_bound_name(cz_time_bound_kind kind)
 {
-    static const char *const names[CZ_TIME_N_BOUNDS] = {
-        [CZ_TIME_MEAN] = "mean",
-        [CZ_TIME_ITEM] = "item",
-        [CZ_TIME_PIGEONHOLE] = "pigeonhole",
-        [CZ_TIME_FIT] = "fit",
-        [CZ_TIME_NODE] = "node",
-        [CZ_TIME_NETWORK] = "network"};
+    static const char *const names[CZ_TIME_N_BOUNDS] = {[CZ_TIME_MEAN] = "mean",
+                                                        [CZ_TIME_ITEM] = "item",
+                                                        [CZ_TIME_FIT] = "fit",
+                                                        [CZ_TIME_NODE] = "node",
+                                                        [CZ_TIME_NETWORK] =
+                                                            "network"};
     return names[kind];
 }
 
@@ -288,7 +255,9 @@ cz_time_bounds cz_time_bounds_find(cz_arena *arena, const cz_plan_view *view,
     const finder f = {arena, view, times, forms};
     int n;
     const place *places = list_places(&f, &n);
-    find_sums(&f, places, n, &out);
+    out.of[CZ_TIME_MEAN] = mean_over(&f, &places[0]);
+    for (int i = 1; i < n; i++)
+        raise(&out.of[CZ_TIME_MEAN], mean_over(&f, &places[i]));
     cz_time_bound bound = {.param = -1};
     for (int c = 0; c < f.forms->n_classes; c++) {
         const cz_form_class *of = &f.forms->classes[c];

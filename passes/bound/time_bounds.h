@@ -15,12 +15,9 @@ typedef enum cz_time_bound_kind {
      * have the parameters. */
     CZ_TIME_MEAN,
     CZ_TIME_ITEM, /* the longest matrix, in its quickest form */
-    /* Of the k n + 1 longest matrices that no ranks may share, k + 1 are on one
-     * of n ranks (passes/solve/bound/pigeonhole.h). */
-    CZ_TIME_PIGEONHOLE,
     /* The least time in which loads of ranks, of pieces in admitted forms, hold
      * all matrices and elements (passes/bound/fit_bound.h); over ranks as the
-     * mean.  Looked for above the three others alone. */
+     * mean.  Looked for above the two others alone. */
     CZ_TIME_FIT,
     CZ_TIME_NODE,    /* all bytes, as if none left a node (wire_bound.h) */
     CZ_TIME_NETWORK, /* bytes between nodes */
@@ -29,12 +26,11 @@ typedef enum cz_time_bound_kind {
 
 typedef struct cz_time_bound {
     int64_t value_ps;
-    int param;       /* mean: of the family with most of it; item; pigeonhole:
-                      * the shortest of them; fit: of those worth most;
-                      * links: of the family that sends most; -1: none */
-    int64_t n_ranks; /* mean, pigeonhole, fit, links: over which; item: that
+    int param;       /* mean: of the family with most of it; item; fit: of
+                      * those worth most; links: of the family that sends most; -1:
+                      * none */
+    int64_t n_ranks; /* mean, fit, links: over which; item: that
                       * share it, 0 without one */
-    int64_t n_items; /* pigeonhole: k + 1, 0 without; else 0 */
     int64_t bytes;   /* links: in all; else 0 */
     /* fit: prices that refute value_ps - 1, [classes of the forms] of a matrix
      * and of all elements; NULL without; else NULL */

@@ -5,7 +5,7 @@ import json
 from plan_fit import check_fit
 from plan_numbers import BYTES, admits_bf16, equal, wire_bytes
 from plan_times import (ELEMENTS, MOST_BATCH, PS, ceil_div, constants, mean_ps,
-                        pigeonhole, step_ps)
+                        step_ps)
 
 CAP = 1 << 30
 
@@ -308,10 +308,6 @@ def least_time(of):
                 for f in of["forms"] if f["admitted"]), key=lambda both: both[0])
 
 
-def may_share(of):
-    return any(f["admitted"] and f["group_size"] > 1 for f in of["forms"])
-
-
 class Family:
     """Parameters of one class, or of one rule, at one home; `n` of them."""
 
@@ -353,12 +349,6 @@ def places(plan, every):
         homes.setdefault(str(plan.home(family.p)), []).append(family)
     for some in homes.values():
         yield some, sum(plan.is_home(some[0].p, r) for r in plan.ranks)
-
-
-def pigeons(some, n_ranks):
-    longest = sorted((ps for f in some if f.of and not may_share(f.of)
-                      for ps in [least_work(f.of)] * f.n), reverse=True)
-    return pigeonhole(longest, n_ranks)
 
 
 def first_most(bounds):
@@ -403,17 +393,12 @@ class Wire:
 
 
 def kernel_bounds(plan, every, fit, busiest):
-    classes, n = plan.data["classes"], len(plan.ranks)
     mean = first_most((ceil_div(whole_ps(some) + elements_ps(plan, some), ranks),
                        ranks) for some, ranks in places(plan, every))
-    shared = first_most((*pigeons(some, ranks), ranks)
-                        for some, ranks in places(plan, every))
-    item = first_most([(0, 0), *map(least_time, classes)])
-    yield "mean", mean[0], mean[1], 0, busiest
-    yield "item", item[0], item[1], 0, busiest
-    yield ("pigeonhole", shared[0], shared[2] if shared[0] else n, shared[1] or 0,
-           busiest)
-    yield "fit", fit["value"], fit["ranks"], 0, busiest
+    item = first_most([(0, 0), *map(least_time, plan.data["classes"])])
+    yield "mean", mean[0], mean[1], busiest
+    yield "item", item[0], item[1], busiest
+    yield "fit", fit["value"], fit["ranks"], busiest
 
 
 def place_of_fit(plan, every, bound):
@@ -435,7 +420,7 @@ def check_fit_of(plan, every, fit, found):
         [plan.stages[of["rule"], "whole"]["time_ps"] for of in classes],
         elements_ps(plan, some),
         plan.matrix_of.get(witness, {}).get("class"),
-        max(b["value"] for b in found if b["name"] in ("mean", "item", "pigeonhole")))
+        max(b["value"] for b in found if b["name"] in ("mean", "item")))
 
 
 def check_bounds(plan):
@@ -450,13 +435,13 @@ def check_bounds(plan):
     sent = sum(map(sum, metrics["sent_bytes"].values()))
     own = ceil_div(ceil_div(sent, n) * PS, m["node_rate"])
     every, fit = families(plan), next(b for b in found if b["name"] == "fit")
-    expected = [[name, "kernels", value, busiest, ranks, items, 0, groups]
-                for name, value, ranks, items, busiest in kernel_bounds(
+    expected = [[name, "kernels", value, busiest, ranks, 0, groups]
+                for name, value, ranks, busiest in kernel_bounds(
                     plan, every, fit, max(metrics["time_ps"]))]
     for name, size, its_own in zip(("node", "network"), wire, (own, None)):
         value = ceil_div(ceil_div(size, n) * PS, m[f"{name}_rate"])
-        expected.append([name, "links", value, its_own, n, 0, size, []])
-    keys = ("name", "of", "value", "plan", "ranks", "items", "bytes", "admits")
+        expected.append([name, "links", value, its_own, n, size, []])
+    keys = ("name", "of", "value", "plan", "ranks", "bytes", "admits")
     yield from equal("metrics.bounds", [[b[k] for k in keys] for b in found],
                      expected)
     for b in found:

@@ -119,17 +119,6 @@ def rank_times(plan):
     return times
 
 
-def pigeonhole(longest, n):
-    """The k + 1 shortest of the k n + 1 longest, and k + 1."""
-    best, total = (0, None), [0]
-    for ps in longest:
-        total.append(total[-1] + ps)
-    for k in range(1, (len(longest) - 1) // n + 1):
-        best = max(best, (total[k * n + 1] - total[k * n - k], k + 1),
-                   key=lambda bound: bound[0])
-    return best
-
-
 # ---- the longest update ----
 
 MOST_UPDATES = 256

@@ -115,7 +115,6 @@ static void put_bound(cz_report *r, cz_time_bound_kind kind,
     cz_json_optional(json, "plan", plan_value(r, kind));
     cz_json_optional(json, "witness", bound->param);
     cz_json_int(json, "ranks", bound->n_ranks);
-    cz_json_int(json, "items", bound->n_items);
     cz_json_int(json, "bytes", bound->bytes);
     put_prices(r, bound);
     put_admits(r, kind);

@@ -54,7 +54,7 @@ static void forms_are_those_that_shards_allow(void **state)
     assert_int_equal(of->forms[0].group, 1);
     assert_int_equal(of->forms[1].group, 2);
     assert_int_equal(of->forms[2].form, CZ_SUBGROUP_SHARED);
-    assert_true(cz_form_may_share(of));
+    assert_true(cz_form_is_open(&of->forms[1]));
 }
 
 static void an_owner_alone_is_admitted_when_asked_for(void **state)
@@ -63,7 +63,6 @@ static void an_owner_alone_is_admitted_when_asked_for(void **state)
     planned p;
     int n;
     plan(f, CZ_STRATEGY_OWNER, &p);
-    assert_false(cz_form_may_share(&p.forms.classes[0]));
     const int64_t *groups = cz_forms_admitted(&f->arena, &p.forms, &n);
     assert_int_equal(n, 1);
     assert_int_equal(groups[0], 1);
@@ -120,26 +119,6 @@ static const cz_view_family *nine_of(fixture *f, const planned *p)
         if (p->forms.class_of[i] >= 0)
             families[i].n_params = 9;
     return families;
-}
-
-/* Two are on one of eight ranks, unless ranks may share them. */
-static void more_matrices_than_ranks_meet(void **state)
-{
-    fixture *f = *state;
-    planned p;
-    plan(f, CZ_STRATEGY_OWNER, &p);
-    const cz_view_family *families = nine_of(f, &p);
-    p.view.families = families;
-    cz_time_bound found = find(f, &p).of[CZ_TIME_PIGEONHOLE];
-    assert_int_equal(found.n_items, 2);
-    assert_int_equal(found.value_ps,
-                     2 * p.forms.classes[0].forms[0].time_ps[0]);
-    plan(f, CZ_STRATEGY_AUTO, &p);
-    p.view.families = families;
-    found = find(f, &p).of[CZ_TIME_PIGEONHOLE];
-    assert_int_equal(found.n_items, 0);
-    assert_int_equal(found.value_ps, 0);
-    assert_int_equal(found.param, -1);
 }
 
 /* By the mean some rank has nine eighths of one.  A half takes longer than the
@@ -200,7 +179,6 @@ int main(void)
         cmocka_unit_test(an_owner_alone_is_admitted_when_asked_for),
         cmocka_unit_test(the_mean_is_the_least_work_of_all),
         cmocka_unit_test(groups_lower_the_item),
-        cmocka_unit_test(more_matrices_than_ranks_meet),
         cmocka_unit_test(whole_pieces_take_longer_than_the_mean),
         cmocka_unit_test(what_the_planner_chose_is_not_looked_at),
     };
