@@ -6,7 +6,8 @@
 set -eu
 echo '| case | load | pad | state | wire over the published plan |'
 echo '|---|---|---|---|---|'
-rows=$("$BUILD/tests/unit_passes_solve" solve_test 2>/dev/null)
+rows=$("$BUILD/tests/unit_passes_solve" solve_test 2>/dev/null
+       "$BUILD/tests/unit_passes_solve_search" joint_test 2>/dev/null)
 echo "$rows" | grep '^|'
 echo
 echo "$rows" | grep '^32B'

@@ -91,55 +91,33 @@ static int64_t mean_of_all(const cz_counts *counts)
     return cz_ceil_div(load, counts->n_slots);
 }
 
-static void allocate(cz_arena *arena, cz_counts *counts)
-{
-    const size_t slots = (size_t)counts->n_slots;
-    const size_t layers = (size_t)counts->n_layers;
-    const size_t ranks = (size_t)counts->problem->n_ranks;
-    counts->count =
-        CZ_NEW(arena, int, layers *slots *(size_t)counts->n_kinds + 1);
-    counts->load_ps = CZ_NEW(arena, int64_t, slots);
-    counts->state = CZ_NEW(arena, int64_t, ranks);
-    counts->elements = CZ_NEW(arena, int64_t, layers * ranks + 1);
-    counts->most = CZ_NEW(arena, int64_t, layers + 1);
-}
-
 cz_counts cz_counts_make(cz_arena *arena, const cz_solve_problem *problem,
                          bool by_bucket)
 {
     cz_counts counts = {.problem = problem,
                         .n_slots = problem->n_ranks * problem->n_hosts,
                         .n_layers = by_bucket ? problem->n_buckets : 1};
+    const size_t slots = (size_t)counts.n_slots;
+    const size_t layers = (size_t)counts.n_layers;
+    const size_t ranks = (size_t)problem->n_ranks;
     sort_kinds(arena, &counts);
-    allocate(arena, &counts);
+    counts.count =
+        CZ_NEW(arena, int, layers *slots *(size_t)counts.n_kinds + 1);
+    counts.load_ps = CZ_NEW(arena, int64_t, slots);
+    counts.state = CZ_NEW(arena, int64_t, ranks);
+    counts.elements = CZ_NEW(arena, int64_t, layers * ranks + 1);
+    counts.most = CZ_NEW(arena, int64_t, layers + 1);
     if (problem->initial_ps)
         memcpy(counts.load_ps, problem->initial_ps,
-               (size_t)counts.n_slots * sizeof *counts.load_ps);
+               slots * sizeof *counts.load_ps);
     if (problem->initial_bytes)
         memcpy(counts.state, problem->initial_bytes,
-               (size_t)problem->n_ranks * sizeof *counts.state);
+               ranks * sizeof *counts.state);
     for (int layer = 0; layer < counts.n_layers; layer++)
         counts.most[layer] = INT64_MAX;
     counts.goal_ps = mean_of_all(&counts);
     counts.state_cap = cz_solve_state_cap(problem);
     return counts;
-}
-
-cz_counts cz_counts_copy(cz_arena *arena, const cz_counts *counts)
-{
-    cz_counts copy = *counts;
-    const size_t slots = (size_t)counts->n_slots;
-    const size_t layers = (size_t)counts->n_layers;
-    const size_t ranks = (size_t)counts->problem->n_ranks;
-    allocate(arena, &copy);
-    memcpy(copy.count, counts->count,
-           layers * slots * (size_t)counts->n_kinds * sizeof *copy.count);
-    memcpy(copy.load_ps, counts->load_ps, slots * sizeof *copy.load_ps);
-    memcpy(copy.state, counts->state, ranks * sizeof *copy.state);
-    memcpy(copy.elements, counts->elements,
-           layers * ranks * sizeof *copy.elements);
-    memcpy(copy.most, counts->most, layers * sizeof *copy.most);
-    return copy;
 }
 
 void cz_counts_put(cz_counts *counts, int layer, int slot, int kind, int n)

@@ -27,7 +27,6 @@ typedef struct cz_counts {
 /* Nothing placed yet; one layer, or one per bucket.  `most` has no limits. */
 cz_counts cz_counts_make(cz_arena *arena, const cz_solve_problem *problem,
                          bool by_bucket);
-cz_counts cz_counts_copy(cz_arena *arena, const cz_counts *counts);
 /* Add `n` items of a kind to a slot, or take -n away. */
 void cz_counts_put(cz_counts *counts, int layer, int slot, int kind, int n);
 /* Elements of one item of a kind, aligned. */
@@ -63,15 +62,9 @@ static inline const cz_solve_class *cz_counts_class(const cz_counts *counts,
 }
 
 /* Of one layer: longest processing time first (Graham 1969).  Each item goes
- * to the least loaded slot; ties to the less loaded group, then to less state,
- * then to the lower slot.  At most 4/3 of the optimum.  O(n log R). */
+ * to the least loaded slot; ties to less state, then to the lower slot.  At
+ * most 4/3 of the optimum.  O(n log R). */
 void cz_counts_lpt(cz_arena *scratch, cz_counts *counts);
-
-/* Of one layer: MULTIFIT (Coffman, Garey, Johnson 1978), which is first fit
- * decreasing into slots of capacity T, the least T that works by bisection.
- * At most 13/11 of the optimum, and often better than longest first, with
- * which it starts.  The new arrays belong to the arena.  O(R kinds log T). */
-void cz_counts_multifit(cz_arena *arena, cz_counts *counts);
 
 /* Of layers by bucket: each item to the least loaded slot whose rank has room
  * for it in the bucket, or where there is none, to the rank that has least of

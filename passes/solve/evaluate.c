@@ -382,8 +382,7 @@ int64_t cz_solve_excess(const cz_solve_problem *problem,
     const int64_t state = problem->state_mean
                               ? problem->state_mean * problem->n_ranks
                               : s->total_state_bytes;
-    return above(problem->pad, s->padded_elements, s->length_elements) +
-           above(problem->state, s->max_state_bytes * problem->n_ranks, state);
+    return above(problem->state, s->max_state_bytes * problem->n_ranks, state);
 }
 
 static int compare(int64_t a, int64_t b)

@@ -46,7 +46,6 @@ static bool same_sizes(const cz_solve_problem *a, const cz_solve_problem *b)
            a->n_classes == b->n_classes && a->n_items == b->n_items &&
            a->n_buckets == b->n_buckets && a->align == b->align &&
            a->order == b->order && a->geometry == b->geometry &&
-           a->n_groups == b->n_groups && same_cap(a->pad, b->pad) &&
            same_cap(a->state, b->state) && a->state_mean == b->state_mean &&
            a->wire_ps == b->wire_ps && a->uneven_e == b->uneven_e &&
            a->cut_ps == b->cut_ps;
@@ -72,8 +71,7 @@ bool cz_solve_problem_equals(const cz_solve_problem *a,
            same_array(a->initial_ps, b->initial_ps, slots,
                       sizeof *a->initial_ps) &&
            same_array(a->initial_bytes, b->initial_bytes, a->n_ranks,
-                      sizeof *a->initial_bytes) &&
-           same_array(a->group_of, b->group_of, slots, sizeof *a->group_of);
+                      sizeof *a->initial_bytes);
 }
 
 int64_t cz_solve_state_cap(const cz_solve_problem *problem)

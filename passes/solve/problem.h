@@ -70,21 +70,17 @@ typedef struct cz_solve_problem {
     const int64_t *initial_ps;    /* [n_ranks * n_hosts] what each rank has to
                                    * do besides, or NULL */
     const int64_t *initial_bytes; /* [n_ranks] of state, or NULL */
-    const int *group_of; /* [n_ranks * n_hosts] ranks that later work shares
-                          * (experts of one coordinate): equal choices go to
-                          * the least loaded group.  NULL: no groups */
-    int n_groups;
-    cz_solve_cap pad, state; /* caps that the plan should keep */
-    int64_t state_mean;      /* bytes that the cap on state is of, as with other
-                              * problems together, or a limit and the cap 1 / 1; 0:
-                              * the mean of this problem alone */
-    int64_t wire_ps;         /* per 1024 elements that a bucket's slowest rank
-                              * sends; 0 leaves the wire out of predicted time */
-    int64_t cut_ps;          /* a divisible item that takes less, and has little
-                              * state, stays whole where that keeps caps; 0: all
-                              * may be cut */
-    int64_t uneven_e;        /* thousandths of the link's speed at which uneven
-                              * slices travel; 0: all of it */
+    cz_solve_cap state;           /* cap that the plan should keep */
+    int64_t state_mean; /* bytes that the cap on state is of, as with other
+                         * problems together, or a limit and the cap 1 / 1; 0:
+                         * the mean of this problem alone */
+    int64_t wire_ps;    /* per 1024 elements that a bucket's slowest rank
+                         * sends; 0 leaves the wire out of predicted time */
+    int64_t cut_ps;     /* a divisible item that takes less, and has little
+                         * state, stays whole where that keeps caps; 0: all
+                         * may be cut */
+    int64_t uneven_e;   /* thousandths of the link's speed at which uneven
+                         * slices travel; 0: all of it */
 } cz_solve_problem;
 
 /* A plan.  Rank r has of bucket b the elements [slices[r], slices[r + 1])

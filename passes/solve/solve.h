@@ -13,8 +13,8 @@ typedef struct cz_solved {
 /* The best plan, by cz_solve_compare(), of several methods; of equally good
  * ones the first.  In the engine's order:
  *
- * - by load: longest first, MULTIFIT, and local search, buckets not looked at;
- *   then equal items are dealt out so that buckets are padded little;
+ * - by load: longest first and local search, buckets not looked at; then equal
+ *   items are dealt out so that buckets are padded little;
  * - by bucket: items into even shares of each bucket, with more or less room,
  *   then local search inside buckets;
  *

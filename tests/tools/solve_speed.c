@@ -53,7 +53,7 @@ static double plan(int n_ranks)
         const double start = seconds();
         const cz_solved got = cz_solve(&arena, &problem);
         const double took = seconds() - start;
-        const cz_solve_bound bound = cz_solve_bound_find(&arena, &problem);
+        const cz_solve_bound bound = cz_solve_bound_find(&problem);
         best = took < best ? took : best;
         if (i == N_ROUNDS - 1)
             printf("%6d ranks, %d parameters, %d buckets: %4.0f ms, %3zu MB, "

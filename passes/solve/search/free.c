@@ -9,7 +9,6 @@ enum {
     SMALL = 1 << 14,      /* items times slots: above, less is tried */
     SMALL_WORK = 1 << 19, /* deals that a local search looks at */
     LARGE_WORK = 1 << 17,
-    SWAP_WORK = 1 << 21,     /* and swaps between buckets */
     MAX_BY_BUCKET = 1 << 16, /* buckets times slots, for methods by bucket */
     CLOSE = 1024 /* of large problems, a plan is good enough that is within
                   * this part of the bound */
@@ -56,8 +55,6 @@ static void offer_counts(cz_arena *arena, const cz_solve_problem *problem,
 {
     int *slot_of = CZ_NEW(arena, int, problem->n_items + 1);
     cz_place_items(arena, counts, slot_of);
-    if (counts->n_layers == 1 && is_small(problem))
-        cz_place_evenly(arena, problem, slot_of, SWAP_WORK);
     /* These places, with what is divisible poured in each way. */
     const cz_fill fills[] = {
         {false, NULL}, {false, most}, {true, most}, {true, NULL}};
@@ -83,20 +80,6 @@ void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,
                  method);
 }
 
-static bool is_good(const cz_solve_problem *problem, const cz_solved *best,
-                    int64_t goal_ps)
-{
-    return !is_small(problem) && cz_solve_excess(problem, &best->score) == 0 &&
-           best->score.max_load_ps - goal_ps <= goal_ps / CLOSE;
-}
-
-static bool is_fuller(const cz_counts *a, const cz_counts *b)
-{
-    const int64_t over = cz_counts_state_excess(a);
-    const int64_t other = cz_counts_state_excess(b);
-    return over != other ? over > other : cz_counts_max(a) > cz_counts_max(b);
-}
-
 static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
                           cz_solved *best, int64_t whole_ps)
 {
@@ -117,23 +100,15 @@ static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
 void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
                    cz_solved *best)
 {
-    const cz_solve_bound bound = cz_solve_bound_find(arena, problem);
-    const int64_t whole_ps = cz_solve_max(bound.item_ps, bound.pigeonhole_ps);
+    const int64_t whole_ps = cz_solve_bound_find(problem).item_ps;
     const int64_t *tight = shares(arena, problem, 0);
     cz_counts longest = cz_counts_make(arena, problem, false);
     longest.goal_ps = cz_solve_max(longest.goal_ps, whole_ps);
-    cz_counts fitted = cz_counts_copy(arena, &longest);
-
     cz_counts_lpt(arena, &longest);
     cz_counts_improve(&longest, work_of(problem));
     offer_counts(arena, problem, best, &longest, tight, "longest first");
-    if (is_good(problem, best, longest.goal_ps))
-        return;
-    cz_counts_multifit(arena, &fitted);
-    cz_counts_improve(&fitted, work_of(problem));
-    if (is_small(problem) || is_fuller(&longest, &fitted))
-        offer_counts(arena, problem, best, &fitted, tight, "multifit");
-    if (is_good(problem, best, longest.goal_ps))
+    if (!is_small(problem) && cz_solve_excess(problem, &best->score) == 0 &&
+        best->score.max_load_ps - longest.goal_ps <= longest.goal_ps / CLOSE)
         return;
     try_by_bucket(arena, problem, best, whole_ps);
     if (is_poured(problem))

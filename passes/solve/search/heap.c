@@ -7,8 +7,6 @@ int cz_heap_is_before(const cz_heap_key *a, const cz_heap_key *b)
         return a->first < b->first;
     if (a->second != b->second)
         return a->second < b->second;
-    if (a->third != b->third)
-        return a->third < b->third;
     return a->slot < b->slot;
 }
 

@@ -1,11 +1,11 @@
-/* A binary heap of slots by a key of three numbers.  Private to the solvers. */
+/* A binary heap of slots by a key of two numbers.  Private to the solvers. */
 #ifndef CZ_PASSES_SOLVE_SEARCH_HEAP_H
 #define CZ_PASSES_SOLVE_SEARCH_HEAP_H
 
 #include <stdint.h>
 
 typedef struct cz_heap_key {
-    int64_t first, second, third; /* compared in this order, then */
+    int64_t first, second; /* compared in this order, then */
     int slot;
 } cz_heap_key;
 

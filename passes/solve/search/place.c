@@ -25,7 +25,7 @@ static int *left_at(const dealer *d, int slot, int kind)
 static cz_heap_key key_of(const dealer *d, int slot, int kind)
 {
     return (cz_heap_key){d->elements[slot / d->counts->problem->n_hosts],
-                         -*left_at(d, slot, kind), 0, slot};
+                         -*left_at(d, slot, kind), slot};
 }
 
 static void find_takers(dealer *d, int kind)

@@ -12,11 +12,6 @@
  * slots, and -1 for what is divisible.  O(B R + n log R). */
 void cz_place_items(cz_arena *scratch, const cz_counts *counts, int *slot_of);
 
-/* Swaps items of one class in two buckets between two slots, which changes no
- * load, while that makes padding less.  Looks at no more than `work` swaps. */
-void cz_place_evenly(cz_arena *scratch, const cz_solve_problem *problem,
-                     int *slot_of, int64_t work);
-
 /* How what is divisible is dealt out. */
 typedef struct cz_fill {
     bool by_state;       /* evens state out, else load */

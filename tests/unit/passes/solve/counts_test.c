@@ -1,4 +1,4 @@
-/* Longest first, MULTIFIT and local search on instances with known optima. */
+/* Longest first and local search on instances with known optima. */
 #include "passes/solve/counts.h"
 
 #include <setjmp.h>
@@ -53,18 +53,6 @@ static void test_longest_first_has_its_worst_case(void **unused)
     cz_arena_fini(&arena);
 }
 
-static void test_multifit_is_never_worse_than_longest_first(void **unused)
-{
-    cz_arena arena;
-    (void)unused;
-    cz_arena_init(&arena);
-    const cz_solve_problem problem = build(&arena, &graham);
-    cz_counts counts = cz_counts_make(&arena, &problem, false);
-    cz_counts_multifit(&arena, &counts);
-    assert_int_equal(cz_counts_max(&counts), 9);
-    cz_arena_fini(&arena);
-}
-
 static void test_hosts_are_slots_of_their_own(void **unused)
 {
     const instance in = {2, 2, 1, {5}, {4}};
@@ -100,32 +88,12 @@ static void test_state_above_the_cap_is_moved_first(void **unused)
     cz_arena_fini(&arena);
 }
 
-static void test_groups_share_equal_choices(void **unused)
-{
-    const instance in = {4, 1, 1, {1}, {2}};
-    const int group_of[] = {0, 0, 1, 1};
-    cz_arena arena;
-    (void)unused;
-    cz_arena_init(&arena);
-    cz_solve_problem problem = build(&arena, &in);
-    problem.group_of = group_of;
-    problem.n_groups = 2;
-    cz_counts counts = cz_counts_make(&arena, &problem, false);
-    cz_counts_lpt(&arena, &counts);
-    assert_int_equal(counts.load_ps[0], 1);
-    assert_int_equal(counts.load_ps[1], 0);
-    assert_int_equal(counts.load_ps[2], 1);
-    cz_arena_fini(&arena);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_longest_first_has_its_worst_case),
-        cmocka_unit_test(test_multifit_is_never_worse_than_longest_first),
         cmocka_unit_test(test_hosts_are_slots_of_their_own),
         cmocka_unit_test(test_state_above_the_cap_is_moved_first),
-        cmocka_unit_test(test_groups_share_equal_choices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

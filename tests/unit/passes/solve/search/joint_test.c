@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -70,9 +71,9 @@ static void test_235b_on_1024(void **unused)
         assert_null(cz_solve_check(&arena, &joint.fine, &got.fine.plan));
         assert_null(cz_solve_check(&arena, &joint.coarse, &got.coarse.plan));
         const load all = measure(&arena, &joint, &got);
-        print_message("ep %d: load %.4f, state %.4f of the mean\n", ep,
-                      (double)all.max_ps * n_gpus / (double)all.total_ps,
-                      (double)all.max_bytes / (double)joint.fine.state_mean);
+        printf("| 235B, ep %d, on %d | %.4f | | %.3f | |\n", ep, n_gpus,
+               (double)all.max_ps * n_gpus / (double)all.total_ps,
+               (double)all.max_bytes / (double)joint.fine.state_mean);
         assert_true(all.max_ps / 1010 <= all.total_ps / n_gpus / 1000);
         assert_true(all.max_bytes / 1050 <= joint.fine.state_mean / 1000);
         cz_arena_fini(&arena);
