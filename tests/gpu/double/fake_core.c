@@ -294,9 +294,7 @@ void fake_clear_log(void)
 int cuInit(unsigned flags)
 {
     state.is_initialised = flags == 0;
-    const int code = fake_enter("cuInit");
-    if (code)
-        return code;
+    FAKE_ENTER("cuInit");
     if (flags)
         return CZR_CUDA_INVALID_VALUE;
     return state.n_devices ? CZR_CUDA_SUCCESS : CZR_CUDA_NO_DEVICE;
@@ -336,10 +334,7 @@ int cuDeviceGetCount(int *n)
 
 int cuDeviceGet(int *device, int ordinal)
 {
-    const int code = fake_enter("cuDeviceGet");
-
-    if (code)
-        return code;
+    FAKE_ENTER("cuDeviceGet");
     if (ordinal < 0 || ordinal >= state.n_devices)
         return CZR_CUDA_INVALID_DEVICE;
     *device = ordinal;
@@ -357,10 +352,7 @@ int cuDeviceGetName(char *name, int length, int device)
 
 int cuDeviceGetUuid_v2(czr_uuid *uuid, int device)
 {
-    const int code = fake_enter("cuDeviceGetUuid_v2");
-
-    if (code)
-        return code;
+    FAKE_ENTER("cuDeviceGetUuid_v2");
     if (device < 0 || device >= state.n_devices)
         return CZR_CUDA_INVALID_DEVICE;
     memset(uuid, 0xd0, sizeof *uuid);
@@ -376,10 +368,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
                 {CZR_DEVICE_COMPUTE_CAPABILITY_MAJOR, state.capability / 10},
                 {CZR_DEVICE_COMPUTE_CAPABILITY_MINOR, state.capability % 10},
                 {CZR_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448}};
-    const int code = fake_enter("cuDeviceGetAttribute");
-
-    if (code)
-        return code;
+    FAKE_ENTER("cuDeviceGetAttribute");
     if (device < 0 || device >= state.n_devices)
         return CZR_CUDA_INVALID_DEVICE;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -392,10 +381,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 
 int cuDevicePrimaryCtxRetain(void **out, int device)
 {
-    const int code = fake_enter("cuDevicePrimaryCtxRetain");
-
-    if (code)
-        return code;
+    FAKE_ENTER("cuDevicePrimaryCtxRetain");
     if (device < 0 || device >= state.n_devices)
         return CZR_CUDA_INVALID_DEVICE;
     state.retained++;
@@ -428,10 +414,7 @@ int fake_device(void)
 
 int cuCtxSetCurrent(void *given)
 {
-    const int code = fake_enter("cuCtxSetCurrent");
-
-    if (code)
-        return code;
+    FAKE_ENTER("cuCtxSetCurrent");
     if (given && (!is_context(given) || !state.retained))
         return CZR_CUDA_INVALID_CONTEXT;
     current = given;

@@ -151,9 +151,7 @@ int cuStreamBeginCapture_v2(void *handle, int mode)
 {
     fake_stream *stream = handle;
 
-    const int code = fake_enter_context("cuStreamBeginCapture_v2");
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuStreamBeginCapture_v2");
     if (!fake_is(stream, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     if (stream->capture || mode < 0 || mode > 2)
@@ -344,10 +342,7 @@ void fake_graph_reset(void)
 
 int cuGraphInstantiateWithFlags(void **out, void *graph, uint64_t flags)
 {
-    const int code = fake_enter_context("cuGraphInstantiateWithFlags");
-
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuGraphInstantiateWithFlags");
     if (!fake_is(graph, GRAPH) || flags)
         return CZR_CUDA_INVALID_VALUE;
     fake_handle *exec = fake_new(EXEC, sizeof *exec);
@@ -363,9 +358,7 @@ int cuGraphLaunch(void *given, void *handle)
     struct fake_handle *exec = given;
     fake_stream *stream = handle;
 
-    const int code = fake_enter_context("cuGraphLaunch");
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuGraphLaunch");
     if (!fake_is(exec, EXEC) || !fake_is(stream, STREAM))
         return CZR_CUDA_INVALID_VALUE;
     if (fake_capture_breaks(stream))

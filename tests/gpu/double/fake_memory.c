@@ -111,10 +111,7 @@ static fake_block *new_block(fake_kind kind, size_t bytes)
 
 int cuMemGetInfo_v2(size_t *available, size_t *total)
 {
-    const int code = fake_enter_context("cuMemGetInfo_v2");
-
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuMemGetInfo_v2");
     *total = memory_bytes;
     *available = memory_bytes - used();
     return CZR_CUDA_SUCCESS;
@@ -122,10 +119,7 @@ int cuMemGetInfo_v2(size_t *available, size_t *total)
 
 int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 {
-    const int code = fake_enter_context("cuMemAlloc_v2");
-
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuMemAlloc_v2");
     if (fake_capture_forbids())
         return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
     if (!bytes)
@@ -153,10 +147,7 @@ int cuMemFree_v2(uint64_t address)
 
 int cuMemAllocHost_v2(void **memory, size_t bytes)
 {
-    const int code = fake_enter_context("cuMemAllocHost_v2");
-
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuMemAllocHost_v2");
     if (fake_capture_forbids())
         return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
     if (!bytes)
@@ -262,9 +253,7 @@ int cuMemcpy2DAsync_v2(const czr_copy_box *box, void *handle)
 {
     const czr_copy_side *sides[] = {&box->from, &box->to};
 
-    const int code = fake_enter_context("cuMemcpy2DAsync_v2");
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuMemcpy2DAsync_v2");
     if (!fake_is(handle, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     fake_node *node = fake_make(COPY);
@@ -288,10 +277,7 @@ int cuMemcpy2DAsync_v2(const czr_copy_box *box, void *handle)
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes,
                     void *handle)
 {
-    const int code = fake_enter_context("cuMemsetD8Async");
-
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuMemsetD8Async");
     if (!fake_is(handle, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     if (!is_device(to) || !fake_find(to, bytes))

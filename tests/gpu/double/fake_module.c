@@ -205,9 +205,7 @@ int cuLibraryGetKernel(void **out, void *handle, const char *name)
 {
     fake_library *library = handle;
 
-    const int code = fake_enter("cuLibraryGetKernel");
-    if (code)
-        return code;
+    FAKE_ENTER("cuLibraryGetKernel");
     if (!fake_is(library, LIBRARY))
         return CZR_CUDA_INVALID_HANDLE;
     for (int i = 0; i < library->n_kernels; i++)
@@ -233,9 +231,7 @@ int cuKernelGetAttribute(int *value, int attribute, void *handle, int device)
 {
     const fake_function *kernel = find_kernel(handle);
 
-    const int code = fake_enter("cuKernelGetAttribute");
-    if (code)
-        return code;
+    FAKE_ENTER("cuKernelGetAttribute");
     if (!kernel)
         return CZR_CUDA_INVALID_HANDLE;
     if (attribute != CZR_FUNC_SHARED_SIZE_BYTES || device < 0)
@@ -248,9 +244,7 @@ int cuKernelSetAttribute(int attribute, int value, void *handle, int device)
 {
     fake_function *kernel = find_kernel(handle);
 
-    const int code = fake_enter("cuKernelSetAttribute");
-    if (code)
-        return code;
+    FAKE_ENTER("cuKernelSetAttribute");
     if (!kernel)
         return CZR_CUDA_INVALID_HANDLE;
     if (attribute != CZR_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES || device < 0 ||
@@ -388,9 +382,7 @@ int cuTensorMapEncodeTiled(czr_tensor_map *map, int type, uint32_t rank,
 {
     static const uint64_t widest[] = {UINT64_MAX, 32, 64, 128};
     const uint64_t element = 2;
-    const int code = fake_enter("cuTensorMapEncodeTiled");
-    if (code)
-        return code;
+    FAKE_ENTER("cuTensorMapEncodeTiled");
     if (!map || (uintptr_t)map % 64 || type != CZR_TENSOR_MAP_BFLOAT16 ||
         !rank || rank > CZR_TENSOR_MAP_MAX_RANK || (uintptr_t)address % 16 ||
         interleave || swizzle < 0 || swizzle > CZR_TENSOR_MAP_SWIZZLE_128B ||

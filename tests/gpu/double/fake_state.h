@@ -119,6 +119,15 @@ uint32_t fake_draw(uint32_t n); /* in [0, n) */
 /* The code of the call under way: an injected one, or the sticky one. */
 int fake_enter(const char *symbol);
 int fake_enter_context(const char *symbol);
+/* A call begins, and ends where that has a code. */
+#define FAKE_ENTER_BY(enter, symbol)                                           \
+    do {                                                                       \
+        const int entered = enter(symbol);                                     \
+        if (entered)                                                           \
+            return entered;                                                    \
+    } while (0)
+#define FAKE_ENTER(symbol) FAKE_ENTER_BY(fake_enter, symbol)
+#define FAKE_ENTER_CONTEXT(symbol) FAKE_ENTER_BY(fake_enter_context, symbol)
 int fake_lost(void);
 /* The CUresult of loading code whose first line goes on so. */
 int fake_read_target(const char *code);

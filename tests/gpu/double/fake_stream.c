@@ -232,10 +232,7 @@ void fake_stream_reset(void)
 
 int cuStreamCreate(void **out, unsigned flags)
 {
-    const int code = fake_enter_context("cuStreamCreate");
-
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuStreamCreate");
     if (flags & ~(unsigned)KNOWN_STREAM_FLAGS)
         return CZR_CUDA_INVALID_VALUE;
     fake_stream *stream = fake_new(STREAM, sizeof *stream);
@@ -265,10 +262,7 @@ static void wait_for_ever(void)
 
 int cuStreamSynchronize(void *handle)
 {
-    const int code = fake_enter_context("cuStreamSynchronize");
-
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuStreamSynchronize");
     if (!fake_is(handle, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     if (fake_capture_breaks(handle))
@@ -282,10 +276,7 @@ int cuStreamSynchronize(void *handle)
 int cuStreamQuery(void *handle)
 {
     fake_stream *stream = handle;
-    const int code = fake_enter_context("cuStreamQuery");
-
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuStreamQuery");
     if (!fake_is(stream, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     if (fake_capture_breaks(stream))
@@ -304,10 +295,7 @@ int cuStreamQuery(void *handle)
 
 int cuEventCreate(void **out, unsigned flags)
 {
-    const int code = fake_enter_context("cuEventCreate");
-
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuEventCreate");
     if (flags & ~(unsigned)KNOWN_EVENT_FLAGS)
         return CZR_CUDA_INVALID_VALUE;
     *out = fake_new(EVENT, sizeof(fake_event));
@@ -329,9 +317,7 @@ int cuEventQuery(void *given)
 {
     const fake_event *event = given;
 
-    const int code = fake_enter_context("cuEventQuery");
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuEventQuery");
     if (!fake_is(event, EVENT))
         return CZR_CUDA_INVALID_HANDLE;
     if (event->capture)
@@ -355,9 +341,7 @@ int cuEventRecord(void *given, void *handle)
     fake_event *event = given;
     fake_stream *stream = handle;
 
-    const int code = fake_enter_context("cuEventRecord");
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuEventRecord");
     if (!fake_is(event, EVENT) || !fake_is(stream, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     fake_note(FAKE_RECORD, stream, event, 0);
@@ -373,9 +357,7 @@ int cuEventRecordWithFlags(void *given, void *handle, unsigned flags)
     fake_event *event = given;
     fake_stream *stream = handle;
 
-    const int code = fake_enter_context("cuEventRecordWithFlags");
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuEventRecordWithFlags");
     if (!fake_is(event, EVENT) || !fake_is(stream, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     if (flags != CZR_EVENT_RECORD_EXTERNAL || !stream->capture)
@@ -390,9 +372,7 @@ int cuStreamWaitEvent(void *handle, void *given, unsigned flags)
     fake_event *event = given;
     fake_stream *stream = handle;
 
-    const int code = fake_enter_context("cuStreamWaitEvent");
-    if (code)
-        return code;
+    FAKE_ENTER_CONTEXT("cuStreamWaitEvent");
     if (!fake_is(event, EVENT) || !fake_is(stream, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     if (flags)

@@ -33,12 +33,6 @@ static void end(test_stages *s)
     assert_int_equal(bench_leftovers(), 0);
 }
 
-static void keep_line(void *user, const char *line)
-{
-    strcat(user, line);
-    strcat(user, "\n");
-}
-
 static const char folder[] = "target_test_cache";
 
 static int remove_cache(void **state)
@@ -82,7 +76,7 @@ static void each_device_has_its_code(void **state)
     (void)state;
     assert_non_null(cache);
     for (int i = 0; i < 2 * N_RULES; i++) {
-        char lines[1024] = "";
+        char lines[LINES] = "";
         test_stages s;
         start(&s, rules[i % N_RULES].capability);
         assert_string_equal(czr_target_arch(s.bench.context),

@@ -233,12 +233,6 @@ static void others_are_the_hosts(void **state)
     }
 }
 
-static void keep_line(void *user, const char *line)
-{
-    strcat(user, line);
-    strcat(user, "\n");
-}
-
 /* Who computes two factorisations with the library at `path`. */
 static void list(const char *path, char *lines)
 {
@@ -263,7 +257,7 @@ static void list(const char *path, char *lines)
 static void what_is_missing_is_said(void **state)
 {
     static const char host[] = "the host, for which its stream waits\n";
-    char lines[1024], expected[1024];
+    char lines[LINES], expected[1024];
 
     (void)state;
     list(CUSOLVER_PATH, lines);

@@ -321,19 +321,13 @@ static void zeros_have_the_root_of_the_shift(void **state)
 
 /* ---- who does it -------------------------------------------------------- */
 
-static void keep_line(void *user, const char *line)
-{
-    strcat(user, line);
-    strcat(user, "\n");
-}
-
 static void who_computes_is_said(void **state)
 {
     const czr_factor f = {.kind = CZR_FACTOR_NEWTON_ROOT, .m = 8, .n = 8};
     const char *const products[] = {"cuBLASLt, where they lie at odd places "
                                     "product_plain",
                                     "product_plain"};
-    char lines[1024], expected[1024];
+    char lines[LINES], expected[1024];
 
     (void)state;
     for (int i = 0; i < 2; i++) {

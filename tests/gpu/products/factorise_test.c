@@ -107,16 +107,10 @@ static void failures_leave_nothing(void **state)
     fail_in_turn(CZR_FACTOR_CHOLESKY, 5);
 }
 
-static void keep_line(void *user, const char *line)
-{
-    strcat(user, line);
-    strcat(user, "\n");
-}
-
 static void what_waits_is_in_no_graph(void **state)
 {
     czr_factor f = {.kind = CZR_FACTOR_EIGH, .m = 9, .n = 9};
-    char lines[1024] = "";
+    char lines[LINES] = "";
     test_stages s;
 
     (void)state;

@@ -10,7 +10,7 @@
 #include "tests/gpu/stages/batch_trial.h"
 #include "tests/gpu/double/cublaslt.h"
 
-enum { N_TILINGS = 2, LINES = 2000 };
+enum { N_TILINGS = 2 };
 
 static int trials = 80;
 static unsigned first_seed = 1;
@@ -60,14 +60,6 @@ static void say_tilings(device *d, const trial *t, czr_cuda_tiling *tilings)
                                        .is_library = true};
     d->s.cuda.tilings = tilings;
     d->s.cuda.n_tilings = N_TILINGS;
-}
-
-static void keep_line(void *user, const char *line)
-{
-    char *lines = user;
-
-    if (strlen(lines) + strlen(line) + 2 < LINES)
-        strcat(strcat(lines, line), "\n");
 }
 
 static czr_status put(device *d, const trial *t, bool *is_put)

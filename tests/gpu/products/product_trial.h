@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MARGIN = 64, LINES = 1024 }; /* bytes behind each operand; of lists */
+enum { MARGIN = 64 }; /* bytes behind each operand */
 enum { A, B, ADDEND, OUT, C, N_OPERANDS };
 
 typedef struct trial {
@@ -169,11 +169,6 @@ static inline void close_trial(test_stages *s, const trial *t)
     }
     stages_close(s);
     assert_int_equal(bench_leftovers(), 0);
-}
-
-static inline void keep_line(void *user, const char *line)
-{
-    strcat(strcat(user, line), "\n");
 }
 
 /* From opening to closing; its result is the host's wherever there is one.

@@ -98,6 +98,16 @@ static inline int64_t stages_launches(void)
     return launches;
 }
 
+/* Behind what describes products, one line each. */
+enum { LINES = 2000 };
+static inline void keep_line(void *user, const char *line)
+{
+    char *lines = user;
+
+    if (strlen(lines) + strlen(line) + 2 < LINES)
+        strcat(strcat(lines, line), "\n");
+}
+
 /* To memory of the device that is taken for it. */
 static inline czr_status stages_send(test_stages *s, czr_address *to,
                                      const void *from, size_t bytes)
