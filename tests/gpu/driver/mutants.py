@@ -4,10 +4,11 @@ driver's double: each must be noticed, and the sources as they are must pass.
 
 mutants.py CC SOURCE_FOLDER [--few]"""
 import os
-import pathlib
 import subprocess
 import sys
 import tempfile
+
+import plant
 
 RUNTIME = ("base/status.c", "base/memory.c", "program/program.c", "program/home.c", "device/host.c",
            "device/late.c", "base/box.c", "base/band.c", "math/norm.c", "world/sum.c",
@@ -134,12 +135,6 @@ FEW = ("waits are dropped", "captured graphs are not given back",
        "memory goes before what uses it is done")
 
 
-def file_of_tests(source, name):
-    """Where a file of tests/gpu stands."""
-    found, = pathlib.Path(source, "tests/gpu").rglob(name)
-    return found
-
-
 class Bench:
     """Compiles in a folder of its own."""
 
@@ -155,10 +150,10 @@ class Bench:
             (name, self.compile(f"{source}/runtime/cuda/{name}", name))
             for name in DRIVEN)
         self.objects.update(
-            (name, self.compile(file_of_tests(source, name), name))
+            (name, self.compile(plant.file_of_tests(source, name), name))
             for name in HELPERS)
         self.tests = {
-            name: self.compile(file_of_tests(source, f"{name}_test.c"),
+            name: self.compile(plant.file_of_tests(source, f"{name}_test.c"),
                                f"{name}_test.c") for name in TESTS}
 
     def run(self, *words):
@@ -183,46 +178,25 @@ class Bench:
         self.run(self.tests[test], *objects.values(), self.fake,
                  f"-Wl,-rpath,{self.folder}", "-lcmocka", "-ldl", "-lm",
                  "-pthread", "-o", program)
-        try:
-            run = subprocess.run([program], cwd=self.folder, timeout=60,
-                                 capture_output=True, text=True, check=False)
-        except subprocess.TimeoutExpired:
-            return 1, "it does not end"
-        said = [line for line in (run.stdout + run.stderr).split("\n")
-                if "FAILED" in line or "ERROR" in line]
-        return run.returncode, said[0] if said else f"status {run.returncode}"
+        return plant.run([program], 60, ("FAILED", "ERROR"), cwd=self.folder)
 
-    def mutant(self, file, old, new):
-        """The objects with one of them changed; None: it has no such place."""
-        with open(f"{self.source}/runtime/cuda/{file}", encoding="utf-8") as f:
-            text = f.read()
-        if text.count(old) != 1:
-            return None
+    def is_noticed(self, mutant):
+        name, test, file, old, new = mutant
         path = f"{self.folder}/mutant_{os.path.basename(file)}"
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text.replace(old, new))
-        return {**self.objects, file: self.compile(path, f"mutant_{os.path.basename(file)}")}
+        plant.change_file(f"{self.source}/runtime/cuda/{file}", path, name, old, new)
+        changed = self.compile(path, f"mutant_{os.path.basename(file)}")
+        status, said = self.status_of(test, {**self.objects, file: changed})
+        return status != 0, said
 
 
 def main():
-    cc, source = sys.argv[1:3]
-    wanted = [m for m in MUTANTS if "--few" not in sys.argv or m[0] in FEW]
-    missed = 0
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(cc, source, folder)
+        bench = Bench(*plant.arguments(), folder)
         for test in TESTS:
             status, said = bench.status_of(test, bench.objects)
             if status:
                 sys.exit(f"{test}: the sources as they are fail: {said}")
-        for name, test, file, old, new in wanted:
-            objects = bench.mutant(file, old, new)
-            if not objects:
-                sys.exit(f"{name}: {file} does not have once: {old}")
-            status, said = bench.status_of(test, objects)
-            missed += status == 0
-            print(f"{name}: {said.strip() if status else 'NOT NOTICED'}")
-    print(f"{len(wanted) - missed} of {len(wanted)} noticed")
-    return 1 if missed else 0
+        return not plant.all_noticed(MUTANTS, FEW, bench.is_noticed)
 
 
 if __name__ == "__main__":

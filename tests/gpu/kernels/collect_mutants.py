@@ -206,17 +206,15 @@ FEW = ("members are added in turn", "carries between the halves are lost",
        "doubles become bf16 by cutting")
 
 
-def build_and_run(cxx, source, folder):
+def build(cxx, source, folder):
     part = next(f for f in os.listdir(folder) if f.endswith(".cu"))[8:-3]
     subprocess.run([cxx, "-std=c++17", "-O1", "-w", "-Wno-psabi",
                     "-ffp-contract=off", f"-I{folder}", f"-I{source}",
                     f"-I{source}/runtime", f"-I{source}/runtime/cuda/kernels",
                     f"{source}/tests/gpu/kernels/collect_{part}_test.cpp", LIBRARY,
                     "-lpthread", "-ldl", "-lm", "-o", f"{folder}/test"], check=True)
-    run = subprocess.run([f"{folder}/test", "150"], stdout=subprocess.DEVNULL,
-                         stderr=subprocess.PIPE, timeout=120, text=True)
-    return run.returncode, run.stderr.strip().split("\n")[-1]
+    return f"{folder}/test", "150"
 
 
 if __name__ == "__main__":
-    sys.exit(try_all(MUTANTS, FEW, build_and_run))
+    sys.exit(try_all(MUTANTS, FEW, build))

@@ -6,10 +6,13 @@ of one test's body.
 
 mutants.py CXX SOURCE_FOLDER [--few] [--only TEST]"""
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
+
+import plant
 
 SM90 = ("product_sm90_test.cpp", "-DBM=128", "-DBN=128", "-DSTAGES=3",
         "-DBUFFERS=2", "-DCLUSTER=1")
@@ -299,45 +302,35 @@ def status_of(program):
     return run.returncode, words or f"status {run.returncode}"
 
 
-def plant(source, folder, name, old, new):
-    """The body with one place changed.  What a static assertion would say is
-    left to the model."""
-    with open(f"{source}/runtime/cuda/kernels/{name}") as file:
-        text = file.read()
-    if text.count(old) == 0:
-        sys.exit(f"{name} no longer has: {old}")
-    text = text.replace(old, new)
-    with open(f"{folder}/{name}", "w") as file:
-        file.write(text.replace("static_assert(SPLIT",
-                                "static_assert(true || SPLIT"))
-
-
 def main():
-    cxx, source = sys.argv[1:3]
-    is_short = "--few" in sys.argv
-    wanted = [m for m in MUTANTS if not is_short or m[0] in FEW]
+    cxx, source = plant.arguments()[:2]
+    mutants = MUTANTS
     if "--only" in sys.argv:
         test = sys.argv[sys.argv.index("--only") + 1]
-        wanted = [m for m in wanted if m[1][0].startswith(test)]
-    missed = 0
+        mutants = [m for m in MUTANTS if m[1][0].startswith(test)]
     with tempfile.TemporaryDirectory() as folder:
         objects = [compile_c(source, folder, name) for name in C_FILES]
-        for flags in sorted({m[1] for m in wanted} if not is_short else ()):
+        for flags in sorted({m[1] for m in mutants} if "--few" not in sys.argv else ()):
             build(cxx, source, folder, f"{folder}/sound", objects, flags)
             status, words = status_of(f"{folder}/sound")
             if status:
                 sys.exit(f"{flags}: the body as it is fails: {words}")
-        for name, flags, file, old, new in wanted:
-            plant(source, folder, file, old, new)
+
+        def is_noticed(mutant):
+            name, flags, file, old, new = mutant
+            path = pathlib.Path(folder, file)
+            plant.change_file(f"{source}/runtime/cuda/kernels/{file}", path, name, old,
+                              new, is_once=False)
+            # What a static assertion would say is left to the model.
+            path.write_text(path.read_text().replace(
+                "static_assert(SPLIT", "static_assert(true || SPLIT"))
             build(cxx, source, folder, f"{folder}/mutant", objects, flags)
             status, words = status_of(f"{folder}/mutant")
-            os.remove(f"{folder}/{file}")
+            path.unlink()
             # Or an index that nobody set ends it.
-            noticed = status in (1, 2, -signal.SIGSEGV)
-            missed += not noticed
-            print(f"{'noticed' if noticed else 'MISSED'}: {name}: {words}")
-    print(f"{len(wanted) - missed} of {len(wanted)} planted bugs noticed")
-    return 1 if missed or not wanted else 0
+            return status in (1, 2, -signal.SIGSEGV), words
+
+        return not plant.all_noticed(mutants, FEW, is_noticed)
 
 
 if __name__ == "__main__":

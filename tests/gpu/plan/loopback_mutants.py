@@ -5,10 +5,11 @@ noticed, and the sources as they are must pass.
 
 loopback_mutants.py CANZONA CC SOURCE_FOLDER FAKE_CUDA CZR_CUDA CZR [--few]"""
 import os
-import pathlib
 import subprocess
 import sys
 import tempfile
+
+import plant
 
 TESTS = ("host_plan.c", "loopback_rank.c", "nccl_rank.c",
          "loopback_host.c", "deferred.c", "host_collect.c", "host_judge.c",
@@ -243,12 +244,6 @@ FEW = ("reductions do not wait for the producer",
        "ranks do not agree on gradients", "skipped steps write")
 
 
-def file_of_tests(source, name):
-    """Where a file of tests/gpu stands."""
-    found, = pathlib.Path(source, "tests/gpu").rglob(name)
-    return found
-
-
 class Bench:
     """Compiles in a folder of its own."""
 
@@ -260,7 +255,7 @@ class Bench:
                        for name in ("loopback", "nccl")}
 
     def of_test(self, name):
-        return self.compile(file_of_tests(self.source, name), name)
+        return self.compile(plant.file_of_tests(self.source, name), name)
 
     def compile(self, path, name):
         out = f"{self.folder}/{name.replace('/', '_')}.o"
@@ -296,47 +291,27 @@ class Bench:
         self.run(self.cc, self.worlds[world], *self.objects, *mutant, *self.libraries[1:], fake,
                  f"-Wl,-rpath,{os.path.dirname(fake)}", "-rdynamic", "-lcmocka",
                  "-ldl", "-lm", "-pthread", "-o", program)
-        try:
-            run = subprocess.run([program, *self.plan(plan), orders, "0", "0"],
-                                 timeout=100, capture_output=True, text=True,
-                                 check=False)
-        except subprocess.TimeoutExpired:
-            return 1, "it does not end"
-        said = run.stdout.strip().split("\n")[0]
-        return run.returncode, said or f"status {run.returncode}"
+        return plant.run([program, *self.plan(plan), orders, "0", "0"], 100)
 
-    def mutant(self, file, old, new):
-        """The changed object; None: the file has no such place."""
-        with open(f"{self.source}/runtime/cuda/{file}", encoding="utf-8") as f:
-            text = f.read()
-        if text.count(old) != 1:
-            return None
+    def is_noticed(self, mutant):
+        name, plan, file, old, new = mutant
         path = f"{self.folder}/mutant_{os.path.basename(file)}"
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text.replace(old, new))
-        return [self.compile(path, f"mutant_{os.path.basename(file)}")]
+        plant.change_file(f"{self.source}/runtime/cuda/{file}", path, name, old, new)
+        changed = self.compile(path, f"mutant_{os.path.basename(file)}")
+        status, said = self.status_of(plan, [changed])
+        return status != 0, said
 
 
 def main():
-    words = [word for word in sys.argv[1:] if word != "--few"]
-    wanted = [m for m in MUTANTS if "--few" not in sys.argv or m[0] in FEW]
-    missed = 0
+    words = plant.arguments()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(*words[:3], words[3:], folder)
-        for plan in sorted({m[1] for m in wanted}):
+        few = "--few" in sys.argv
+        for plan in sorted({m[1] for m in MUTANTS if not few or m[0] in FEW}):
             status, said = bench.status_of(plan, [])
             if status:
                 sys.exit(f"{plan}: the sources as they are fail: {said}")
-        for name, plan, file, old, new in wanted:
-            objects = bench.mutant(file, old, new)
-            if not objects:
-                sys.exit(f"{name}: {file} does not have once: {old}")
-            status, said = bench.status_of(plan, objects)
-            missed += status == 0
-            print(f"{name}: {said.strip() if status else 'NOT NOTICED'}",
-                  flush=True)
-    print(f"{len(wanted) - missed} of {len(wanted)} noticed")
-    return 1 if missed else 0
+        return not plant.all_noticed(MUTANTS, FEW, bench.is_noticed)
 
 
 if __name__ == "__main__":

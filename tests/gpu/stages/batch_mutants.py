@@ -7,9 +7,8 @@ batch_mutants.py CC CXX SOURCE_FOLDER FAKE_CUDA NVRTC LIBRARY... [--few]
 
 The libraries are double_batches and all that it stands on."""
 import sys
-import tempfile
 
-from stages_mutants import Bench, plant
+from stages_mutants import plant_all
 
 TESTS = ("batch_run.c", "loopback_rank.c", "product_bodies.c")
 PRODUCT_TESTS = ("multiply_batch_test.c", "product_bodies.c")
@@ -80,25 +79,7 @@ FEW = ("b is as far as a", "all units have the same workspace",
        "the last unit is left out", "addends are as far as results")
 
 
-def plant_all(arguments, tests, words, mutants):
-    """How many of them are noticed."""
-    wanted = [m for m in mutants if "--few" not in sys.argv or m[0] in FEW]
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(*arguments[:5], arguments[5:], folder, tests, words)
-        noticed, said = bench.is_noticed(NOTES, bench.sound(NOTES))
-        if noticed:
-            sys.exit(f"{NOTES} as it is fails: {said}")
-        n_noticed = sum([plant(bench, m) for m in wanted])
-    print(f"{tests[0]}: {n_noticed} of {len(wanted)} planted bugs noticed")
-    return n_noticed == len(wanted)
-
-
-def main():
-    arguments = [a for a in sys.argv[1:] if a != "--few"]
-    are_noticed = [plant_all(arguments, TESTS, ("1", "0"), MUTANTS),
-                   plant_all(arguments, PRODUCT_TESTS, (), PRODUCTS)]
-    return 0 if all(are_noticed) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    are_noticed = [plant_all(MUTANTS, FEW, TESTS, ("1", "0")),
+                   plant_all(PRODUCTS, FEW, PRODUCT_TESTS, ())]
+    sys.exit(not all(are_noticed))

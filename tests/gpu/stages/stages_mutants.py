@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+import plant
+
 FLAGS = ("-std=c17", "-O1", "-w", "-D_POSIX_C_SOURCE=200809L", "-DPROGRAM=elements")
 TESTS, ARGUMENTS = ("stages_run.c",), ("2",)
 LAUNCH, STAGE = "products/stage_launch.c", "products/stage.c"
@@ -51,23 +53,17 @@ FEW = ("kernels write in a step that is skipped", "a partial sum is left out",
        "a kernel that is missing is no failure")
 
 
-def file_of_tests(source, name):
-    """Where a file of tests/gpu stands."""
-    found, = pathlib.Path(source, "tests/gpu").rglob(name)
-    return found
-
-
 class Bench:
     """Compiles in a folder of its own."""
 
     def __init__(self, cc, cxx, source, fake_cuda, nvrtc, libraries, folder,
-                 tests=TESTS, arguments=ARGUMENTS):
+                 tests, arguments):
         self.cc, self.cxx, self.source, self.folder = cc, cxx, source, folder
         self.libraries = libraries
         self.flags = (*FLAGS, f"-I{source}", f"-I{source}/runtime",
                       f'-DFAKE_PATH="{fake_cuda}"', f'-DNVRTC_PATH="{nvrtc}"')
         self.arguments = arguments
-        self.tests = [self.compile(file_of_tests(source, test), test)
+        self.tests = [self.compile(plant.file_of_tests(source, test), test)
                       for test in tests]
 
     def compile(self, path, name):
@@ -75,48 +71,38 @@ class Bench:
         subprocess.run([self.cc, *self.flags, "-c", path, "-o", out], check=True)
         return out
 
-    def is_noticed(self, file, text):
-        """Whether the test fails, and its first complaint."""
+    def runs(self, text):
+        """Whether the test passes with this text before the libraries, and its
+        first complaint."""
         path, program = f"{self.folder}/mutant.c", f"{self.folder}/program"
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(text)
+        pathlib.Path(path).write_text(text, encoding="utf-8")
         subprocess.run([self.cxx, *self.tests, self.compile(path, "mutant"),
                         *self.libraries, "-lcmocka", "-lnettle", "-ldl", "-lm",
                         "-lpthread", "-o", program], check=True)
-        done = subprocess.run([program, *self.arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=120, check=False)
-        said = [line for line in done.stdout.decode(errors="replace").split("\n")
-                if "ERROR" in line or line.startswith("order")]
-        return done.returncode != 0, said[0].strip() if said else ""
+        status, said = plant.run([program, *self.arguments], 120, ("ERROR", "order"))
+        return status == 0, said
 
     def sound(self, file):
-        with open(f"{self.source}/runtime/cuda/{file}", encoding="utf-8") as text:
-            return text.read()
+        path = pathlib.Path(f"{self.source}/runtime/cuda/{file}")
+        return path.read_text(encoding="utf-8")
+
+    def is_noticed(self, mutant):
+        name, file, old, new = mutant
+        passes, said = self.runs(plant.change(self.sound(file), name, old, new))
+        return not passes, said
 
 
-def plant(bench, mutant):
-    name, file, old, new = mutant
-    text = bench.sound(file)
-    if text.count(old) != 1:
-        sys.exit(f"'{name}': {file} no longer has this once: {old}")
-    noticed, words = bench.is_noticed(file, text.replace(old, new))
-    print(f"{'noticed' if noticed else 'MISSED'}: {name}: {words}", flush=True)
-    return noticed
-
-
-def main():
-    arguments = [a for a in sys.argv[1:] if a != "--few"]
-    wanted = [m for m in MUTANTS if "--few" not in sys.argv or m[0] in FEW]
+def plant_all(mutants, few, tests=TESTS, words=ARGUMENTS):
+    """Whether all are noticed by a test of these files, with these arguments."""
+    arguments = plant.arguments()
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(*arguments[:5], arguments[5:], folder)
-        for file in LAUNCH, STAGE:
-            noticed, words = bench.is_noticed(file, bench.sound(file))
-            if noticed:
-                sys.exit(f"{file} as it is fails: {words}")
-        n_noticed = sum([plant(bench, m) for m in wanted])
-    print(f"{n_noticed} of {len(wanted)} planted bugs noticed")
-    return 0 if n_noticed == len(wanted) else 1
+        bench = Bench(*arguments[:5], arguments[5:], folder, tests, words)
+        file = mutants[0][1]
+        passes, said = bench.runs(bench.sound(file))
+        if not passes:
+            sys.exit(f"{file} as it is fails: {said}")
+        return plant.all_noticed(mutants, few, bench.is_noticed)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(not plant_all(MUTANTS, FEW))
