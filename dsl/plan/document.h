@@ -242,4 +242,10 @@ typedef struct cz_document {
     char digests[CZ_DOCUMENT_N_PARTS][CZ_DOCUMENT_DIGEST];
 } cz_document;
 
+/* What follows from the bounds of a bucket's slices, [n_slices + 1] ascending,
+ * besides its length and geometry: own, longest, shortest, exchanged and
+ * is_uneven.  `own` has room for n_slices. */
+void cz_document_measure_slices(cz_document_bucket *bucket,
+                                const int64_t *bounds, int64_t *own);
+
 #endif

@@ -38,12 +38,16 @@ static bool is_equal(const cz_view_bucket *bucket)
     return bucket->fact->geometry == CZ_GEOMETRY_EQUAL;
 }
 
-/* Equal parts but for the last, aligned. */
+int64_t cz_metrics_equal_step(int64_t length, int n)
+{
+    return cz_round_up(cz_ceil_div(length, n), PART_ALIGN);
+}
+
 int64_t cz_metrics_equal_start(const cz_view_bucket *bucket, int64_t coordinate)
 {
     const int64_t length = bucket->fact->length;
-    const int64_t step = cz_round_up(
-        cz_ceil_div(length, bucket->fact->slices.n - 1), PART_ALIGN);
+    const int64_t step =
+        cz_metrics_equal_step(length, bucket->fact->slices.n - 1);
     return coordinate * step < length ? coordinate * step : length;
 }
 

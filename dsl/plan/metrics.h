@@ -73,6 +73,8 @@ int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
 /* A bucket's elements in the slice of one split coordinate. */
 /* Elements that a split coordinate reduces, and gathers from: its slice, or of
  * an equal bucket its equal part. */
+/* Elements of an equal bucket's n parts; the last may be short. */
+int64_t cz_metrics_equal_step(int64_t length, int n);
 /* The first element of an equal bucket's part; of the coordinate behind the
  * last, the bucket's length. */
 int64_t cz_metrics_equal_start(const cz_view_bucket *bucket,

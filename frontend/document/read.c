@@ -317,54 +317,18 @@ static void read_stage(void *context, const cz_json_at *at, void *entry)
 
 /* ---- buckets ---- */
 
-/* Of slices that begin and end at these. */
-static bool is_uneven(const cz_document_bucket *of)
-{
-    const int64_t mean = cz_ceil_div(of->length, of->n_slices);
-    /* Equal ones are rounded up, and the last may be short. */
-    return of->longest > cz_round_up(mean, 64);
-}
-
-/* Parts are equal, aligned to 16, but for the last. */
-static int64_t find_exchanged(const cz_document_bucket *of,
-                              const int64_t *bounds)
-{
-    const int64_t step = cz_round_up(cz_ceil_div(of->length, of->n_slices), 16);
-    int64_t most = 0;
-    for (int i = 0; i < of->n_slices; i++) {
-        const int64_t start = i * step < of->length ? i * step : of->length;
-        const int64_t end =
-            start + step < of->length ? start + step : of->length;
-        const int64_t low = start > bounds[i] ? start : bounds[i];
-        const int64_t high = end < bounds[i + 1] ? end : bounds[i + 1];
-        const int64_t kept = high > low ? high - low : 0;
-        const int64_t part = end - start - kept;
-        const int64_t slice = bounds[i + 1] - bounds[i] - kept;
-        most = part > most ? part : most;
-        most = slice > most ? slice : most;
-    }
-    return most;
-}
-
 static void read_slices(reader *r, const cz_json_at *at,
                         cz_document_bucket *out)
 {
     int n_bounds = out->n_slices + 1;
     const int64_t *bounds =
         cz_json_numbers_of(at, "slices", 0, out->length, &n_bounds);
-    int64_t *own = CZ_NEW(r->reading.arena, int64_t, out->n_slices);
-    out->own = own;
-    for (int i = 0; i < out->n_slices && !r->reading.failed; i++) {
-        own[i] = bounds[i + 1] - bounds[i];
-        if (own[i] < 0)
+    for (int i = 0; i < out->n_slices && !r->reading.failed; i++)
+        if (bounds[i + 1] < bounds[i])
             cz_json_wrong(at, "has slices that descend");
-        out->longest = own[i] > out->longest ? own[i] : out->longest;
-        out->shortest =
-            i == 0 || own[i] < out->shortest ? own[i] : out->shortest;
-    }
-    if (out->is_equal && !r->reading.failed)
-        out->exchanged = find_exchanged(out, bounds);
-    out->is_uneven = !out->is_padded && !out->is_equal && is_uneven(out);
+    if (!r->reading.failed)
+        cz_document_measure_slices(
+            out, bounds, CZ_NEW(r->reading.arena, int64_t, out->n_slices));
 }
 
 static const cz_json_field bucket_fields[] = {

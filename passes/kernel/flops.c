@@ -53,3 +53,11 @@ int64_t cz_flops_stage(const cz_plan_view *view, const cz_view_stage *stage)
     }
     return sum;
 }
+
+int cz_flops_most_variant(const cz_plan_view *view, const cz_view_stage *stage)
+{
+    for (int i = 0; i < stage->n_variants; i++)
+        if (cz_flops_stage(view, &stage->variants[i]) == stage->fact->flops)
+            return i;
+    return 0;
+}

@@ -12,4 +12,7 @@
  * per element, and so does a sum.  At most 2^62. */
 int64_t cz_flops_stage(const cz_plan_view *view, const cz_view_stage *stage);
 
+/* The variant of a stage with most of them, once they are counted. */
+int cz_flops_most_variant(const cz_plan_view *view, const cz_view_stage *stage);
+
 #endif

@@ -56,15 +56,6 @@ void cz_report_put_kernel(cz_report *r, const cz_step_kernel *kernel,
     cz_json_close(json);
 }
 
-/* The phase with most flops. */
-static int costliest(const cz_report *r, const cz_view_stage *stage)
-{
-    for (int i = 0; i < stage->n_variants; i++)
-        if (cz_flops_stage(r->view, &stage->variants[i]) == stage->fact->flops)
-            return i;
-    return 0;
-}
-
 /* Of a stage, or of one of its variants. */
 static void put_kernels(cz_report *r, const cz_view_stage *body)
 {
@@ -165,8 +156,8 @@ static void put_phases(cz_report *r, const cz_view_stage *stage)
 static void put_rewrites(cz_report *r, const cz_view_stage *stage)
 {
     cz_document_rewrite list[CZ_N_REWRITES];
-    const int n =
-        cz_rewrites_find(r->arena, r->view, stage, costliest(r, stage), list);
+    const int n = cz_rewrites_find(r->arena, r->view, stage,
+                                   cz_flops_most_variant(r->view, stage), list);
     cz_json_put_list(&r->json, "rewrites", cz_document_rewrite_fields,
                      sizeof *list, list, n);
 }
@@ -186,7 +177,8 @@ static void put_stage(cz_report *r, const cz_view_stage *stage)
     cz_report_put_slots(r, "temp", stage, CZ_SLOT_TEMP);
     put_phases(r, stage);
     put_sharing(r, stage);
-    put_kernels(r, cz_view_variant(stage, costliest(r, stage)));
+    put_kernels(r,
+                cz_view_variant(stage, cz_flops_most_variant(r->view, stage)));
     put_rewrites(r, stage);
     cz_json_int(json, "batch", time->batch);
     cz_json_int(json, "time_ps", time->time_ps);
