@@ -12,16 +12,6 @@ enum { MAX_FIELDS = 16, MAX_CHOICES = 16 };
 
 /* ---- writing ---- */
 
-static MlirAttribute choices_attr(MlirContext context, const cz_field *field,
-                                  const cz_ints *choices)
-{
-    const char *words[MAX_CHOICES];
-    assert(choices->n <= MAX_CHOICES);
-    for (int i = 0; i < choices->n; i++)
-        words[i] = cz_word_of(field->vocabulary, (int)choices->v[i]);
-    return cz_ir_strings_attr(context, (cz_strings){words, choices->n});
-}
-
 static MlirAttribute write_field(MlirContext context, const cz_field *field,
                                  const void *at)
 {
@@ -36,8 +26,14 @@ static MlirAttribute write_field(MlirContext context, const cz_field *field,
     case CZ_FIELD_CHOICE:
         return cz_ir_string_attr(
             context, cz_word_of(field->vocabulary, *(const int *)at));
-    case CZ_FIELD_CHOICES:
-        return choices_attr(context, field, at);
+    case CZ_FIELD_CHOICES: {
+        const cz_ints *choices = at;
+        const char *words[MAX_CHOICES];
+        assert(choices->n <= MAX_CHOICES);
+        for (int i = 0; i < choices->n; i++)
+            words[i] = cz_word_of(field->vocabulary, (int)choices->v[i]);
+        return cz_ir_strings_attr(context, (cz_strings){words, choices->n});
+    }
     case CZ_FIELD_INT:
         return cz_ir_int_attr(context, *(const int64_t *)at);
     case CZ_FIELD_INTS:
@@ -70,12 +66,6 @@ static MlirOperation make_fact(const cz_ir *ir, cz_fact_kind kind,
         cz_ir_str(fact->op), mlirLocationUnknownGet(ir->context));
     mlirOperationStateAddAttributes(&state, fact->n_fields, attributes);
     return mlirOperationCreate(&state);
-}
-
-static void add_fact(cz_ir *ir, cz_fact_kind kind, const void *value)
-{
-    mlirBlockAppendOwnedOperation(mlirModuleGetBody(ir->module),
-                                  make_fact(ir, kind, value));
 }
 
 /* ---- walking ---- */
@@ -132,11 +122,6 @@ static void replace_fact(cz_ir *ir, cz_fact_kind kind, int i, const void *value)
 
 /* ---- reading ---- */
 
-static const char *copy_string(cz_arena *arena, const char *string)
-{
-    return cz_arena_copy(arena, string, strlen(string));
-}
-
 static int choice_of(const cz_field *field, const char *word)
 {
     int choice = 0;
@@ -146,15 +131,6 @@ static int choice_of(const cz_field *field, const char *word)
     return choice;
 }
 
-static cz_ints choices_of(const cz_field *field, cz_strings words,
-                          cz_arena *arena)
-{
-    int64_t *choices = CZ_NEW(arena, int64_t, words.n);
-    for (int i = 0; i < words.n; i++)
-        choices[i] = choice_of(field, words.v[i]);
-    return (cz_ints){choices, words.n};
-}
-
 static void read_field(MlirAttribute attribute, const cz_field *field,
                        cz_arena *arena, void *at)
 {
@@ -162,19 +138,25 @@ static void read_field(MlirAttribute attribute, const cz_field *field,
     switch (field->type) {
     case CZ_FIELD_SYM:
     case CZ_FIELD_STRING:
-    case CZ_FIELD_REF:
-        *(const char **)at = copy_string(arena, cz_ir_attr_string(attribute));
+    case CZ_FIELD_REF: {
+        const char *string = cz_ir_attr_string(attribute);
+        *(const char **)at = cz_arena_copy(arena, string, strlen(string));
         break;
+    }
     case CZ_FIELD_STRINGS:
         *(cz_strings *)at = cz_ir_attr_strings(attribute, arena);
         break;
     case CZ_FIELD_CHOICE:
         *(int *)at = choice_of(field, cz_ir_attr_string(attribute));
         break;
-    case CZ_FIELD_CHOICES:
-        *(cz_ints *)at =
-            choices_of(field, cz_ir_attr_strings(attribute, arena), arena);
+    case CZ_FIELD_CHOICES: {
+        const cz_strings words = cz_ir_attr_strings(attribute, arena);
+        int64_t *choices = CZ_NEW(arena, int64_t, words.n);
+        for (int i = 0; i < words.n; i++)
+            choices[i] = choice_of(field, words.v[i]);
+        *(cz_ints *)at = (cz_ints){choices, words.n};
         break;
+    }
     case CZ_FIELD_INT:
         *(int64_t *)at = mlirIntegerAttrGetValueInt(attribute);
         break;
@@ -214,7 +196,8 @@ static void *read_facts(const cz_ir *ir, cz_fact_kind kind, cz_arena *arena,
 #define CZ_FACT(fact)                                                          \
     void cz_ir_add_##fact(cz_ir *ir, const cz_fact_##fact *value)              \
     {                                                                          \
-        add_fact(ir, CZ_FACT_##fact, value);                                   \
+        mlirBlockAppendOwnedOperation(mlirModuleGetBody(ir->module),           \
+                                      make_fact(ir, CZ_FACT_##fact, value));   \
     }                                                                          \
                                                                                \
     const cz_fact_##fact *cz_ir_read_##fact(const cz_ir *ir, cz_arena *arena,  \

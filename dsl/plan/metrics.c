@@ -340,7 +340,7 @@ static void count_memory(counter *c)
 
 /* ---- over ranks ---- */
 
-static void add(cz_spread *spread, int64_t value)
+void cz_metrics_add(cz_spread *spread, int64_t value)
 {
     spread->sum += value;
     if (spread->n == 0 || value < spread->min)
@@ -363,15 +363,16 @@ static int64_t sum_of_kind(const cz_plan_view *view, const int64_t *bytes,
 static void add_rank(const cz_plan_view *view, const cz_rank_metrics *rank,
                      cz_metrics *out)
 {
-    add(&out->flops, rank->flops);
-    add(&out->matrices, rank->n_matrices);
+    cz_metrics_add(&out->flops, rank->flops);
+    cz_metrics_add(&out->matrices, rank->n_matrices);
     for (int k = 0; k < CZ_N_STEPS; k++) {
-        add(&out->sent[k], sum_of_kind(view, rank->sent, (cz_step_kind)k));
-        add(&out->received[k],
-            sum_of_kind(view, rank->received, (cz_step_kind)k));
+        cz_metrics_add(&out->sent[k],
+                       sum_of_kind(view, rank->sent, (cz_step_kind)k));
+        cz_metrics_add(&out->received[k],
+                       sum_of_kind(view, rank->received, (cz_step_kind)k));
     }
     for (int k = 0; k < CZ_N_MEMORIES; k++)
-        add(&out->memory[k], rank->memory[k]);
+        cz_metrics_add(&out->memory[k], rank->memory[k]);
 }
 
 int64_t cz_metrics_item_flops(const cz_plan_view *view, int param)

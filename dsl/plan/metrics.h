@@ -43,6 +43,7 @@ typedef struct cz_spread {
     int64_t sum, min, max;
     int n; /* ranks: the mean is sum / n */
 } cz_spread;
+void cz_metrics_add(cz_spread *spread, int64_t value);
 
 typedef struct cz_metrics {
     int n_ranks;

@@ -132,12 +132,6 @@ static bool read_all_uneven(cz_view_builder *b)
     return true;
 }
 
-static int64_t parts_of(const cz_view_builder *b, const cz_view_family *family,
-                        int d)
-{
-    return cz_view_parts(b->view, family->fact->shard.v[d]);
-}
-
 static int64_t longest_of(const int64_t *bounds, int64_t parts)
 {
     int64_t longest = 0;
@@ -162,7 +156,7 @@ static bool read_dimension(cz_view_builder *b, const cz_view_family *family,
                            int d, int64_t *local)
 {
     const cz_fact_family *fact = family->fact;
-    const int64_t parts = parts_of(b, family, d);
+    const int64_t parts = cz_view_parts(b->view, fact->shard.v[d]);
 
     if (is_sharded_twice(&fact->shard, d))
         return cz_view_fail(b, "family '%s': one axis shards twice",
@@ -328,20 +322,7 @@ bool cz_view_read_box(cz_view_builder *b, cz_view_family *family, int *n)
     return true;
 }
 
-static bool read_family(cz_view_builder *b, cz_view_family *family)
-{
-    return cz_view_find(b, CZ_FACT_rule, family->fact->rule, &family->rule) &&
-           cz_view_read_box(b, family, &b->view->n_params) &&
-           check_rule(b, family) && cz_view_read_spread(b, family) &&
-           read_home(b, family) && read_reduction(b, family);
-}
-
 /* ---- turns ---- */
-
-static bool is_spread_over(const cz_view_family *family, int index)
-{
-    return family->n_spread > 1 && family->fact->spread_index == index;
-}
 
 /* Values that ranks share out have no say: a turn is that of all ranks. */
 static bool check_turn(cz_view_builder *b, const cz_view_family *family,
@@ -352,17 +333,13 @@ static bool check_turn(cz_view_builder *b, const cz_view_family *family,
         return false;
     for (int i = 0; i < fact->indices.n; i++)
         if ((i > 0 && fact->indices.v[i] <= fact->indices.v[i - 1]) ||
-            is_spread_over(family, (int)fact->indices.v[i]))
+            (family->n_spread > 1 &&
+             family->fact->spread_index == fact->indices.v[i]))
             return cz_view_fail(b,
                                 "the turns of family '%s' are not by ascending "
                                 "indices that all its ranks have",
                                 family->fact->sym_name);
     return true;
-}
-
-static bool is_staggered(const cz_view_rule *rule)
-{
-    return cz_events_turns(rule->events, rule->n_events) > 1;
 }
 
 /* A fact for each family with a rule that is staggered, in their order. */
@@ -373,7 +350,8 @@ static bool read_turns(cz_view_builder *b)
 
     for (int f = 0; f < b->view->n_families; f++) {
         cz_view_family *family = &b->families[f];
-        if (!is_staggered(&b->view->rules[family->rule]))
+        const cz_view_rule *rule = &b->rules[family->rule];
+        if (cz_events_turns(rule->events, rule->n_events) <= 1)
             continue;
         if (next == n || strcmp(facts[next].family, family->fact->sym_name))
             return cz_view_fail(b, "family '%s' lacks its turn",
@@ -455,28 +433,22 @@ static int64_t turn_of(const cz_view_family *family, int k)
     return sum;
 }
 
-static void expand(cz_view_builder *b, const cz_view_family *family, int number,
-                   cz_view_param *params)
-{
-    for (int k = 0; k < family->n_params; k++) {
-        cz_view_param *param = &params[family->first_param + k];
-        param->family = number;
-        param->names = cz_view_names_of(b, family, k);
-        param->name = param->names[0];
-        param->bucket = -1;
-        param->split_owner = param->shard_owner = -1;
-        param->group = param->stride = 1;
-        param->turn = turn_of(family, k);
-    }
-}
-
-static cz_view_param *expand_all(cz_view_builder *b,
-                                 const cz_view_family *families, int n_families,
-                                 int n_params)
+/* The parameters of all families. */
+static cz_view_param *expand(cz_view_builder *b, const cz_view_family *families,
+                             int n_families, int n_params)
 {
     cz_view_param *params = CZ_NEW(b->arena, cz_view_param, n_params);
     for (int i = 0; i < n_families; i++)
-        expand(b, &families[i], i, params);
+        for (int k = 0; k < families[i].n_params; k++) {
+            cz_view_param *param = &params[families[i].first_param + k];
+            param->family = i;
+            param->names = cz_view_names_of(b, &families[i], k);
+            param->name = param->names[0];
+            param->bucket = -1;
+            param->split_owner = param->shard_owner = -1;
+            param->group = param->stride = 1;
+            param->turn = turn_of(&families[i], k);
+        }
     return params;
 }
 
@@ -541,7 +513,7 @@ static bool read_frozen(cz_view_builder *b)
     b->view->n_frozen_families = n;
     b->view->frozen_families = families;
     b->view->n_frozen_params = n_params;
-    b->view->frozen_params = expand_all(b, families, n, n_params);
+    b->view->frozen_params = expand(b, families, n, n_params);
     return true;
 }
 
@@ -620,9 +592,13 @@ bool cz_view_read_families(cz_view_builder *b)
     if (!read_all_uneven(b))
         return false;
     for (int i = 0; i < n; i++) {
-        families[i].fact = &facts[i];
-        families[i].bounds = b->bounds[i];
-        if (!read_family(b, &families[i]))
+        cz_view_family *family = &families[i];
+        family->fact = &facts[i];
+        family->bounds = b->bounds[i];
+        if (!cz_view_find(b, CZ_FACT_rule, facts[i].rule, &family->rule) ||
+            !cz_view_read_box(b, family, &b->view->n_params) ||
+            !check_rule(b, family) || !cz_view_read_spread(b, family) ||
+            !read_home(b, family) || !read_reduction(b, family))
             return false;
     }
     b->view->n_families = n;
@@ -630,7 +606,7 @@ bool cz_view_read_families(cz_view_builder *b)
     b->view->families = families;
     if (!read_turns(b))
         return false;
-    b->params = expand_all(b, families, n, b->view->n_params);
+    b->params = expand(b, families, n, b->view->n_params);
     b->view->params = b->params;
     return cz_view_read_storages(b) && read_frozen(b) && read_ties(b) &&
            check_names(b);

@@ -103,14 +103,6 @@ static int64_t count_elements(const cz_plan_view *view, int64_t stage)
     return elements;
 }
 
-static void add(cz_spread *spread, int64_t value)
-{
-    spread->sum += value;
-    spread->min = spread->n == 0 || value < spread->min ? value : spread->min;
-    spread->max = value > spread->max ? value : spread->max;
-    spread->n++;
-}
-
 cz_stage_facts *cz_report_stages(cz_arena *arena, const cz_plan_view *view,
                                  const cz_metrics *metrics, int *n)
 {
@@ -124,8 +116,8 @@ cz_stage_facts *cz_report_stages(cz_arena *arena, const cz_plan_view *view,
         stages[s].elements = count_elements(view, s);
     }
     for (int rank = 0; *n > 0 && rank < metrics->n_ranks; rank++)
-        add(&stages[cz_view_coordinate(view, &axes, rank)].flops,
-            metrics->ranks[rank].flops);
+        cz_metrics_add(&stages[cz_view_coordinate(view, &axes, rank)].flops,
+                       metrics->ranks[rank].flops);
     return stages;
 }
 
