@@ -7,8 +7,7 @@
 #include "frontend/document/number.h"
 #include "frontend/report/predict.h"
 #include "frontend/document/plan/pipeline.h"
-#include "passes/cost/gradient_gather.h"
-#include "passes/cost/trainer_wire.h"
+#include "passes/cost/wire.h"
 
 #include <inttypes.h>
 #include <string.h>

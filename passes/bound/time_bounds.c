@@ -4,7 +4,7 @@
 #include "dsl/base/checked.h"
 #include "passes/bound/fit_bound.h"
 #include "passes/cost/time.h"
-#include "passes/cost/wire_bound.h"
+#include "passes/cost/wire.h"
 #include "passes/grid/owned.h"
 
 typedef struct finder {

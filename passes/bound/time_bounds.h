@@ -19,7 +19,7 @@ typedef enum cz_time_bound_kind {
      * all matrices and elements (passes/bound/fit_bound.h); over ranks as the
      * mean.  Looked for above the two others alone. */
     CZ_TIME_FIT,
-    CZ_TIME_NODE,    /* all bytes, as if none left a node (wire_bound.h) */
+    CZ_TIME_NODE, /* all bytes, as if none left a node (passes/cost/wire.h) */
     CZ_TIME_NETWORK, /* bytes between nodes */
     CZ_TIME_N_BOUNDS
 } cz_time_bound_kind;

@@ -2,8 +2,7 @@
 #include "passes/place/share_internal.h"
 
 #include "passes/cost/time.h"
-#include "passes/cost/trainer_wire.h"
-#include "passes/cost/wire_bound.h"
+#include "passes/cost/wire.h"
 #include "passes/grid/owned.h"
 
 /* What travels whatever matrices do, of the plan and of the trainer itself.

@@ -36,9 +36,22 @@ static int by_last(const void *left, const void *right)
     return (a->last > b->last) - (a->last < b->last);
 }
 
-static void write_geometries(cz_arena *arena, const cz_place_all *all,
-                             const cz_place_bucket *list, int n, cz_ir *ir)
+void cz_place_write_buckets(cz_arena *arena, const cz_plan_view *view,
+                            const cz_place_all *all, cz_ir *ir)
 {
+    const int *gradients = cz_gradient_order(arena, view);
+    cz_place_bucket *list = NULL;
+    int n = 0;
+    for (int d = 0; d < all->n_domains; d++)
+        cz_place_buckets(arena, &all->domains[d], &all->plans[d], view,
+                         gradients, d, &list, &n);
+    if (n > 0)
+        qsort(list, (size_t)n, sizeof *list, by_last);
+    cz_ir_remove(ir, CZ_FACT_bucket);
+    for (int b = 0; b < n; b++) {
+        list[b].fact.sym_name = cz_arena_printf(arena, "bucket%d", b);
+        cz_ir_add_bucket(ir, &list[b].fact);
+    }
     cz_ir_remove(ir, CZ_FACT_geometry);
     for (int d = 0; d < all->n_domains; d++) {
         const cz_place_geometry *geometry = &all->domains[d].geometry;
@@ -51,31 +64,4 @@ static void write_geometries(cz_arena *arena, const cz_place_all *all,
             cz_place_geometry_add(ir, arena, geometry,
                                   (cz_ints){buckets, n_buckets});
     }
-}
-
-cz_place_bucket *cz_place_list(cz_arena *arena, const cz_plan_view *view,
-                               const cz_place_all *all, int *n)
-{
-    const int *gradients = cz_gradient_order(arena, view);
-    cz_place_bucket *list = NULL;
-    *n = 0;
-    for (int d = 0; d < all->n_domains; d++)
-        cz_place_buckets(arena, &all->domains[d], &all->plans[d], view,
-                         gradients, d, &list, n);
-    return list;
-}
-
-void cz_place_write_buckets(cz_arena *arena, const cz_plan_view *view,
-                            const cz_place_all *all, cz_ir *ir)
-{
-    int n;
-    cz_place_bucket *list = cz_place_list(arena, view, all, &n);
-    if (n > 0)
-        qsort(list, (size_t)n, sizeof *list, by_last);
-    cz_ir_remove(ir, CZ_FACT_bucket);
-    for (int b = 0; b < n; b++) {
-        list[b].fact.sym_name = cz_arena_printf(arena, "bucket%d", b);
-        cz_ir_add_bucket(ir, &list[b].fact);
-    }
-    write_geometries(arena, all, list, n, ir);
 }

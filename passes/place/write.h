@@ -7,10 +7,6 @@
 #include "passes/place/fact.h"
 #include "passes/place/public.h"
 
-/* Buckets of all domains, domain by domain; lives in the arena. */
-cz_place_bucket *cz_place_list(cz_arena *arena, const cz_plan_view *view,
-                               const cz_place_all *all, int *n);
-
 /* One `assign` per family.  blocks_of: [n_domains] of ranks that share each
  * item; NULL: owners have them alone. */
 void cz_place_write_owners(cz_arena *arena, const cz_plan_view *view,

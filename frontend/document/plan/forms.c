@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "passes/cost/gradient_gather.h"
+#include "passes/cost/wire.h"
 #include "passes/cost/time.h"
 #include "passes/grid/owned.h"
 

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "dsl/base/checked.h"
-#include "passes/cost/gradient_gather.h"
+#include "passes/cost/wire.h"
 #include "passes/bound/time_bounds.h"
-#include "passes/cost/trainer_wire.h"
 #include "passes/cost/update_time.h"
 
 /* A member of every rank's metrics. */

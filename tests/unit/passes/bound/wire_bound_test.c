@@ -1,5 +1,5 @@
 /* Necessary bytes by hand. */
-#include "passes/cost/wire_bound.h"
+#include "passes/cost/wire.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Bytes of gathered gradients by hand. */
-#include "passes/cost/gradient_gather.h"
+#include "passes/cost/wire.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

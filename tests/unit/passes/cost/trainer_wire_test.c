@@ -1,5 +1,5 @@
 /* Bytes of the trainer by hand. */
-#include "passes/cost/trainer_wire.h"
+#include "passes/cost/wire.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
