@@ -4,9 +4,8 @@
  *   schedule_lot     those that may travel together, cut to micro-groups
  *   schedule_group   which micro-groups: those of the fastest list
  *   schedule_list    the operations in order, without tables
- *   schedule_time    how long each of them would take
- *   schedule_order   the same operations in an order that is done sooner
- *   schedule_scratch bytes for every buffer, by liveness over that list
+ *   schedule_time    how long they would take, and the order that is done
+ * soonest schedule_scratch bytes for every buffer, by liveness over that list
  *   schedule_table   the rows, with
  *   schedule_travel  those of transfers and sums
  *   schedule_shrink  rows that are alike along an axis, once
@@ -135,16 +134,6 @@ typedef struct cz_scheduler {
     int64_t *class_bytes; /* end of the scratch that each class touches */
 } cz_scheduler;
 
-/* Who waits for whom while a list is simulated; of the scheduler's arena. */
-typedef struct cz_schedule_needs cz_schedule_needs;
-const cz_schedule_needs *cz_schedule_needs_find(const cz_scheduler *s);
-/* Whether operations of a role wait for others. */
-bool cz_schedule_needs_any(cz_role role);
-/* Those that operation `number` of s->ops waits for, ascending, as
- * number_of[n_ops] calls them; who is -1 there is left out. */
-const int *cz_schedule_needs_of(const cz_schedule_needs *needs, int number,
-                                const int *number_of, int *n);
-
 /* Matrices of one row and group, `*n` of them. */
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
                                 int *n);
@@ -190,16 +179,6 @@ const cz_schedule_prices *cz_schedule_price(cz_arena *arena,
                                             const cz_plan_view *view);
 /* Of one matrix, or of a segment of it on one of those who share it. */
 int64_t cz_schedule_whole_ps(const cz_scheduler *s, const cz_view_stage *whole);
-/* The operations as listed, a rank for each cell of the owner grid, and behind
- * them a forward pass that takes as long as the all_gathers it waits for; `of`
- * is the group. */
-typedef struct cz_timed_list {
-    cz_timeline_list list;
-    int n_timed;          /* operations that take time, which come first */
-    const int *number_of; /* [n_ops] in the list; -1: takes no time */
-} cz_timed_list;
-/* Needs prices. */
-cz_timed_list cz_schedule_timed_list(const cz_scheduler *s);
 /* Puts what is listed of the update in an order that is done sooner, with so
  * much effort (passes/solve/order.h), unless it is to keep the order,
  * for what is faster may take more memory.  Returns the mean of when the list

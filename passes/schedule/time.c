@@ -1,13 +1,19 @@
 /* When a list of operations would be done: planned operations as a plan's
  * document has them, a rank for each cell of the owner grid, on the simulated
  * executor.  Operations wait for what they need, as the schedule's waits will
- * have it. */
+ * have it.  Then the update's are put in the order that is done soonest:
+ * scratch and waits come later, and hold for any order. */
 #include "passes/schedule/internal.h"
 
 #include "passes/cost/op_time.h"
 #include "passes/cost/plan_time.h"
 #include "passes/cost/step.h"
 #include "passes/kernel/flops.h"
+#include "passes/solve/order.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct cz_schedule_prices {
     cz_machine machine;
@@ -251,13 +257,168 @@ static cz_document_op describe(const cz_scheduler *s, int number,
                             .received = d.received};
 }
 
+/* ---- what an operation waits for ---- */
+
+/* Numbers by what they belong to, ascending: list[start[i]] and on. */
+typedef struct by_key {
+    int *start; /* [n_keys + 1] */
+    int *list;
+} by_key;
+
+typedef struct needs {
+    const cz_scheduler *s;
+    by_key of_group;  /* operations of a group */
+    by_key of_bucket; /* operations of no group, by their bucket; the last key
+                       * is that of none */
+    by_key buckets;   /* of a group's matrices */
+    by_key groups;    /* that have matrices in a bucket */
+} needs;
+
+typedef struct pair {
+    int key, value;
+} pair;
+
+static int by_pair(const void *left, const void *right)
+{
+    const pair *a = left, *b = right;
+    return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
+                            : (a->value > b->value) - (a->value < b->value);
+}
+
+/* Each pair once. */
+static by_key sort_pairs(cz_arena *arena, pair *pairs, int n, int n_keys)
+{
+    by_key out = {CZ_NEW(arena, int, n_keys + 1), CZ_NEW(arena, int, n + 1)};
+    int n_list = 0, key = 0;
+    if (n > 0)
+        qsort(pairs, (size_t)n, sizeof *pairs, by_pair);
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && by_pair(&pairs[i - 1], &pairs[i]) == 0)
+            continue;
+        while (key < pairs[i].key)
+            out.start[++key] = n_list;
+        out.list[n_list++] = pairs[i].value;
+    }
+    while (key < n_keys)
+        out.start[++key] = n_list;
+    return out;
+}
+
+static int bucket_key(const cz_scheduler *s, int bucket)
+{
+    return bucket >= 0 ? bucket : s->view->n_buckets;
+}
+
+static const needs *find_needs(const cz_scheduler *s)
+{
+    cz_arena *arena = s->arena;
+    const cz_matrix_set *set = &s->sharded;
+    const int n_groups = set->n_groups, n_buckets = s->view->n_buckets + 1;
+    needs *out = CZ_NEW(arena, needs, 1);
+    pair *a = CZ_NEW(arena, pair, s->n_ops + set->n + 1);
+    pair *b = CZ_NEW(arena, pair, s->n_ops + set->n + 1);
+    int n_a = 0, n_b = 0;
+    out->s = s;
+    for (int i = 0; i < s->n_ops; i++)
+        if (s->ops[i].group >= 0)
+            a[n_a++] = (pair){s->ops[i].group, i};
+        else
+            b[n_b++] = (pair){bucket_key(s, s->ops[i].bucket), i};
+    out->of_group = sort_pairs(arena, a, n_a, n_groups);
+    out->of_bucket = sort_pairs(arena, b, n_b, n_buckets);
+    for (int i = 0; i < set->n; i++) {
+        const int group = set->list[i].group, bucket = set->list[i].bucket;
+        a[i] = (pair){group, bucket};
+        b[i] = (pair){bucket, group};
+    }
+    out->buckets = sort_pairs(arena, a, set->n, n_groups);
+    out->groups = sort_pairs(arena, b, set->n, n_buckets);
+    return out;
+}
+
+#define BIT(role) (1U << (role))
+
+/* What an operation waits for: those before it with one of these roles and
+ * with something in common. */
+static unsigned needs_of(cz_role role)
+{
+    static const unsigned table[CZ_N_ROLES] = {
+        [CZ_ROLE_LOCAL] = BIT(CZ_ROLE_REDUCE),
+        [CZ_ROLE_ALONE] = BIT(CZ_ROLE_REDUCE),
+        [CZ_ROLE_BEFORE] = BIT(CZ_ROLE_REDUCE),
+        [CZ_ROLE_GATHER] = BIT(CZ_ROLE_BEFORE),
+        [CZ_ROLE_WHOLE] = BIT(CZ_ROLE_GATHER) | BIT(CZ_ROLE_ADD),
+        [CZ_ROLE_ADD] = BIT(CZ_ROLE_WHOLE),
+        [CZ_ROLE_SCATTER] = BIT(CZ_ROLE_WHOLE),
+        [CZ_ROLE_AFTER] = BIT(CZ_ROLE_SCATTER),
+        [CZ_ROLE_PUBLISH] =
+            BIT(CZ_ROLE_LOCAL) | BIT(CZ_ROLE_ALONE) | BIT(CZ_ROLE_AFTER),
+    };
+    assert(role >= 0 && role < CZ_N_ROLES);
+    return table[role];
+}
+
+/* Those of one key before `number` that it waits for. */
+static void collect_waits(const needs *from_all, const by_key *from, int key,
+                          int number, const int *number_of, int **list, int *n)
+{
+    const cz_scheduler *s = from_all->s;
+    const unsigned roles = needs_of(s->ops[number].role);
+    for (int k = from->start[key]; k < from->start[key + 1]; k++) {
+        const int i = from->list[k];
+        if (i >= number)
+            break;
+        if (number_of[i] >= 0 && roles & BIT(s->ops[i].role))
+            *CZ_PUSH(s->arena, *list, *n) = number_of[i];
+    }
+}
+
+static int ascending(const void *left, const void *right)
+{
+    const int a = *(const int *)left, b = *(const int *)right;
+    return (a > b) - (a < b);
+}
+
+/* Those that operation `number` of s->ops waits for, ascending, as
+ * number_of[n_ops] calls them; who is -1 there is left out. */
+static const int *waits_of(const needs *from_all, int number,
+                           const int *number_of, int *n)
+{
+    const cz_planned_op *op = &from_all->s->ops[number];
+    const bool is_group = op->group >= 0;
+    const int key = is_group ? op->group : bucket_key(from_all->s, op->bucket);
+    const by_key *same = is_group ? &from_all->of_group : &from_all->of_bucket;
+    const by_key *across = is_group ? &from_all->buckets : &from_all->groups;
+    const by_key *other = is_group ? &from_all->of_bucket : &from_all->of_group;
+    int *list = NULL;
+    *n = 0;
+    if (needs_of(op->role) == 0)
+        return NULL;
+    collect_waits(from_all, same, key, number, number_of, &list, n);
+    for (int k = across->start[key]; k < across->start[key + 1]; k++)
+        collect_waits(from_all, other, across->list[k], number, number_of,
+                      &list, n);
+    if (*n > 0)
+        qsort(list, (size_t)*n, sizeof *list, ascending);
+    return list;
+}
+
 /* ---- the list ---- */
+
+/* The operations as listed, a rank for each cell of the owner grid, and behind
+ * them a forward pass that takes as long as the all_gathers it waits for; `of`
+ * is the group. */
+typedef struct timed_list {
+    cz_timeline_list list;
+    int n_timed;          /* operations that take time, which come first */
+    const int *number_of; /* [n_ops] in the list; -1: takes no time */
+} timed_list;
 
 /* Behind a decision all gradients are there at once. */
 static bool takes_time(const cz_scheduler *s, cz_role role)
 {
     return role == CZ_ROLE_REDUCE ? !cz_schedule_has_decision(s->view)
-                                  : cz_schedule_needs_any(role);
+                                  : needs_of(role) != 0;
 }
 
 /* The next forward pass: what of it needs a bucket waits for its all_gather,
@@ -285,7 +446,7 @@ static void append_forward(const cz_scheduler *s, const int *number_of,
     }
 }
 
-cz_timed_list cz_schedule_timed_list(const cz_scheduler *s)
+static timed_list list_timed(const cz_scheduler *s)
 {
     const int64_t grid = cz_view_set_of(&s->grid.axes);
     cz_document document = s->prices->document;
@@ -301,7 +462,7 @@ cz_timed_list cz_schedule_timed_list(const cz_scheduler *s)
             rank, (int)cz_view_coordinate(s->view, &s->grid.row_axes, rank),
             (int)cz_view_coordinate(s->view, &s->grid.shard_axes, rank)};
     }
-    const cz_schedule_needs *needs = cz_schedule_needs_find(s);
+    const needs *all = find_needs(s);
     int *number_of = CZ_NEW(s->arena, int, s->n_ops);
     cz_timeline_list list = {
         n_cells, 0,
@@ -314,10 +475,60 @@ cz_timed_list cz_schedule_timed_list(const cz_scheduler *s)
         cz_timeline_op *op = &list.ops[list.n_ops];
         *op = cz_op_time(&prices, list.n_ops);
         op->of = s->ops[i].group;
-        op->waits = cz_schedule_needs_of(needs, i, number_of, &op->n_waits);
+        op->waits = waits_of(all, i, number_of, &op->n_waits);
         number_of[i] = list.n_ops++;
     }
     const int n_timed = list.n_ops;
     append_forward(s, number_of, &list);
-    return (cz_timed_list){list, n_timed, number_of};
+    return (timed_list){list, n_timed, number_of};
+}
+
+/* ---- the order ---- */
+
+/* The first operation that may be moved, of those that take time: buckets are
+ * reduced in the order of the backward pass. */
+static int first_moved(const cz_scheduler *s, const timed_list *timed)
+{
+    int first = 0;
+    for (int i = 0; i < s->n_ops; i++)
+        if (timed->number_of[i] >= 0 && s->ops[i].role == CZ_ROLE_REDUCE)
+            first = timed->number_of[i] + 1;
+    return first;
+}
+
+/* Between the prologue and undo, which stay, everything takes time. */
+static void reorder(cz_scheduler *s, const timed_list *timed, int first,
+                    const cz_order *found)
+{
+    const int n = timed->n_timed - first, n_head = s->n_ops - n - 1;
+    cz_planned_op *moved = CZ_NEW(s->arena, cz_planned_op, n + 1);
+    int *op_of = CZ_NEW(s->arena, int, timed->n_timed + 1);
+    s->since = CZ_NEW(s->arena, int, s->n_ops + 1);
+    assert(s->ops[s->n_ops - 1].role == CZ_ROLE_UNDO);
+    for (int i = 0; i < s->n_ops; i++) {
+        s->since[i] = i;
+        if (timed->number_of[i] >= 0)
+            op_of[timed->number_of[i]] = i;
+    }
+    for (int i = 0; i < n; i++) {
+        const int since = found->since[first + i] - first;
+        moved[i] = s->ops[op_of[found->order[first + i]]];
+        s->since[n_head + i] = n_head + (since > 0 ? since : 0);
+    }
+    memcpy(s->ops + n_head, moved, (size_t)n * sizeof *moved);
+}
+
+int64_t cz_schedule_order(cz_scheduler *s, int64_t effort)
+{
+    const timed_list timed = list_timed(s);
+    const int first = first_moved(s, &timed);
+    const cz_order_problem problem = {.list = &timed.list,
+                                      .first_moved = first,
+                                      .end_moved = timed.n_timed,
+                                      .n_groups = s->sharded.n_groups,
+                                      .effort = s->keeps_order ? 0 : effort};
+    const cz_order found = cz_order_find(s->arena, &problem);
+    if (!s->keeps_order)
+        reorder(s, &timed, first, &found);
+    return cz_ceil_div(found.makespan + found.groups_end, 2);
 }
