@@ -121,10 +121,9 @@ typedef struct czr_cuda_tiling {
      * operand is [k, n], not [n, k]. */
     uint8_t is_symmetric, is_n_major, has_addend;
     int16_t rows, cols; /* of a tile */
-    /* stages: of the pipeline that loads operands.  cluster: blocks that load
-     * the second operand once.  parts: of k, for tiles that fill no wave of the
-     * GPU; 1: these are whole, too. */
-    uint8_t stages, cluster, parts;
+    /* stages: of the pipeline that loads operands.  parts: of k, for tiles that
+     * fill no wave of the GPU; 1: these are whole, too. */
+    uint8_t stages, parts;
     /* 1: measured to be faster by cuBLASLt.  It computes the product if it is
      * found and the product is not symmetric. */
     uint8_t is_library;

@@ -46,7 +46,6 @@ static void say_library(gpu_library *l, const cz_tile_product *of)
                                   .rows = (int16_t)shape.rows,
                                   .cols = (int16_t)shape.cols,
                                   .stages = (uint8_t)shape.stages,
-                                  .cluster = 1,
                                   .parts = 1,
                                   .is_library = true};
     l->program = (czr_program){.name = "bench"};

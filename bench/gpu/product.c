@@ -90,11 +90,9 @@ static bool open_kernel(gpu_product *g, cz_tile_shape shape)
     const czr_cuda_product_device device = {c->major * 10 + c->minor,
                                             c->n_processors};
     const czr_cuda_product *p = &g->product;
-    const cz_tiling tiling = {p->m,       p->n,         p->batch,
-                              shape.rows, shape.cols,   p->is_symmetric,
-                              8,          shape.cluster};
-    czr_cuda_product_tiles tiles = {shape.rows, shape.cols, shape.stages, 0,
-                                    shape.cluster};
+    const cz_tiling tiling = {
+        p->m, p->n, p->batch, shape.rows, shape.cols, p->is_symmetric, 8};
+    czr_cuda_product_tiles tiles = {shape.rows, shape.cols, shape.stages, 0};
     czr_cuda_product_plan plan;
     char message[CZR_CUDA_PRODUCT_MESSAGE];
     uint64_t *table;

@@ -27,11 +27,10 @@ static bool is_right(const gpu_machine *machine, const cz_tile_product *of,
     gpu_product_close(&product);
     if (difference < 0 || difference > MOST_DIFFERENT)
         fprintf(stderr,
-                "%s %lld x %lld x %lld in %d x %d, %d a cluster: off "
+                "%s %lld x %lld x %lld in %d x %d: off "
                 "by %g\n",
                 form_of(of), (long long)of->m, (long long)of->n,
-                (long long)of->k, shape.rows, shape.cols, shape.cluster,
-                difference);
+                (long long)of->k, shape.rows, shape.cols, difference);
     return difference >= 0 && difference <= MOST_DIFFERENT;
 }
 
@@ -67,9 +66,8 @@ static gpu_trial try_apart(const gpu_paths *paths, cz_tile_shape shape)
         gpu_try_apart(try_shape, paths, &shape, TRIAL_SECONDS);
 
     if (result == GPU_WRONG || result == GPU_LATE)
-        fprintf(stderr, "tiles of %d x %d, %d a cluster: %s, left out\n",
-                shape.rows, shape.cols, shape.cluster,
-                result == GPU_LATE ? "no end in time" : "wrong");
+        fprintf(stderr, "tiles of %d x %d: %s, left out\n", shape.rows,
+                shape.cols, result == GPU_LATE ? "no end in time" : "wrong");
     return result;
 }
 
@@ -95,10 +93,9 @@ static void print_times(const gpu_case *c, cz_tile_shape shape, gpu_times t,
 {
     const cz_tile_product *p = &c->product;
 
-    printf("| %s %lld x %lld x %lld, %lld | %d x %d, %d | %.1f | %.1f |",
+    printf("| %s %lld x %lld x %lld, %lld | %d x %d | %.1f | %.1f |",
            form_of(p), (long long)p->m, (long long)p->n, (long long)p->k,
-           (long long)p->batch, shape.rows, shape.cols, shape.cluster, t.ours,
-           t.cublas);
+           (long long)p->batch, shape.rows, shape.cols, t.ours, t.cublas);
     print_reached(c, t);
     printf(" %.2f | %.1e |\n", c->wanted, difference);
     fflush(stdout);
@@ -125,8 +122,7 @@ static void print_row(const bench *b, const cz_tile_product *p,
                       cz_tile_shape shape, double us)
 {
     print_product(b, p);
-    fprintf(b->tiles, "%d %d %d %.0f\n", shape.rows, shape.cols, shape.cluster,
-            us * 1e3);
+    fprintf(b->tiles, "%d %d %.0f\n", shape.rows, shape.cols, us * 1e3);
 }
 
 /* Once for a case: where its results are not those of cuBLAS it is left out,
@@ -199,7 +195,7 @@ static bool measure_all(const gpu_machine *machine, const bool *can,
         machine->context->minor, machine->context->n_processors,
         machine->driver->version / 1000, machine->driver->version / 10 % 100,
         pairs);
-    printf("| product, batch | tiles, blocks a cluster | ours us | cuBLAS us | "
+    printf("| product, batch | tiles | ours us | cuBLAS us | "
            "cuBLASLt us | ceiling us | reached | wanted | differs |\n"
            "|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
     for (int i = 0; i < n_cases; i++)

@@ -43,7 +43,6 @@ static void add_time(cz_ir *ir, const cz_tile_measured *row)
                                                  .n_major = p->is_n_major,
                                                  .rows = row->rows,
                                                  .columns = row->cols,
-                                                 .cluster = row->cluster,
                                                  .time = row->time});
 }
 
@@ -93,7 +92,6 @@ static cz_tile_measured time_of(const cz_fact_tile_time *fact, int sms)
                               .sms = sms,
                               .rows = (int)fact->rows,
                               .cols = (int)fact->columns,
-                              .cluster = (int)fact->cluster,
                               .time = fact->time};
 }
 

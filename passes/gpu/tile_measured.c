@@ -48,11 +48,10 @@ static const char *read_form(const char *at, cz_tile_product *p)
     return NULL;
 }
 
-static bool is_shape(int64_t rows, int64_t cols, int64_t cluster)
+static bool is_shape(int64_t rows, int64_t cols)
 {
     for (int i = 0; i < CZ_TILE_SHAPES; i++)
-        if (cz_tile_shapes[i].rows == rows && cz_tile_shapes[i].cols == cols &&
-            cz_tile_shapes[i].cluster == cluster)
+        if (cz_tile_shapes[i].rows == rows && cz_tile_shapes[i].cols == cols)
             return true;
     return false;
 }
@@ -78,17 +77,16 @@ static const char *read_way(const char *at, cz_tile_measured *row)
 {
     static const char library[] = "library";
     const size_t n = sizeof library - 1;
-    int64_t rows, cols, cluster;
+    int64_t rows, cols;
 
     at = skip_blanks(at);
     if (strcspn(at, " \t\n") == n && !memcmp(at, library, n))
         return row->product.is_symmetric ? NULL : at + n;
     if (!(at = read_number(at, &rows)) || !(at = read_number(at, &cols)) ||
-        !(at = read_number(at, &cluster)) || !is_shape(rows, cols, cluster))
+        !is_shape(rows, cols))
         return NULL;
     row->rows = (int)rows;
     row->cols = (int)cols;
-    row->cluster = (int)cluster;
     return at;
 }
 

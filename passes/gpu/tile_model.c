@@ -30,10 +30,8 @@ enum {
     LIBRARY_SHARE = 97
 };
 
-/* Clusters where L2 would take longest: not of 192 x 192 and 256 x 128. */
 const cz_tile_shape cz_tile_shapes[CZ_TILE_SHAPES] = {
-    {128, 256, 4, 1}, {192, 192, 3, 1}, {128, 192, 4, 1}, {256, 128, 3, 1},
-    {128, 128, 5, 1}, {128, 256, 4, 2}, {128, 192, 4, 2}, {128, 128, 5, 2}};
+    {128, 256, 4}, {192, 192, 3}, {128, 192, 4}, {128, 128, 5}};
 
 bool cz_tile_machine_of(int sms, int64_t bf16_rate, int64_t memory_rate,
                         cz_tile_machine *out)
@@ -60,9 +58,7 @@ static int64_t shared_clocks(cz_tile_shape s)
 
 static int64_t l2_clocks(cz_tile_shape s, int64_t n_busy)
 {
-    const int64_t cluster = s.cluster, lines = s.rows * cluster + s.cols;
-
-    return cz_ceil_div(lines * STEP_BYTES * n_busy, cluster * L2_BYTES);
+    return cz_ceil_div((s.rows + s.cols) * STEP_BYTES * n_busy, L2_BYTES);
 }
 
 static int64_t tensor_clocks(cz_tile_shape s)
@@ -108,8 +104,7 @@ static cz_tiling tiling_of(const cz_tile_product *p, int sms, cz_tile_shape s)
                          .tile_rows = s.rows,
                          .tile_cols = s.cols,
                          .is_symmetric = p->is_symmetric,
-                         .group = group_of(p, sms, s),
-                         .cluster = s.cluster};
+                         .group = group_of(p, sms, s)};
     return t;
 }
 
@@ -165,10 +160,10 @@ bool cz_tile_cost_of(const cz_tile_product *product,
     cz_tile_cost c;
 
     if (product->k <= 0 || product->k > CZ_MAX_DIM ||
-        machine->sms < shape.cluster || !cz_tile_count(&tiling, &c.n_tiles) ||
+        !cz_tile_count(&tiling, &c.n_tiles) ||
         !memory_clocks(product, machine, &memory))
         return false;
-    const int64_t n_blocks = machine->sms - machine->sms % shape.cluster;
+    const int64_t n_blocks = machine->sms;
     c.n_waves = cz_ceil_div(c.n_tiles, n_blocks);
     c.step_clocks =
         cz_solve_max(cz_solve_max(tensor_clocks(shape), shared_clocks(shape)),
@@ -217,8 +212,7 @@ static bool find_measured(const cz_tile_product *p, int sms, cz_tile_shape s,
 
     for (int i = 0; i < n; i++)
         if (rows[i].sms == sms && rows[i].rows == s.rows &&
-            rows[i].cols == s.cols && rows[i].cluster == s.cluster &&
-            is_same(&rows[i].product, p) &&
+            rows[i].cols == s.cols && is_same(&rows[i].product, p) &&
             (!is_found || rows[i].time < *time)) {
             *time = rows[i].time;
             is_found = true;
@@ -228,7 +222,7 @@ static bool find_measured(const cz_tile_product *p, int sms, cz_tile_shape s,
 
 /* A row of no shape is the library's.  Where ours was not measured its time is
  * 0, and never too long. */
-static const cz_tile_shape of_library = {0, 0, 0, 0};
+static const cz_tile_shape of_library = {0, 0, 0};
 
 static void compare_library(const cz_tile_product *p, int sms,
                             const cz_tile_measured *rows, int n,
@@ -239,12 +233,6 @@ static void compare_library(const cz_tile_product *p, int sms,
         return;
     choice->is_library = (cz_wide)choice->library_time * 100 <
                          (cz_wide)choice->time * LIBRARY_SHARE;
-}
-
-/* Whether no cluster goes past the last row of tiles. */
-static bool divides_rows(const cz_tile_product *p, cz_tile_shape s)
-{
-    return cz_ceil_div(p->m, s.rows) % s.cluster == 0;
 }
 
 bool cz_tile_choose(const cz_tile_product *product,
@@ -265,7 +253,6 @@ bool cz_tile_choose(const cz_tile_product *product,
                                             measured, n_measured, &time);
         const int64_t value = has_time ? time : cost.clocks;
         if (has_time < is_measured ||
-            (!has_time && !divides_rows(product, shape)) ||
             (has_time == is_measured && is_found && value >= best))
             continue;
         best = value;

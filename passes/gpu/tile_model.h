@@ -6,14 +6,13 @@
 
 #include "passes/gpu/tile_order.h"
 
-/* Rows and columns of elements, how many steps of 64 along k a block of threads
- * holds at once, and blocks of a cluster: 2 read what they need of y once for
- * both. */
+/* Rows and columns of elements, and how many steps of 64 along k a block of
+ * threads holds at once. */
 typedef struct cz_tile_shape {
-    int rows, cols, stages, cluster;
+    int rows, cols, stages;
 } cz_tile_shape;
 
-enum { CZ_TILE_SHAPES = 8, CZ_TILE_STEP = 64 };
+enum { CZ_TILE_SHAPES = 4, CZ_TILE_STEP = 64 };
 /* All that are tested; among equals the first is taken. */
 extern const cz_tile_shape cz_tile_shapes[CZ_TILE_SHAPES];
 
@@ -63,7 +62,7 @@ int cz_tile_share(const cz_tiling *tiling, int sms);
  * they have no rows, by cuBLASLt as the runtime has it compute the product. */
 typedef struct cz_tile_measured {
     cz_tile_product product;
-    int sms, rows, cols, cluster;
+    int sms, rows, cols;
     int64_t time;
 } cz_tile_measured;
 
@@ -79,8 +78,7 @@ typedef struct cz_tile_choice {
 } cz_tile_choice;
 
 /* The shape of least time among those that were measured for just this product
- * on so many SMs; if none was, of least clocks.  Clusters are for outputs whose
- * rows of tiles they divide, unless measured.  cuBLASLt where that shape does
+ * on so many SMs; if none was, of least clocks.  cuBLASLt where that shape does
  * not reach 0.97 of it, both measured; never for a symmetric product, which it
  * would not make symmetric bit by bit.  False as cz_tile_cost_of. */
 bool cz_tile_choose(const cz_tile_product *product,

@@ -8,18 +8,12 @@ static bool is_valid(const cz_tiling *t)
     const int64_t most = (int64_t)1 << CZ_TILE_INDEX_BITS;
 
     return t->rows > 0 && t->cols > 0 && t->batch > 0 && t->tile_rows > 0 &&
-           t->tile_cols > 0 && t->group > 0 && t->cluster >= 1 &&
-           t->cluster <= CZ_TILE_CLUSTER_MAX && t->rows <= CZ_MAX_DIM &&
+           t->tile_cols > 0 && t->group > 0 && t->rows <= CZ_MAX_DIM &&
            t->cols <= CZ_MAX_DIM &&
            cz_ceil_div(t->rows, t->tile_rows) <= most &&
            cz_ceil_div(t->cols, t->tile_cols) <= most &&
            t->batch <= (int64_t)1 << CZ_TILE_BATCH_BITS &&
            (!t->is_symmetric || t->rows == t->cols);
-}
-
-static int64_t round_up(int64_t n, int64_t to)
-{
-    return cz_ceil_div(n, to) * to;
 }
 
 /* The last column of tile j reaches the first row of tile i. */
@@ -42,15 +36,14 @@ bool cz_tile_count(const cz_tiling *tiling, int64_t *count)
         return false;
     const int64_t n_rows = cz_ceil_div(tiling->rows, tiling->tile_rows);
     const int64_t n_cols = cz_ceil_div(tiling->cols, tiling->tile_cols);
-    for (int64_t i = 0; i < n_rows; i += tiling->cluster)
-        n += (n_cols - first_column(tiling, i)) * tiling->cluster;
+    for (int64_t i = 0; i < n_rows; i++)
+        n += n_cols - first_column(tiling, i);
     if (!cz_checked_mul(n, tiling->batch, &n) || n > CZ_TILES_MAX)
         return false;
     *count = n;
     return true;
 }
 
-/* Of a cluster's tiles the first is needed where any is. */
 static uint64_t *add_group(const cz_tiling *t, int64_t z, int64_t start,
                            int64_t end, uint64_t *to)
 {
@@ -58,7 +51,7 @@ static uint64_t *add_group(const cz_tiling *t, int64_t z, int64_t start,
 
     for (int64_t j = first_column(t, start); j < n_cols; j++)
         for (int64_t i = start; i < end; i++)
-            if (is_needed(t, i - i % t->cluster, j))
+            if (is_needed(t, i, j))
                 *to++ = (uint64_t)i | (uint64_t)j << CZ_TILE_INDEX_BITS |
                         (uint64_t)z << 2 * CZ_TILE_INDEX_BITS;
     return to;
@@ -66,10 +59,8 @@ static uint64_t *add_group(const cz_tiling *t, int64_t z, int64_t start,
 
 void cz_tile_order(const cz_tiling *tiling, uint64_t *tiles)
 {
-    const int64_t cluster = tiling->cluster;
-    const int64_t n_rows =
-        round_up(cz_ceil_div(tiling->rows, tiling->tile_rows), cluster);
-    const int64_t group = round_up(tiling->group, cluster);
+    const int64_t n_rows = cz_ceil_div(tiling->rows, tiling->tile_rows);
+    const int64_t group = tiling->group;
 
     for (int64_t z = 0; z < tiling->batch; z++)
         for (int64_t i = 0; i < n_rows; i += group) {

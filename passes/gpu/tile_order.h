@@ -10,7 +10,6 @@
 /* What an entry has room for: 20 bits of tile row, then 20 of tile column, then
  * 24 of matrix; runtime/cuda/kernels/product.cuh takes them apart. */
 enum { CZ_TILE_INDEX_BITS = 20, CZ_TILE_BATCH_BITS = 24 };
-enum { CZ_TILE_CLUSTER_MAX = 2 };
 /* A kernel counts tiles in 32 bits, and counts past the last by a grid. */
 #define CZ_TILES_MAX ((int64_t)1 << 30)
 
@@ -24,11 +23,6 @@ typedef struct cz_tiling {
     /* So many rows of tiles are gone through column by column, so that what
      * runs at once reads the same operands.  At least 1. */
     int group;
-    /* So many entries of the table, 1 or 2, are computed by blocks that share
-     * the columns of an operand: they are of rows of tiles below each other, of
-     * which the first is a multiple of it.  Where a symmetric output needs not
-     * all of them, or it ends, the table has them nevertheless. */
-    int cluster;
 } cz_tiling;
 
 /* How many tiles there are.  False: a size is not positive, a symmetric output

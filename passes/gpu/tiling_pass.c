@@ -55,7 +55,6 @@ static void add(tiler *t, const cz_tile_product *product)
                                        .rows = choice.shape.rows,
                                        .columns = choice.shape.cols,
                                        .stages = choice.shape.stages,
-                                       .cluster = choice.shape.cluster,
                                        .parts = choice.cost.parts,
                                        .library = choice.is_library,
                                        .time = choice.time,

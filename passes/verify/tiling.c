@@ -3,15 +3,14 @@
 #include "passes/verify/internal.h"
 
 /* What the kernels of sm_90a can be: blocks of 64 rows and columns, of 16-bit
- * elements; two to four warpgroups that multiply, one that copies; two stages
+ * elements; two or three warpgroups that multiply, one that copies; two stages
  * or more in the shared memory of a block, beside what is on its way out. */
 enum {
     BLOCK = 64,
     ELEMENT_BYTES = 2,
     MIN_GROUPS = 2,
-    MAX_GROUPS = 4,
+    MAX_GROUPS = 3,
     MAX_COLUMNS = 4 * BLOCK,
-    MAX_CLUSTER = 2,
     MIN_STAGES = 2,
     BARRIER_BYTES = 16,
     ALIGN_ROOM = 1024,
@@ -26,7 +25,7 @@ enum {
 static bool is_kernel(const cz_fact_tiling *t)
 {
     /* That a thread which multiplies may have, by their groups. */
-    static const int64_t registers[] = {232, 160, 112};
+    static const int64_t registers[] = {232, 160};
     const int64_t groups = t->rows / BLOCK;
     const int64_t stage =
         (t->rows + t->columns) * BLOCK * ELEMENT_BYTES + BARRIER_BYTES;
@@ -34,8 +33,7 @@ static bool is_kernel(const cz_fact_tiling *t)
 
     return t->rows % BLOCK == 0 && groups >= MIN_GROUPS &&
            groups <= MAX_GROUPS && t->columns % BLOCK == 0 &&
-           t->columns <= MAX_COLUMNS && t->cluster >= 1 &&
-           t->cluster <= MAX_CLUSTER && t->columns >= BLOCK * t->cluster &&
+           t->columns >= BLOCK && t->columns <= MAX_COLUMNS &&
            t->stages >= MIN_STAGES &&
            t->stages <= (SHARED_BYTES - ALIGN_ROOM - out) / stage &&
            t->columns / 2 + OTHER_REGISTERS <= registers[groups - MIN_GROUPS];
@@ -192,10 +190,10 @@ static const char *find_fault(const verifier *v, int number, int stage)
         return "are of a product that has tiles";
     if (!is_kernel(t))
         return "are of no kernel";
-    if (t->cluster > v->view->gpu->sms)
+    if (v->view->gpu->sms < 1)
         return "want more processors than there are";
-    /* A table of them has room for all: rows of tiles by clusters, of a
-     * symmetric product those with an element on or above the diagonal. */
+    /* A table of them has room for all, of a symmetric product for those with
+     * an element on or above the diagonal. */
     const int64_t rows = divide_up(t->m, t->rows);
     const int64_t columns = divide_up(t->n, t->columns);
     const int64_t most = (int64_t)1 << TILES_BITS;
@@ -204,10 +202,8 @@ static const char *find_fault(const verifier *v, int number, int stage)
     if (rows > (int64_t)1 << INDEX_BITS || columns > (int64_t)1 << INDEX_BITS ||
         t->batch > (int64_t)1 << BATCH_BITS)
         return "are too many";
-    for (int64_t i = 0; i < rows; i += t->cluster) {
-        const int64_t first = t->symmetric ? i * t->rows / t->columns : 0;
-        n += (columns - first) * t->cluster;
-    }
+    for (int64_t i = 0; i < rows; i++)
+        n += columns - (t->symmetric ? i * t->rows / t->columns : 0);
     if (n > most / t->batch)
         return "are too many";
     if (t->parts < 1 || t->parts > divide_up(t->k, BLOCK))

@@ -74,25 +74,18 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     cz_cuda_check(cuda_${name}_long 600 "cuda;nightly" cuda_${name} 100 100)
   endfunction()
 
-  # Rows and columns of a tile, stages, buffers, blocks of a cluster.
-  foreach(tile "128;128;5;2;1" "128;192;4;2;1" "128;256;3;2;1" "128;256;4;1;1"
-      "192;192;3;1;1" "256;128;3;1;1" "128;128;5;2;2" "128;192;4;2;2"
-      "128;256;4;1;2")
+  # Rows and columns of a tile, stages, buffers.
+  foreach(tile "128;128;5;2" "128;192;4;2" "128;256;3;2" "128;256;4;1" "192;192;3;1")
     list(GET tile 0 m)
     list(GET tile 1 n)
     list(GET tile 2 stages)
     list(GET tile 3 buffers)
-    list(GET tile 4 cluster)
-    cz_cuda_test(sm90_symmetric_${m}x${n}x${stages}_${cluster} product_sm90_test
-      BM=${m} BN=${n} STAGES=${stages} BUFFERS=${buffers} CLUSTER=${cluster}
-      SYMMETRIC=1 N_MAJOR=0)
+    cz_cuda_test(sm90_symmetric_${m}x${n}x${stages} product_sm90_test BM=${m}
+      BN=${n} STAGES=${stages} BUFFERS=${buffers} SYMMETRIC=1 N_MAJOR=0)
   endforeach()
   foreach(major 0 1)
-    foreach(cluster 1 2)
-      cz_cuda_test(sm90_product_${major}_${cluster} product_sm90_test BM=128
-        BN=256 STAGES=4 BUFFERS=2 CLUSTER=${cluster} SYMMETRIC=0
-        N_MAJOR=${major})
-    endforeach()
+    cz_cuda_test(sm90_product_${major} product_sm90_test BM=128 BN=256 STAGES=4
+      BUFFERS=2 SYMMETRIC=0 N_MAJOR=${major})
     cz_cuda_test(sm80_product_${major} product_sm80_test SYMMETRIC=0
       N_MAJOR=${major})
   endforeach()

@@ -3,13 +3,13 @@
 #include "dsl/base/checked.h"
 #include "dsl/plan/build/internal.h"
 
-/* Tiles are three numbers, or none. */
+/* Tiles are two numbers, or none. */
 static bool check_tile_time(cz_view_builder *b, const cz_fact_tile_time *t)
 {
-    const int64_t tile[] = {t->rows, t->columns, t->cluster};
+    const int64_t tile[] = {t->rows, t->columns};
     const bool has_tiles = t->rows > 0;
 
-    return cz_view_all_in(b, "tile_time: tile", &(cz_ints){tile, 3}, 3,
+    return cz_view_all_in(b, "tile_time: tile", &(cz_ints){tile, 2}, 2,
                           has_tiles, has_tiles ? INT16_MAX : 0);
 }
 

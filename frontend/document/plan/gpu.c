@@ -14,7 +14,6 @@ static void put_tiling(cz_json *json, const cz_fact_tiling *t)
     cz_json_bool(json, "addend", t->addend != 0);
     cz_json_ints(json, "tile", (const int64_t[]){t->rows, t->columns}, 2);
     cz_json_int(json, "stages", t->stages);
-    cz_json_int(json, "cluster", t->cluster);
     cz_json_int(json, "parts", t->parts);
     cz_json_bool(json, "library", t->library != 0);
     cz_json_int(json, "time_ns", t->time);

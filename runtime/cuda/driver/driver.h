@@ -38,11 +38,10 @@ enum {
     CZR_CUDA_STREAM_CAPTURE_UNMATCHED = 903,
     CZR_CUDA_STREAM_CAPTURE_UNJOINED = 904,
     CZR_CUDA_STREAM_CAPTURE_ISOLATION = 905,
-    CZR_CUDA_CAPTURED_EVENT = 907,
-    CZR_CUDA_INVALID_CLUSTER_SIZE = 912
+    CZR_CUDA_CAPTURED_EVENT = 907
 };
 
-/* CUdevice_attribute, CUfunction_attribute, CUlaunchAttributeID, and flags. */
+/* CUdevice_attribute, CUfunction_attribute, and flags. */
 enum {
     CZR_DEVICE_MULTIPROCESSOR_COUNT = 16,
     CZR_DEVICE_COMPUTE_CAPABILITY_MAJOR = 75,
@@ -50,7 +49,6 @@ enum {
     CZR_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
     CZR_FUNC_SHARED_SIZE_BYTES = 1,
     CZR_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-    CZR_LAUNCH_CLUSTER_DIMENSION = 4,
     CZR_STREAM_NON_BLOCKING = 1,
     CZR_EVENT_DISABLE_TIMING = 2,
     CZR_EVENT_RECORD_EXTERNAL = 1,
@@ -71,21 +69,11 @@ typedef struct czr_uuid {
     unsigned char bytes[16];
 } czr_uuid;
 
-/* CUlaunchAttribute, of whose values we set clusterDim alone. */
-typedef struct czr_launch_attribute {
-    int id;
-    char pad[4];
-    union {
-        char bytes[64];
-        unsigned cluster[3];
-    } value;
-} czr_launch_attribute;
-
-/* CUlaunchConfig. */
+/* CUlaunchConfig; we set no attributes. */
 typedef struct czr_launch_config {
     unsigned grid[3], block[3], shared_bytes;
     void *stream;
-    czr_launch_attribute *attributes;
+    void *attributes;
     unsigned n_attributes;
 } czr_launch_config;
 

@@ -77,17 +77,11 @@ czr_status czr_module_launch(czr_context *context, void *kernel,
                              const czr_launch *launch, void **arguments,
                              void *stream)
 {
-    czr_launch_attribute cluster = {.id = CZR_LAUNCH_CLUSTER_DIMENSION,
-                                    .value.cluster = {launch->cluster, 1, 1}};
     czr_launch_config config = {.shared_bytes = launch->shared_bytes,
                                 .stream = stream};
 
     memcpy(config.grid, launch->grid, sizeof config.grid);
     memcpy(config.block, launch->block, sizeof config.block);
-    if (launch->cluster > 1) {
-        config.attributes = &cluster;
-        config.n_attributes = 1;
-    }
     return czr_context_check(
         context, context->driver->launch(&config, kernel, arguments, NULL),
         "launching %ux%ux%u blocks of %u threads", config.grid[0],

@@ -22,7 +22,6 @@ typedef struct czr_launch {
     unsigned grid[3], block[3];
     unsigned
         shared_bytes; /* dynamic, as czr_module_find was reported at most */
-    unsigned cluster; /* blocks along the first axis; 0 or 1: none */
 } czr_launch;
 
 /* A kernel that lives as long as the module and may ask for `shared_bytes` of

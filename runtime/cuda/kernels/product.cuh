@@ -45,12 +45,10 @@ DEV float *sums_at(const work_list &w, int at, int part, int size)
     return w.sums + ((u64)at * w.parts + part) * size;
 }
 
-// Number n of the list; `cluster` blocks have neighbouring tiles and the same
-// part.
-DEV work work_at(const work_list &w, int n, int n_steps, int cluster, int size)
+// Number n of the list.
+DEV work work_at(const work_list &w, int n, int n_steps, int size)
 {
-    const int m = n - w.n_whole, part = m / cluster % w.parts;
-    const int at = m / cluster / w.parts * cluster + m % cluster;
+    const int m = n - w.n_whole, part = m % w.parts, at = m / w.parts;
 
     if (w.is_end)
         return {tile_at(w.tiles, w.n_whole + n), 0, 0, sums_at(w, n, 0, size)};

@@ -295,7 +295,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         return;
     for (int n = blockIdx.x; n < count_work(list); n += gridDim.x) {
         const work w =
-            work_at(list, n, (k_size + BK - 1) / BK, 1, TILE * TILE);
+            work_at(list, n, (k_size + BK - 1) / BK, TILE * TILE);
         const tile t = w.t;
         const int i0 = t.i * TILE, j0 = t.j * TILE;
         sums d = {};

@@ -6,20 +6,15 @@
 // N_MAJOR: the second operand is given as [k, cols], not [cols, k]: c = x y.
 //
 // Specialised by KERNEL (its name), BM, BN (rows and columns of a tile, 64 rows
-// a consumer), STAGES, BUFFERS (of staging a consumer, 1 or 2), CLUSTER (1 or
-// 2), SYMMETRIC, N_MAJOR.  Maps of x, y, s and c have boxes of 64 x 64
+// a consumer), STAGES, BUFFERS (of staging a consumer, 1 or 2), SYMMETRIC,
+// N_MAJOR.  Maps of x, y, s and c have boxes of 64 x 64
 // elements with 128-byte swizzle.  k_steps >= 1: without products there would
 // be no sums to begin with, and the host refuses.
 //
 // One warpgroup feeds TMA, the others multiply.  A block of threads goes
 // through numbers blockIdx.x, blockIdx.x + gridDim.x and so on of the work list.
-//
-// CLUSTER 2: blocks 2 b and 2 b + 1 are a cluster, launched as one, and the
-// grid, n_tiles and n_whole are even.  Tiles 2 b and 2 b + 1 of the table are of one
-// column and of one matrix: each block loads half of what they need of y and
-// TMA writes it to both, so both go through the ring in step, and a slot is
-// empty when both have read it.  No block leaves before the other is done with
-// its barriers.
+// Clusters of two blocks that load y for each other gained nothing on an H100
+// (bench/gpu.md), so blocks know nothing of each other.
 
 enum {
     BK = 64,
@@ -42,8 +37,6 @@ enum {
 };
 static_assert(ADDEND_STAGES <= STAGES, "s has no room in the ring");
 static_assert(BM % 64 == 0 && BN % 64 == 0, "tiles are of 64x64 blocks");
-static_assert(CLUSTER == 1 || (CLUSTER == 2 && BN >= 128),
-              "each block of a cluster loads some of y");
 static_assert(SHARED_BYTES <= SHARED_LIMIT, "stages do not fit");
 
 // Registers a thread, by consumers: as compiled (65536 dealt out to all, whole
@@ -52,8 +45,8 @@ struct register_split {
     int entry, producer, consumer;
 };
 constexpr register_split SPLITS[] = {
-    {0, 0, 0}, {0, 0, 0}, {168, 40, 232}, {128, 32, 160}, {96, 24, 112}};
-static_assert(CONSUMERS >= 2 && CONSUMERS <= 4, "no split of registers");
+    {0, 0, 0}, {0, 0, 0}, {168, 40, 232}, {128, 32, 160}};
+static_assert(CONSUMERS >= 2 && CONSUMERS <= 3, "no split of registers");
 constexpr register_split SPLIT = SPLITS[CONSUMERS];
 static_assert(SPLIT.producer + SPLIT.consumer * CONSUMERS <=
                   SPLIT.entry * (CONSUMERS + 1),
@@ -98,7 +91,7 @@ DEV u32 ring_parity(ring r)
     return r.n / STAGES & 1;
 }
 
-// Until all blocks of the cluster have read what was in the slot.
+// Until all have read what was in the slot.
 DEV void wait_empty(const shared_plan &p, ring r)
 {
     mbarrier_wait(p.empty + 8 * ring_slot(r), ring_parity(r) ^ 1);
@@ -107,44 +100,27 @@ DEV void wait_empty(const shared_plan &p, ring r)
 // This warp has read the slot, for all who load into it.
 DEV void give_back(const shared_plan &p, ring r)
 {
-    const u32 lane = threadIdx.x & 31, empty = p.empty + 8 * ring_slot(r);
-
-    if (CLUSTER > 1 && lane < CLUSTER)
-        mbarrier_arrive_at(empty, lane);
-    else if (CLUSTER == 1 && lane == 0)
-        mbarrier_arrive(empty);
+    if ((threadIdx.x & 31) == 0)
+        mbarrier_arrive(p.empty + 8 * ring_slot(r));
 }
 
-// 64 columns of y at (x, y, z) of its map, for all blocks of the cluster.
-DEV void load_shared_block(u32 to, const tensor_map *map, u32 full, int x,
-                           int y, int z)
-{
-    if (CLUSTER > 1)
-        tma_load_multicast(to, map, full, x, y, z, (1 << CLUSTER) - 1);
-    else
-        tma_load(to, map, full, x, y, z);
-}
-
-// Of y the blocks of a cluster load every second 64 columns, in turn even and
-// odd ones.
 DEV void load_stage(const shared_plan &p, ring r, const tensor_map *x,
                     const tensor_map *y, tile t, int k)
 {
     const u32 at = p.stages + ring_slot(r) * STAGE_BYTES;
     const u32 full = p.full + 8 * ring_slot(r);
-    const u32 first = (blockIdx.x + r.n) % CLUSTER;
 
     wait_empty(p, r);
     mbarrier_expect(full, STAGE_BYTES);
     for (int row = 0; row < BM; row += 64)
         tma_load(at + row * ROW_BYTES, x, full, k * BK, t.i * BM + row, t.z);
-    for (int row = 64 * first; row < BN; row += 64 * CLUSTER) {
+    for (int row = 0; row < BN; row += 64) {
         const u32 to = at + X_BYTES + row * ROW_BYTES;
         const int col = t.j * BN + row;
         if (N_MAJOR)
-            load_shared_block(to, y, full, col, k * BK, t.z);
+            tma_load(to, y, full, col, k * BK, t.z);
         else
-            load_shared_block(to, y, full, k * BK, col, t.z);
+            tma_load(to, y, full, k * BK, col, t.z);
     }
 }
 
@@ -355,7 +331,7 @@ DEV void produce(const shared_plan &p, const tensor_map *x, const tensor_map *y,
     ring r = {0};
 
     for (int n = blockIdx.x; n < count_work(list); n += gridDim.x) {
-        const work w = work_at(list, n, k_steps, CLUSTER, TILE_SIZE);
+        const work w = work_at(list, n, k_steps, TILE_SIZE);
         const bool has_addend = e.beta != 0.f && (!w.sums || list.is_end);
 #pragma unroll 1
         for (int k = w.first; k < w.end; k++, r.n++)
@@ -396,7 +372,7 @@ DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
     u32 n_stored = 0;
 
     for (int n = blockIdx.x; n < count_work(list); n += gridDim.x) {
-        const work w = work_at(list, n, k_steps, CLUSTER, TILE_SIZE);
+        const work w = work_at(list, n, k_steps, TILE_SIZE);
         float d[BN / 2] = {};
         if (list.is_end)
             add_parts(d, w.sums, wg, list.parts);
@@ -409,15 +385,6 @@ DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
     }
     if (threadIdx.x % WARPGROUP == 0)
         tma_store_wait();
-}
-
-// What each block of a cluster did before is seen by all after.
-DEV void synchronize()
-{
-    if (CLUSTER > 1)
-        cluster_sync();
-    else
-        __syncthreads();
 }
 
 // Nothing is written where *skip is not 0; skip may be null.
@@ -436,11 +403,11 @@ extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             mbarrier_init(p.full + 8 * i, 1);
-            mbarrier_init(p.empty + 8 * i, CLUSTER * CONSUMERS * 4);
+            mbarrier_init(p.empty + 8 * i, CONSUMERS * 4);
         }
         mbarrier_init_fence();
     }
-    synchronize();
+    __syncthreads();
     if (threadIdx.x / WARPGROUP == CONSUMERS) {
         registers_shrink<SPLIT.producer>();
         if (threadIdx.x == CONSUMERS * WARPGROUP) {
@@ -453,6 +420,4 @@ extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
         registers_grow<SPLIT.consumer>();
         consume(p, &c, e, rows, cols, k_steps, list);
     }
-    if (CLUSTER > 1)
-        cluster_sync();
 }

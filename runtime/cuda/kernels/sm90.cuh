@@ -34,19 +34,6 @@ DEV void mbarrier_arrive(u32 barrier)
                  : "memory");
 }
 
-// At the barrier that lies at this place in block `rank` of the cluster.  Nothing
-// is published: who arrives has only read, and its products are over.  With
-// .release.cluster ptxas puts a fence of the whole GPU in front of each arrival.
-DEV void mbarrier_arrive_at(u32 barrier, u32 rank)
-{
-    asm volatile("{ .reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.shared::cluster.b64 _, "
-                 "[there]; }" ::"r"(barrier),
-                 "r"(rank)
-                 : "memory");
-}
-
 // Until the phase of this parity is over; of a new barrier the phase before the
 // first, parity 1, is.
 DEV void mbarrier_wait(u32 barrier, u32 parity)
@@ -96,14 +83,6 @@ DEV void mbarrier_watch(u32 barrier, u32 parity, const char *where)
 #define mbarrier_wait(barrier, parity) mbarrier_watch(barrier, parity, __func__)
 #endif
 
-// All threads of all blocks of the cluster.
-DEV void cluster_sync()
-{
-    asm volatile("barrier.cluster.arrive.release;\n"
-                 "barrier.cluster.wait.acquire;" ::
-                     : "memory");
-}
-
 // A box of the tensor at (x, y, z) to shared memory; what lies outside the
 // tensor is zero and counts among the barrier's bytes.
 DEV void tma_load(u32 to, const tensor_map *map, u32 barrier, int x, int y,
@@ -113,18 +92,6 @@ DEV void tma_load(u32 to, const tensor_map *map, u32 barrier, int x, int y,
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%3,%4,%5}], [%2];" ::
                      "r"(to),
                  "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z)
-                 : "memory");
-}
-
-// The same to this place in each block of the cluster whose bit is in `blocks`,
-// for the barrier at this place there.
-DEV void tma_load_multicast(u32 to, const tensor_map *map, u32 barrier, int x,
-                            int y, int z, u16 blocks)
-{
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile"
-                 ".mbarrier::complete_tx::bytes.multicast::cluster "
-                 "[%0], [%1, {%3,%4,%5}], [%2], %6;" ::"r"(to),
-                 "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "h"(blocks)
                  : "memory");
 }
 

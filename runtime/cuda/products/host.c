@@ -44,11 +44,6 @@ say(char *message, czr_cuda_product_status status, const char *format, ...)
 
 /* ---- tiles -------------------------------------------------------------- */
 
-static int cluster_of(const czr_cuda_product_tiles *tiles)
-{
-    return tiles->cluster ? tiles->cluster : 1;
-}
-
 int czr_cuda_product_shared_bytes(const czr_cuda_product_tiles *tiles)
 {
     const int stage = (tiles->rows + tiles->cols) * BLOCK * ELEMENT_BYTES;
@@ -63,13 +58,12 @@ bool czr_cuda_product_is_legal(const czr_cuda_product_tiles *tiles,
                                czr_cuda_product_split *split)
 {
     /* By consumers, as SPLITS of product_sm90.cu. */
-    static const czr_cuda_product_split splits[] = {
-        {168, 40, 232}, {128, 32, 160}, {96, 24, 112}};
-    const int most = 4, least = 2, consumers = tiles->rows / BLOCK;
+    static const czr_cuda_product_split splits[] = {{168, 40, 232},
+                                                    {128, 32, 160}};
+    const int most = 3, least = 2, consumers = tiles->rows / BLOCK;
 
     if (tiles->rows % BLOCK || consumers < least || consumers > most ||
-        cluster_of(tiles) > 2 || tiles->cols < BLOCK * cluster_of(tiles) ||
-        tiles->cols > 4 * BLOCK || tiles->cols % BLOCK ||
+        tiles->cols < BLOCK || tiles->cols > 4 * BLOCK || tiles->cols % BLOCK ||
         tiles->stages < MIN_STAGES || tiles->stages > SHARED_LIMIT / BLOCK ||
         czr_cuda_product_shared_bytes(tiles) > SHARED_LIMIT)
         return false;
@@ -85,23 +79,21 @@ static czr_cuda_product_status check_tiles(char *message,
                                            const czr_cuda_product_tiles *tiles)
 {
     czr_cuda_product_split split;
-    const bool is_right =
-        d->architecture == 90
-            ? czr_cuda_product_is_legal(tiles, &split)
-            : cluster_of(tiles) == 1 && tiles->rows == SM80_TILE &&
-                  tiles->cols == SM80_TILE && tiles->stages == SM80_STAGES;
+    const bool is_right = d->architecture == 90
+                              ? czr_cuda_product_is_legal(tiles, &split)
+                              : tiles->rows == SM80_TILE &&
+                                    tiles->cols == SM80_TILE &&
+                                    tiles->stages == SM80_STAGES;
 
-    if (d->architecture < 80 || d->sms < cluster_of(tiles))
+    if (d->architecture < 80 || d->sms < 1)
         return say(message, CZR_CUDA_PRODUCT_UNSUPPORTED,
                    "products need compute capability 8.0, this is %d.%d",
                    d->architecture / 10, d->architecture % 10);
     if (!is_right)
         return say(message, CZR_CUDA_PRODUCT_UNSUPPORTED,
-                   "no kernel has tiles of %d x %d in %d stages, %d a cluster",
-                   tiles->rows, tiles->cols, tiles->stages, cluster_of(tiles));
-    const int64_t cluster = cluster_of(tiles);
-    const int64_t high = cluster * tiles->rows;
-    const int64_t rows = (p->m + high - 1) / high * cluster;
+                   "no kernel has tiles of %d x %d in %d stages", tiles->rows,
+                   tiles->cols, tiles->stages);
+    const int64_t rows = (p->m + tiles->rows - 1) / tiles->rows;
     const int64_t cols = (p->n + tiles->cols - 1) / tiles->cols;
     if (rows > 1 << INDEX_BITS || cols > 1 << INDEX_BITS ||
         p->batch > 1 << BATCH_BITS || tiles->n > MAX_TILES)
@@ -109,9 +101,8 @@ static czr_cuda_product_status check_tiles(char *message,
                    "%lld x %lld tiles, %lld matrices: too many",
                    (long long)rows, (long long)cols, (long long)p->batch);
     /* Below 2^64: each tile has an element, and those were counted. */
-    if (tiles->n < 1 || tiles->n % cluster ||
-        (uint64_t)tiles->n >
-            (uint64_t)rows * (uint64_t)cols * (uint64_t)p->batch)
+    if (tiles->n < 1 || (uint64_t)tiles->n > (uint64_t)rows * (uint64_t)cols *
+                                                 (uint64_t)p->batch)
         return say(message, CZR_CUDA_PRODUCT_CONTRARY,
                    "a table of %lld tiles is not this product's",
                    (long long)tiles->n);
@@ -317,15 +308,14 @@ static czr_cuda_product_status fill_sm90(char *message,
     plan->shared_bytes = czr_cuda_product_shared_bytes(tiles) + more_bytes;
     plan->depth = (int)((p->k + BLOCK - 1) / BLOCK);
     czr_cuda_product_is_legal(tiles, &plan->split);
-    snprintf(plan->kernel, sizeof plan->kernel, "product_%s_%dx%dx%d%s",
-             form_of(p), tiles->rows, tiles->cols, tiles->stages,
-             plan->cluster > 1 ? "_cluster2" : "");
+    snprintf(plan->kernel, sizeof plan->kernel, "product_%s_%dx%dx%d",
+             form_of(p), tiles->rows, tiles->cols, tiles->stages);
     snprintf(plan->header, sizeof plan->header,
              "#define KERNEL %s\n#define BM %d\n#define BN %d\n"
-             "#define STAGES %d\n#define BUFFERS %d\n#define CLUSTER %d\n"
+             "#define STAGES %d\n#define BUFFERS %d\n"
              "#define SYMMETRIC %d\n#define N_MAJOR %d\n",
              plan->kernel, tiles->rows, tiles->cols, tiles->stages, buffers,
-             plan->cluster, p->is_symmetric, p->is_n_major);
+             p->is_symmetric, p->is_n_major);
     status = make_map(message, &p->x, p->m, p->k, p->batch, &plan->x);
     if (status == CZR_CUDA_PRODUCT_OK)
         status = make_map(message, &p->y, p->is_n_major ? p->k : p->n,
@@ -350,12 +340,9 @@ static void fill_sm80(const czr_cuda_product *p, czr_cuda_product_plan *plan)
 }
 
 /* Blocks for so many tiles or parts. */
-static int fill_wave(const czr_cuda_product_device *device, int cluster,
-                     int64_t n)
+static int fill_wave(const czr_cuda_product_device *device, int64_t n)
 {
-    const int most = device->sms - device->sms % cluster;
-
-    return n < most ? (int)n : most;
+    return n < device->sms ? (int)n : device->sms;
 }
 
 czr_cuda_product_status czr_cuda_product_plan_make(
@@ -378,8 +365,7 @@ czr_cuda_product_status czr_cuda_product_plan_make(
     plan->cols = (int)product->n;
     plan->n_tiles = plan->n_whole = (int)tiles->n;
     plan->parts = 1;
-    plan->cluster = cluster_of(tiles);
-    plan->n_blocks = fill_wave(device, plan->cluster, tiles->n);
+    plan->n_blocks = fill_wave(device, tiles->n);
     if (device->architecture == 90)
         return fill_sm90(message, product, tiles, plan);
     fill_sm80(product, plan);
@@ -391,7 +377,7 @@ bool czr_cuda_product_plan_split(const czr_cuda_product *product,
                                  const czr_cuda_product_tiles *tiles, int parts,
                                  czr_cuda_product_plan *plan)
 {
-    const int wave = fill_wave(device, plan->cluster, MAX_TILES);
+    const int wave = fill_wave(device, MAX_TILES);
     const int n_split = plan->n_tiles % wave;
     const int64_t n_sums = (int64_t)n_split * parts;
 
@@ -402,6 +388,6 @@ bool czr_cuda_product_plan_split(const czr_cuda_product *product,
     plan->parts = parts;
     plan->sums_bytes = (size_t)n_sums * (size_t)tiles->rows *
                        (size_t)tiles->cols * sizeof(float);
-    plan->n_blocks = fill_wave(device, plan->cluster, plan->n_whole + n_sums);
+    plan->n_blocks = fill_wave(device, plan->n_whole + n_sums);
     return true;
 }

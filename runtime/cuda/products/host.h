@@ -55,13 +55,10 @@ typedef struct czr_cuda_product_device {
 } czr_cuda_product_device;
 
 /* Chosen by the compiler, with the table of `n` tiles.  The body for sm_80 has
- * tiles of 128 x 128 in 3 stages and no others.  cluster 2: entries 2 i and
- * 2 i + 1 of the table are of one column and one matrix, and computed by two
- * blocks that read y once for both; else 1 or 0. */
+ * tiles of 128 x 128 in 3 stages and no others. */
 typedef struct czr_cuda_product_tiles {
     int rows, cols, stages;
     int64_t n;
-    int cluster;
 } czr_cuda_product_tiles;
 
 /* What cuTensorMapEncodeTiled is reported, innermost dimension first. */
@@ -83,7 +80,6 @@ typedef struct czr_cuda_product_plan {
     /* Goes in front of the body: definitions, a line each. */
     char header[CZR_CUDA_PRODUCT_HEADER];
     int n_blocks, n_threads, shared_bytes;
-    int cluster; /* blocks; n_blocks and n_tiles are multiples of it */
     /* Arguments: rows and columns of c; steps of 64 along k for sm_90, k itself
      * for sm_80; tiles. */
     int rows, cols, depth, n_tiles;

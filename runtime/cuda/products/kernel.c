@@ -147,7 +147,6 @@ static czr_status prepare(czr_product_kernel *k,
 {
     k->launch = (czr_launch){.grid = {(unsigned)plan->n_blocks, 1, 1},
                              .block = {(unsigned)plan->n_threads, 1, 1},
-                             .cluster = (unsigned)plan->cluster,
                              .shared_bytes = (unsigned)plan->shared_bytes};
     const czr_status status = czr_product_kernel_aim(k, product, plan, 0, 0);
     return status == CZR_OK ? take_tiles(k, tiles, stream) : status;

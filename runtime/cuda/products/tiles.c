@@ -19,7 +19,6 @@ static const struct {
 } shapes[] = {{128, 256, 4, 128},
               {192, 192, 3, 128},
               {128, 192, 4, 139},
-              {256, 128, 3, 144},
               {128, 128, 5, 160}};
 
 static int64_t divide_up(int64_t n, int64_t by)
@@ -35,15 +34,8 @@ static int64_t first_column(const czr_cuda_product *p,
     return p->is_symmetric ? i * t->rows / t->cols : 0;
 }
 
-/* Entries of the table that two blocks compute together, or one. */
-static int64_t cluster_of(const czr_cuda_product_tiles *t)
-{
-    return t->cluster > 1 ? t->cluster : 1;
-}
-
 static bool count(const czr_cuda_product *p, czr_cuda_product_tiles *t)
 {
-    const int64_t cluster = cluster_of(t);
     const int64_t rows = divide_up(p->m, t->rows);
     const int64_t cols = divide_up(p->n, t->cols);
     const int64_t most = (int64_t)1 << INDEX_BITS;
@@ -51,8 +43,8 @@ static bool count(const czr_cuda_product *p, czr_cuda_product_tiles *t)
     t->n = 0;
     if (rows > most || cols > most || p->batch > MAX_TILES)
         return false;
-    for (int64_t i = 0; i < rows; i += cluster)
-        t->n += (cols - first_column(p, t, i)) * cluster;
+    for (int64_t i = 0; i < rows; i++)
+        t->n += cols - first_column(p, t, i);
     if (t->n > MAX_TILES / p->batch)
         return false;
     t->n *= p->batch;
@@ -69,12 +61,12 @@ bool czr_tiles_choose(const czr_cuda_product *product,
         device->sms < 1)
         return false;
     if (device->architecture != 90) {
-        *out = (czr_cuda_product_tiles){128, 128, 3, 0, 1};
+        *out = (czr_cuda_product_tiles){128, 128, 3, 0};
         return count(product, out);
     }
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         czr_cuda_product_tiles t = {shapes[i].rows, shapes[i].cols,
-                                    shapes[i].stages, 0, 1};
+                                    shapes[i].stages, 0};
         if (!count(product, &t))
             return false;
         const int64_t cost =
@@ -128,7 +120,7 @@ bool czr_tiles_find(const czr_cuda_program *program,
 
     if (!t)
         return false;
-    *out = (czr_cuda_product_tiles){t->rows, t->cols, t->stages, 0, t->cluster};
+    *out = (czr_cuda_product_tiles){t->rows, t->cols, t->stages, 0};
     *parts = t->parts;
     return czr_cuda_product_is_legal(out, &split) && count(product, out);
 }
@@ -146,7 +138,7 @@ int czr_tiles_parts(const czr_cuda_product *product,
                     const czr_cuda_product_device *device,
                     const czr_cuda_product_tiles *tiles)
 {
-    const int64_t wave = device->sms / cluster_of(tiles) * cluster_of(tiles);
+    const int64_t wave = device->sms;
     const int64_t steps = divide_up(product->k, STEP);
     const int64_t n_split = wave ? tiles->n % wave : 0;
     int64_t least = steps;
@@ -168,14 +160,13 @@ static uint64_t *fill_group(const czr_cuda_product *p,
                             const czr_cuda_product_tiles *t, int64_t z,
                             int64_t first, uint64_t *to)
 {
-    const int64_t cluster = cluster_of(t);
-    const int64_t rows = divide_up(p->m, t->rows * cluster) * cluster;
+    const int64_t rows = divide_up(p->m, t->rows);
     const int64_t cols = divide_up(p->n, t->cols);
     const int64_t end = first + GROUP < rows ? first + GROUP : rows;
 
     for (int64_t j = first_column(p, t, first); j < cols; j++)
         for (int64_t i = first; i < end; i++)
-            if (j >= first_column(p, t, i - i % cluster))
+            if (j >= first_column(p, t, i))
                 *to++ = (uint64_t)i | (uint64_t)j << INDEX_BITS |
                         (uint64_t)z << 2 * INDEX_BITS;
     return to;

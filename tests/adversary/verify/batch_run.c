@@ -328,7 +328,6 @@ bool batch_run_has_kernels(const cz_plan_view *view)
                                         (int16_t)t->rows,
                                         (int16_t)t->columns,
                                         (uint8_t)t->stages,
-                                        (uint8_t)t->cluster,
                                         (uint8_t)t->parts,
                                         (uint8_t)t->library};
         const czr_cuda_program program = {

@@ -176,15 +176,13 @@ static bool change_tile(mutable_plan *plan, randoms *r)
     if (plan->n_tilings == 0)
         return false;
     cz_fact_tiling *t = &plan->tilings[draw(r, plan->n_tilings)];
-    switch (draw(r, 5)) {
+    switch (draw(r, 4)) {
     case 0:
         return set(&t->rows, 32 * draw_in(r, 1, 10));
     case 1:
         return set(&t->columns, 32 * draw_in(r, 1, 10));
     case 2:
         return set(&t->stages, draw_in(r, 0, 9));
-    case 3:
-        return set(&t->cluster, draw_in(r, 0, 3));
     default:
         return set(&t->parts, draw_in(r, 0, 4));
     }

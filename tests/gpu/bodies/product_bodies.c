@@ -226,7 +226,6 @@ static void run_gemm(void **from)
     FORMS(X, 128, 256, 4)                                                      \
     FORMS(X, 192, 192, 3)                                                      \
     FORMS(X, 128, 192, 4)                                                      \
-    FORMS(X, 256, 128, 3)                                                      \
     FORMS(X, 128, 128, 5)
 #define BODY_90(name, symmetric, n_major, m, n, stages)                        \
     static void name##_##m##x##n(void **from)                                  \
@@ -239,10 +238,7 @@ static void run_gemm(void **from)
         run(from, (form){false, symmetric, n_major, m, m});                    \
     }
 #define NAME_90(name, symmetric, n_major, m, n, stages)                        \
-    fake_register("product_" #name "_" #m "x" #n "x" #stages,                  \
-                  name##_##m##x##n);                                           \
-    fake_register("product_" #name "_" #m "x" #n "x" #stages "_cluster2",      \
-                  name##_##m##x##n);
+    fake_register("product_" #name "_" #m "x" #n "x" #stages, name##_##m##x##n);
 #define NAME_80(name, symmetric, n_major, m)                                   \
     fake_register("product_" #name, name##_80);
 

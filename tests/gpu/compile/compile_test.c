@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first target that has clusters. */
-enum { MAX_DEFINITIONS = 10, CLUSTERED = 6, MAX_FRAME = 32 };
+enum { MAX_DEFINITIONS = 9, MAX_FRAME = 32 };
 
 typedef struct target {
     const char *name, *arch;
@@ -23,11 +22,9 @@ typedef struct target {
     const char *definitions[MAX_DEFINITIONS];
     int registers; /* at most */
     int consumers; /* 0: registers stay as they are */
-    int cluster;   /* of blocks; 0 as 1 */
 } target;
 
-#define SM90(form, arch, m, n, stages, buffers, cluster, symmetric, n_major,   \
-             registers)                                                        \
+#define SM90(form, arch, m, n, stages, buffers, symmetric, n_major, registers) \
     {                                                                          \
         form " " #m "x" #n, arch, CZR_SOURCE_PRODUCT_SM90,                     \
             {"-DKERNEL=kernel",                                                \
@@ -35,19 +32,19 @@ typedef struct target {
              "-DBN=" #n,                                                       \
              "-DSTAGES=" #stages,                                              \
              "-DBUFFERS=" #buffers,                                            \
-             "-DCLUSTER=" #cluster,                                            \
              "-DSYMMETRIC=" #symmetric,                                        \
              "-DN_MAJOR=" #n_major},                                           \
-            registers, (m) / 64, cluster                                       \
+            registers, (m) / 64                                                \
     }
 /* Whose waits are watched. */
-#define WATCHED(form, cluster)                                                 \
+#define WATCHED(form)                                                          \
     {                                                                          \
         form, "sm_90a", CZR_SOURCE_PRODUCT_SM90,                               \
-            {"-DKERNEL=kernel", "-DBM=128",    "-DBN=128",                     \
-             "-DSTAGES=5",      "-DBUFFERS=2", "-DCLUSTER=" #cluster,          \
-             "-DSYMMETRIC=1",   "-DN_MAJOR=0", "-DWAIT_LIMIT=2000000000"},     \
-            168, 2, cluster                                                    \
+            {"-DKERNEL=kernel", "-DBM=128",                                    \
+             "-DBN=128",        "-DSTAGES=5",                                  \
+             "-DBUFFERS=2",     "-DSYMMETRIC=1",                               \
+             "-DN_MAJOR=0",     "-DWAIT_LIMIT=2000000000"},                    \
+            168, 2                                                             \
     }
 #define SM80(form, arch, symmetric, n_major, registers)                        \
     {                                                                          \
@@ -64,26 +61,20 @@ typedef struct target {
     }
 
 static const target targets[] = {
-    SM90("symmetric", "sm_90a", 128, 128, 5, 2, 1, 1, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 192, 4, 2, 1, 1, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 256, 4, 1, 1, 1, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 256, 3, 2, 1, 1, 0, 168),
-    SM90("symmetric", "sm_90a", 192, 192, 3, 1, 1, 1, 0, 128),
-    SM90("symmetric", "sm_90a", 256, 128, 3, 1, 1, 1, 0, 96),
-    SM90("symmetric, clusters,", "sm_90a", 128, 128, 5, 2, 2, 1, 0, 168),
-    SM90("symmetric, clusters,", "sm_90a", 128, 192, 4, 2, 2, 1, 0, 168),
-    SM90("symmetric, clusters,", "sm_90a", 128, 256, 4, 1, 2, 1, 0, 168),
-    SM90("x y'", "sm_90a", 128, 256, 4, 2, 1, 0, 0, 168),
-    SM90("x y, clusters,", "sm_90a", 128, 256, 4, 2, 2, 0, 1, 168),
-    SM90("x y", "sm_90a", 128, 256, 4, 2, 1, 0, 1, 168),
-    WATCHED("symmetric, watched,", 1),
-    WATCHED("symmetric, clusters, watched,", 2),
+    SM90("symmetric", "sm_90a", 128, 128, 5, 2, 1, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 192, 4, 2, 1, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 256, 4, 1, 1, 0, 168),
+    SM90("symmetric", "sm_90a", 128, 256, 3, 2, 1, 0, 168),
+    SM90("symmetric", "sm_90a", 192, 192, 3, 1, 1, 0, 128),
+    SM90("x y'", "sm_90a", 128, 256, 4, 2, 0, 0, 168),
+    SM90("x y", "sm_90a", 128, 256, 4, 2, 0, 1, 168),
+    WATCHED("symmetric, watched,"),
     SM80("symmetric", "sm_80", 1, 0, 255),
     SM80("x y'", "sm_80", 0, 0, 255),
     SM80("x y", "sm_80", 0, 1, 255),
     EIGEN("sm_90a"),
     EIGEN("sm_80"),
-    SM90("symmetric", "compute_90a", 128, 128, 3, 2, 1, 1, 0, 0),
+    SM90("symmetric", "compute_90a", 128, 128, 3, 2, 1, 0, 0),
     SM80("symmetric", "compute_80", 1, 0, 0),
     SM80("x y", "compute_80", 0, 1, 0),
 };
@@ -122,18 +113,6 @@ static bool is_watched(const target *t)
         if (strstr(t->definitions[i], "WAIT_LIMIT"))
             return true;
     return false;
-}
-
-/* Blocks of a cluster load for each other, and wait for each other when they
- * begin and before they end, which stands there twice where waits may fail. */
-static bool has_clusters(const target *t, const cubin_kernel *k)
-{
-    const int n_waits = t->cluster > 1 ? 2 : 0;
-
-    return (k->n_of[CUBIN_UTMALDG_MULTICAST] > 0) == (t->cluster > 1) &&
-           k->n_of[CUBIN_CLUSTER_ARRIVE] == k->n_of[CUBIN_CLUSTER_WAIT] &&
-           (is_watched(t) ? k->n_of[CUBIN_CLUSTER_WAIT] >= n_waits
-                          : k->n_of[CUBIN_CLUSTER_WAIT] == n_waits);
 }
 
 /* No spills, but the little that a call may take which fails an assertion; that
@@ -184,7 +163,7 @@ static bool check_cubin(const target *t, const char *text,
            k.n_of[CUBIN_HGMMA] + k.n_of[CUBIN_HMMA]);
     return has_all(&k, wanted) && !is_serial(t, code, &k) &&
            has_room(t, code, &k) && k.registers > 0 &&
-           k.registers <= t->registers && has_clusters(t, &k) &&
+           k.registers <= t->registers &&
            (!t->consumers || has_split(t, text, &k));
 }
 
@@ -287,18 +266,14 @@ static bool check_targets(czr_nvrtc *nvrtc)
     return is_right && warm.seconds_90 < cold.seconds_90;
 }
 
-/* Immediates that are not the table's, accumulators that nobody sets, and
- * clusters that are none, must be seen. */
+/* Immediates that are not the table's, and accumulators that nobody sets, must
+ * be seen. */
 static bool check_planted(czr_nvrtc *nvrtc)
 {
     static const char *const bugs[][2] = {
         {"<SPLIT.consumer>", "<240           >"},
         {"<SPLIT.producer>", "<32            >"},
         {"float d[BN / 2] = {};", "float d[BN / 2]     ;"},
-        {"tma_load_multicast(to, map, full, x, y, z, (1 << CLUSTER) - 1)",
-         "tma_load(to, map, full, x, y, z)                              "},
-        {"(CLUSTER > 1)\n        cluster_sync();\n}",
-         "(false      )\n        cluster_sync();\n}"},
     };
     pass p = {.nvrtc = nvrtc};
     bool is_right = true;
@@ -310,14 +285,12 @@ static bool check_planted(czr_nvrtc *nvrtc)
         if (!at)
             return false;
         memcpy(at, bugs[i][1], strlen(bugs[i][1]));
-        is_right &=
-            !compile(&p, text, &targets[i < 3 ? 0 : CLUSTERED], &code) &&
-            code.bytes;
+        is_right &= !compile(&p, text, &targets[0], &code) && code.bytes;
         czr_nvrtc_code_fini(&code);
         free(text);
     }
     if (!is_right)
-        printf("FAILED: planted immediates or clusters\n");
+        printf("FAILED: planted immediates or accumulators\n");
     return is_right;
 }
 

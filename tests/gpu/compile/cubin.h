@@ -25,9 +25,6 @@ enum {
     CUBIN_LDGSTS = 0xfae,
     CUBIN_STSM = 0x844,
     CUBIN_UTMALDG = 0x5b4,
-    CUBIN_UTMALDG_MULTICAST = 0x3b4,
-    CUBIN_CLUSTER_ARRIVE = 0xdc7,
-    CUBIN_CLUSTER_WAIT = 0x9c7,
     CUBIN_UTMASTG = 0x3b5,
     CUBIN_USETMAXREG = 0x9c8,
     CUBIN_WARPGROUP = 0x9c5, /* arrives, or waits for wgmma */

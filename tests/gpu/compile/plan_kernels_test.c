@@ -64,9 +64,9 @@ static void add_product(kernels *all, const cz_tile_product *shape)
 
     if (!cz_tile_choose(shape, &machine, NULL, 0, &choice))
         exit(1);
-    const czr_cuda_product_tiles tiles = {
-        choice.shape.rows, choice.shape.cols, choice.shape.stages,
-        choice.cost.n_tiles, choice.shape.cluster};
+    const czr_cuda_product_tiles tiles = {choice.shape.rows, choice.shape.cols,
+                                          choice.shape.stages,
+                                          choice.cost.n_tiles};
     if (czr_cuda_product_plan_make(&product, &device, &tiles, &plan, message) !=
         CZR_CUDA_PRODUCT_OK) {
         printf("%s\n", message);

@@ -73,9 +73,8 @@ static bool is_code_right(const czr_cuda_product_plan *p,
     if (!p->is_sm90)
         return k.n_of[CUBIN_HMMA] > 0;
     const int less = k.setmaxreg[0] > k.setmaxreg[1];
-    const bool is_cluster = k.n_of[CUBIN_UTMALDG_MULTICAST] > 0;
-    return k.n_of[CUBIN_HGMMA] > 0 && is_cluster == (p->cluster > 1) &&
-           k.n_of[CUBIN_USETMAXREG] == 2 && k.registers == p->split.entry &&
+    return k.n_of[CUBIN_HGMMA] > 0 && k.n_of[CUBIN_USETMAXREG] == 2 &&
+           k.registers == p->split.entry &&
            k.setmaxreg[less] == p->split.producer &&
            k.setmaxreg[!less] == p->split.consumer;
 }
@@ -155,7 +154,7 @@ static bool check_forms(run *r, int architecture,
 /* What is not the body's must be refused. */
 static bool check_planted(run *r)
 {
-    const czr_cuda_product_tiles tiles = {128, 256, 4, 2, 2};
+    const czr_cuda_product_tiles tiles = {128, 256, 4, 2};
     bool is_right = true;
 
     for (int bug = 0; bug < 4; bug++) {
@@ -167,7 +166,7 @@ static bool check_planted(run *r)
         else if (bug == 1)
             plan.n_threads -= 128;
         else if (bug == 2)
-            memcpy(strstr(plan.header, "CLUSTER 2"), "CLUSTER 3", 9);
+            memcpy(strstr(plan.header, "STAGES 4"), "STAGES 3", 8);
         else
             plan.split.consumer -= 8;
         is_right &= !compile(r, &plan);
@@ -177,7 +176,7 @@ static bool check_planted(run *r)
 
 int main(int argc, char **argv)
 {
-    const czr_cuda_product_tiles sm80 = {128, 128, 3, 1, 1};
+    const czr_cuda_product_tiles sm80 = {128, 128, 3, 1};
     bool is_right = true;
 
     if (argc < 3)
@@ -190,9 +189,9 @@ int main(int argc, char **argv)
     }
     const double start = compiling_seconds();
     for (int i = 0; i < CZ_TILE_SHAPES; i++) {
-        const czr_cuda_product_tiles tiles = {
-            cz_tile_shapes[i].rows, cz_tile_shapes[i].cols,
-            cz_tile_shapes[i].stages, 2, cz_tile_shapes[i].cluster};
+        const czr_cuda_product_tiles tiles = {cz_tile_shapes[i].rows,
+                                              cz_tile_shapes[i].cols,
+                                              cz_tile_shapes[i].stages, 2};
         is_right &= check_forms(&r, 90, &tiles, r.is_code || !i);
     }
     is_right &= check_forms(&r, 80, &sm80, true);

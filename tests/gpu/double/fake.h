@@ -105,8 +105,7 @@ void fake_clear_log(void);
 /* Of a tensor map: address, two extents, swizzle, two strides in bytes. */
 enum { FAKE_MAP_ADDRESS, FAKE_MAP_COLUMNS, FAKE_MAP_STRIDES = 4 };
 
-/* The cluster extent of the last launch, and its dynamic shared memory. */
-unsigned fake_last_cluster(void);
+/* The last launch's dynamic shared memory. */
 unsigned fake_last_shared(void);
 
 #endif

@@ -13,7 +13,6 @@ enum {
     MAX_ARGUMENTS = 64,
     MAX_NAME = 48,
     MAX_THREADS = 1024,
-    MAX_CLUSTER = 8,
     UNASKED_SHARED = 48 << 10,
     MAX_SHARED = 232448,
     ALIGNED = 128 /* arguments: tensor maps are */
@@ -38,7 +37,7 @@ static struct {
 } registry[MAX_KERNELS];
 static int n_registered;
 static const fake_node *running;
-static unsigned last_cluster, last_shared;
+static unsigned last_shared;
 
 void fake_register(const char *name, fake_kernel run)
 {
@@ -98,11 +97,6 @@ void fake_module_reset(void)
     while (fake_first(LIBRARY))
         fake_delete(fake_first(LIBRARY));
     n_registered = 0;
-}
-
-unsigned fake_last_cluster(void)
-{
-    return last_cluster;
 }
 
 unsigned fake_last_shared(void)
@@ -263,25 +257,6 @@ static fake_kernel find_body(const fake_function *kernel)
     return found < 0 ? NULL : registry[found].run;
 }
 
-/* Blocks of a cluster, 1 without; 0: an attribute that cannot be. */
-static unsigned cluster_of(const czr_launch_config *config)
-{
-    unsigned cluster = 1;
-
-    for (unsigned i = 0; i < config->n_attributes; i++) {
-        const czr_launch_attribute *attribute = &config->attributes[i];
-        const unsigned *extents = attribute->value.cluster;
-        if (attribute->id != CZR_LAUNCH_CLUSTER_DIMENSION || !extents[0] ||
-            !extents[1] || !extents[2])
-            return 0;
-        cluster = extents[0] * extents[1] * extents[2];
-        for (int axis = 0; axis < 3; axis++)
-            if (config->grid[axis] % extents[axis])
-                return 0;
-    }
-    return cluster <= MAX_CLUSTER ? cluster : 0;
-}
-
 static int check_launch(const czr_launch_config *config,
                         const fake_function *kernel)
 {
@@ -297,8 +272,8 @@ static int check_launch(const czr_launch_config *config,
     if (shared > UNASKED_SHARED &&
         config->shared_bytes > (unsigned)kernel->most_shared)
         return CZR_CUDA_INVALID_VALUE;
-    if (!cluster_of(config))
-        return CZR_CUDA_INVALID_CLUSTER_SIZE;
+    if (config->n_attributes) /* that we would not know */
+        return CZR_CUDA_INVALID_VALUE;
     return find_body(kernel) ? CZR_CUDA_SUCCESS : CZR_CUDA_NOT_FOUND;
 }
 
@@ -341,7 +316,6 @@ int cuLaunchKernelEx(const czr_launch_config *config, void *handle,
     code = extra ? CZR_CUDA_INVALID_VALUE : check_launch(config, kernel);
     if (code)
         return code;
-    last_cluster = cluster_of(config);
     last_shared = config->shared_bytes;
     fake_node *node = fake_make(RUN);
     node->run = find_body(kernel);

@@ -34,7 +34,6 @@ NOT_HERE(void, fake_register_sized,
           UNUSED int n_arguments, UNUSED const int *bytes))
 NOT_HERE(unsigned, fake_launch_blocks, (void))
 NOT_HERE(unsigned, fake_launch_threads, (void))
-NOT_HERE(unsigned, fake_last_cluster, (void))
 NOT_HERE(unsigned, fake_last_shared, (void))
 NOT_HERE(int64_t, fake_handles, (void))
 NOT_HERE(fake_live, fake_count, (void))

@@ -79,10 +79,8 @@ static void close_parts(czr_context *context, test_parts *parts)
 
 static czr_status launch_add(czr_context *context, test_parts *parts)
 {
-    const czr_launch launch = {.grid = {4, 1, 1},
-                               .block = {256, 1, 1},
-                               .shared_bytes = 64 << 10,
-                               .cluster = 2};
+    const czr_launch launch = {
+        .grid = {4, 1, 1}, .block = {256, 1, 1}, .shared_bytes = 64 << 10};
     int64_t n = N;
     void *arguments[] = {&n, &parts->x, &parts->y};
 
@@ -179,7 +177,6 @@ static void computes_in_any_permitted_order(void **state)
         assert_string_equal(bench.message, "");
         for (int i = 0; i < N; i++)
             assert_true(out[i] == 2.0f * (float)i);
-        assert_int_equal(fake_last_cluster(), 2);
         assert_int_equal(fake_last_shared(), 64 << 10);
         assert_int_equal(bench_leftovers(), 0);
     }
@@ -283,7 +280,6 @@ static void refuses_launches(void **state)
         {.grid = {0, 1, 1}, .block = {32, 1, 1}},
         {.grid = {1, 1, 1}, .block = {1056, 1, 1}},
         {.grid = {1, 1, 1}, .block = {32, 1, 1}, .shared_bytes = 49153},
-        {.grid = {3, 1, 1}, .block = {32, 1, 1}, .cluster = 2},
     };
 
     (void)state;

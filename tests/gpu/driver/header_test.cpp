@@ -50,7 +50,6 @@ SAME(CZR_CUDA_STREAM_CAPTURE_UNMATCHED, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
 SAME(CZR_CUDA_STREAM_CAPTURE_UNJOINED, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
 SAME(CZR_CUDA_STREAM_CAPTURE_ISOLATION, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
 SAME(CZR_CUDA_CAPTURED_EVENT, CUDA_ERROR_CAPTURED_EVENT);
-SAME(CZR_CUDA_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_CLUSTER_SIZE);
 SAME(CZR_MEMORY_TYPE_DEVICE, CU_MEMORYTYPE_DEVICE);
 SAME(CZR_DEVICE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 SAME(CZR_DEVICE_COMPUTE_CAPABILITY_MAJOR,
@@ -62,7 +61,6 @@ SAME(CZR_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
 SAME(CZR_FUNC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
 SAME(CZR_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES,
      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-SAME(CZR_LAUNCH_CLUSTER_DIMENSION, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 SAME(CZR_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
 SAME(CZR_EVENT_DISABLE_TIMING, CU_EVENT_DISABLE_TIMING);
 SAME(CZR_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
@@ -74,7 +72,6 @@ SAME(CZR_TENSOR_MAP_L2_256B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
 #define PLACE(ours, field, theirs, its)                                        \
     static_assert(offsetof(ours, field) == offsetof(theirs, its), #its)
 static_assert(sizeof(czr_launch_config) == sizeof(CUlaunchConfig));
-static_assert(sizeof(czr_launch_attribute) == sizeof(CUlaunchAttribute));
 static_assert(sizeof(czr_tensor_map) == sizeof(CUtensorMap));
 static_assert(alignof(czr_tensor_map) >= alignof(CUtensorMap));
 static_assert(sizeof(czr_copy_box) == sizeof(CUDA_MEMCPY2D));
@@ -92,9 +89,6 @@ PLACE(czr_launch_config, shared_bytes, CUlaunchConfig, sharedMemBytes);
 PLACE(czr_launch_config, stream, CUlaunchConfig, hStream);
 PLACE(czr_launch_config, attributes, CUlaunchConfig, attrs);
 PLACE(czr_launch_config, n_attributes, CUlaunchConfig, numAttrs);
-PLACE(czr_launch_attribute, value, CUlaunchAttribute, value);
-PLACE(czr_launch_attribute, value.cluster, CUlaunchAttribute,
-      value.clusterDim.x);
 
 int main()
 {

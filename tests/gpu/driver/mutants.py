@@ -44,8 +44,6 @@ MUTANTS = [
      "context->driver->stream_wait(stream, event, 0)", "0"),
     ("the caller does not wait", "context", "driver/context.c",
      "code != CZR_CUDA_NOT_READY || passed >= deadline_ms", "true"),
-    ("clusters are not asked for", "context", "driver/module.c",
-     "config.n_attributes = 1;", ""),
     ("shared memory is not asked for", "context", "driver/module.c",
      "bytes <= SHARED_UNASKED - fixed", "true"),
     ("a kernel's own shared memory is forgotten", "context", "driver/module.c",

@@ -35,8 +35,6 @@ MUTANTS = [
      "deadlock"),
     ("sm90.hpp", "x < m.size[0] && y", "x <= m.size[0] && y", "tma_read"),
     ("sm90.hpp", "z < m.size[2]", "z <= m.size[2]", "tma_read"),
-    ("sm90.hpp", "shared_of[rank] + swizzle", "shared_of[0] + swizzle",
-     "tma_multicast"),
     ("sm90.hpp", "const u32 at = simt::swizzle(from + r * 128 + c * 2);",
      "const u32 at = from + r * 128 + c * 2;", "tma_write"),
     ("wgmma.hpp", "static_cast<u32>(row / 8) * group", "static_cast<u32>(row / 8) * 16",

@@ -37,7 +37,7 @@ static czr_cuda_product_plan plan;
 static czr_cuda_product_status make(const czr_cuda_product *p)
 {
     const bool is_less = p->batch == 1 || p->is_symmetric;
-    const czr_cuda_product_tiles tiles = {128, 256, 4, is_less ? 3 : 8, 1};
+    const czr_cuda_product_tiles tiles = {128, 256, 4, is_less ? 3 : 8};
 
     return czr_cuda_product_plan_make(p, &h100, &tiles, &plan, message);
 }
@@ -49,9 +49,9 @@ static void shapes_of_the_model_are_legal(void **state)
     (void)state;
 
     for (int i = 0; i < CZ_TILE_SHAPES; i++) {
-        czr_cuda_product_tiles t = {
-            cz_tile_shapes[i].rows, cz_tile_shapes[i].cols,
-            cz_tile_shapes[i].stages, 2, cz_tile_shapes[i].cluster};
+        czr_cuda_product_tiles t = {cz_tile_shapes[i].rows,
+                                    cz_tile_shapes[i].cols,
+                                    cz_tile_shapes[i].stages, 2};
         assert_true(czr_cuda_product_is_legal(&t, &split));
         assert_true(czr_cuda_product_shared_bytes(&t) <= 232448);
         const int consumers = t.rows / 64;
@@ -68,11 +68,11 @@ static void shapes_of_the_model_are_legal(void **state)
 static void other_shapes_are_not(void **state)
 {
     static const czr_cuda_product_tiles bad[] = {
-        {64, 256, 2, 1, 1},         {320, 64, 2, 1, 1},  {128, 320, 2, 1, 1},
-        {192, 256, 2, 1, 1},        {256, 192, 2, 1, 1}, {128, 100, 2, 1, 1},
-        {100, 128, 2, 1, 1},        {128, 128, 1, 1, 1}, {128, 128, 0, 1, 1},
-        {128, 0, 3, 1, 1},          {0, 128, 3, 1, 1},   {-128, 128, 3, 1, 1},
-        {128, 64, 1000000000, 1, 1}};
+        {64, 256, 2, 1},         {320, 64, 2, 1},  {128, 320, 2, 1},
+        {192, 256, 2, 1},        {256, 192, 2, 1}, {128, 100, 2, 1},
+        {100, 128, 2, 1},        {128, 128, 1, 1}, {128, 128, 0, 1},
+        {128, 0, 3, 1},          {0, 128, 3, 1},   {-128, 128, 3, 1},
+        {128, 64, 1000000000, 1}};
     czr_cuda_product_split split;
     (void)state;
 
@@ -101,12 +101,11 @@ static void a_plan_is_by_hand(void **state)
     assert_string_equal(message, "");
     assert_true(plan.is_sm90);
     assert_string_equal(plan.kernel, "product_general_128x256x4");
-    assert_string_equal(
-        plan.header,
-        "#define KERNEL product_general_128x256x4\n"
-        "#define BM 128\n#define BN 256\n#define STAGES 4\n"
-        "#define BUFFERS 2\n#define CLUSTER 1\n#define SYMMETRIC 0\n"
-        "#define N_MAJOR 0\n");
+    assert_string_equal(plan.header,
+                        "#define KERNEL product_general_128x256x4\n"
+                        "#define BM 128\n#define BN 256\n#define STAGES 4\n"
+                        "#define BUFFERS 2\n#define SYMMETRIC 0\n"
+                        "#define N_MAJOR 0\n");
     assert_int_equal(plan.n_blocks, 8);
     assert_int_equal(plan.n_threads, 384);
     assert_int_equal(plan.shared_bytes, 4 * 49152 + 4 * 16 + 32768 + 1024);
@@ -125,49 +124,11 @@ static void a_plan_is_by_hand(void **state)
                (const uint64_t[]){672, 134400});
 }
 
-/* Two blocks a cluster: rows of tiles are even, and so is the grid. */
-static void clusters_are_planned(void **state)
-{
-    const czr_cuda_product_device odd = {90, 7};
-    czr_cuda_product_tiles tiles = {128, 256, 4, 8, 2};
-    (void)state;
-
-    assert_int_equal(
-        czr_cuda_product_plan_make(&good, &odd, &tiles, &plan, message),
-        CZR_CUDA_PRODUCT_OK);
-    assert_string_equal(plan.kernel, "product_general_128x256x4_cluster2");
-    assert_non_null(strstr(plan.header, "#define CLUSTER 2\n"));
-    assert_int_equal(plan.cluster, 2);
-    assert_int_equal(plan.n_blocks, 6);
-    /* Of 3 rows of tiles the last has a partner that is none. */
-    tiles.rows = 64 * 2;
-    czr_cuda_product p = good;
-    p.m = 300;
-    p.batch = 1;
-    p.y.address = 16 << 20;
-    tiles.n = 8;
-    assert_int_equal(
-        czr_cuda_product_plan_make(&p, &odd, &tiles, &plan, message),
-        CZR_CUDA_PRODUCT_OK);
-    tiles.n = 10;
-    assert_int_equal(
-        czr_cuda_product_plan_make(&p, &odd, &tiles, &plan, message),
-        CZR_CUDA_PRODUCT_CONTRARY);
-    tiles.cluster = 0;
-    tiles.n = 6;
-    assert_int_equal(
-        czr_cuda_product_plan_make(&p, &odd, &tiles, &plan, message),
-        CZR_CUDA_PRODUCT_OK);
-    assert_int_equal(plan.cluster, 1);
-    assert_string_equal(plan.kernel, "product_general_128x256x4");
-}
-
 /* 8 tiles for 5 blocks: 5 whole, 3 in 3 parts of its 3 steps. */
 static void last_waves_are_split(void **state)
 {
     const czr_cuda_product_device five = {90, 5}, all = {90, 9};
-    const czr_cuda_product_tiles tiles = {128, 256, 4, 8, 1};
-    czr_cuda_product_tiles pairs = tiles;
+    const czr_cuda_product_tiles tiles = {128, 256, 4, 8};
     (void)state;
 
     assert_int_equal(
@@ -191,13 +152,6 @@ static void last_waves_are_split(void **state)
     assert_true(czr_cuda_product_plan_split(&good, &all, &tiles, 2, &plan));
     assert_int_equal(plan.n_whole, 0);
     assert_int_equal(plan.n_blocks, 9);
-    /* Full waves stay; clusters have 4 of 5 SMs. */
-    pairs.cluster = 2;
-    assert_int_equal(
-        czr_cuda_product_plan_make(&good, &five, &pairs, &plan, message),
-        CZR_CUDA_PRODUCT_OK);
-    assert_false(czr_cuda_product_plan_split(&good, &five, &pairs, 2, &plan));
-    assert_int_equal(plan.n_whole, 8);
 }
 
 static void what_is_not_read_has_the_map_of_c(void **state)
@@ -214,7 +168,7 @@ static void what_is_not_read_has_the_map_of_c(void **state)
 static void a_second_buffer_goes_where_there_is_room(void **state)
 {
     const czr_cuda_product_tiles tiles[] = {{128, 128, 5, 3, 1},
-                                            {128, 256, 4, 3, 1}};
+                                            {128, 256, 4, 3}};
     const int n_bytes[] = {5 * (32768 + 16) + 65536 + 1024,
                            4 * (49152 + 16) + 32768 + 1024};
     const char *const definitions[] = {"BUFFERS 2\n", "BUFFERS 1\n"};
@@ -335,7 +289,7 @@ static void c_lies_apart(void **state)
 /* More than 2^31 elements are planned; more than 64 bits hold are refused. */
 static void large_sizes_are_counted_in_full(void **state)
 {
-    const czr_cuda_product_tiles tiles = {128, 256, 4, 512 * 256, 1};
+    const czr_cuda_product_tiles tiles = {128, 256, 4, 512 * 256};
     czr_cuda_product p = {.m = 65536,
                           .n = 65536,
                           .k = 65536,
@@ -372,19 +326,19 @@ static void devices_and_tiles_are_checked(void **state)
         czr_cuda_product_tiles tiles;
         czr_cuda_product_status status;
     } cases[] = {{{75, 40}, {128, 128, 3, 6, 1}, CZR_CUDA_PRODUCT_UNSUPPORTED},
-                 {{90, 0}, {128, 256, 4, 8, 1}, CZR_CUDA_PRODUCT_UNSUPPORTED},
+                 {{90, 0}, {128, 256, 4, 8}, CZR_CUDA_PRODUCT_UNSUPPORTED},
                  {{90, 132}, {192, 256, 3, 8, 1}, CZR_CUDA_PRODUCT_UNSUPPORTED},
                  {{80, 108}, {128, 256, 3, 8, 1}, CZR_CUDA_PRODUCT_UNSUPPORTED},
                  {{80, 108}, {128, 128, 4, 8, 1}, CZR_CUDA_PRODUCT_UNSUPPORTED},
                  {{100, 148}, {128, 128, 3, 12, 1}, CZR_CUDA_PRODUCT_OK},
-                 {{90, 132}, {128, 256, 4, 0, 1}, CZR_CUDA_PRODUCT_CONTRARY},
-                 {{90, 132}, {128, 256, 4, 9, 1}, CZR_CUDA_PRODUCT_CONTRARY},
+                 {{90, 132}, {128, 256, 4, 0}, CZR_CUDA_PRODUCT_CONTRARY},
+                 {{90, 132}, {128, 256, 4, 9}, CZR_CUDA_PRODUCT_CONTRARY},
                  {{90, 132}, {128, 256, 4, 7, 2}, CZR_CUDA_PRODUCT_CONTRARY},
                  {{90, 132}, {128, 256, 4, 8, 3}, CZR_CUDA_PRODUCT_UNSUPPORTED},
                  {{90, 132}, {128, 64, 4, 8, 2}, CZR_CUDA_PRODUCT_UNSUPPORTED},
                  {{90, 1}, {128, 256, 4, 8, 2}, CZR_CUDA_PRODUCT_UNSUPPORTED},
                  {{80, 108}, {128, 128, 3, 6, 2}, CZR_CUDA_PRODUCT_UNSUPPORTED},
-                 {{90, 3}, {128, 256, 4, 8, 1}, CZR_CUDA_PRODUCT_OK}};
+                 {{90, 3}, {128, 256, 4, 8}, CZR_CUDA_PRODUCT_OK}};
     (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -432,7 +386,7 @@ static void chosen_tiles_are_planned(void **state)
         };
         const czr_cuda_product_tiles tiles = {
             choice.shape.rows, choice.shape.cols, choice.shape.stages,
-            choice.cost.n_tiles, choice.shape.cluster};
+            choice.cost.n_tiles};
         assert_int_equal(
             czr_cuda_product_plan_make(&p, &h100, &tiles, &plan, message),
             CZR_CUDA_PRODUCT_OK);
@@ -464,7 +418,6 @@ int main(void)
         cmocka_unit_test(shapes_of_the_model_are_legal),
         cmocka_unit_test(other_shapes_are_not),
         cmocka_unit_test(a_plan_is_by_hand),
-        cmocka_unit_test(clusters_are_planned),
         cmocka_unit_test(last_waves_are_split),
         cmocka_unit_test(forms_have_their_own_names),
         cmocka_unit_test(what_is_not_read_has_the_map_of_c),

@@ -7,7 +7,7 @@
 
 #include "product_test.hpp"
 
-const int TILE_ROWS = TILE, TILE_COLS = TILE, TILE_CLUSTER = 1;
+const int TILE_ROWS = TILE, TILE_COLS = TILE;
 
 void run_product(product &p, bool is_end)
 {

@@ -7,7 +7,7 @@
 
 #include "product_test.hpp"
 
-const int TILE_ROWS = BM, TILE_COLS = BN, TILE_CLUSTER = CLUSTER;
+const int TILE_ROWS = BM, TILE_COLS = BN;
 
 static tensor_map map_of(matrices &m, int batch)
 {
@@ -29,11 +29,8 @@ void run_product(product &p, bool is_end)
 
     // What a compiler may give so many threads: whole eights.
     simt::entry_registers = 65536 / threads / 8 * 8;
-    simt::launch(
-        p.size.n_blocks * CLUSTER, threads,
-        [&] {
-            kernel(x, y, s, c, e, p.size.rows, p.size.cols, steps,
-                   list_of(p, is_end), p.skip);
-        },
-        CLUSTER);
+    simt::launch(p.size.n_blocks, threads, [&] {
+        kernel(x, y, s, c, e, p.size.rows, p.size.cols, steps,
+               list_of(p, is_end), p.skip);
+    });
 }

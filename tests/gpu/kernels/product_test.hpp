@@ -13,7 +13,7 @@ extern "C" {
 struct problem {
     int rows, cols, k, batch;
     float alpha, beta, delta;
-    unsigned n_blocks; // or clusters of them
+    unsigned n_blocks;
 };
 
 // Matrices [batch][rows][cols] with rows `stride` apart, NaNs between.
@@ -91,9 +91,9 @@ inline work_list list_of(product &p, bool is_end)
             p.n_whole,      p.parts,       is_end};
 }
 
-// By the architecture, one launch: tiles of TILE_ROWS x TILE_COLS, so many a cluster.
+// By the architecture, one launch: tiles of TILE_ROWS x TILE_COLS.
 void run_product(product &p, bool is_end);
-extern const int TILE_ROWS, TILE_COLS, TILE_CLUSTER;
+extern const int TILE_ROWS, TILE_COLS;
 
 inline void order_tiles(product &p)
 {
@@ -103,8 +103,7 @@ inline void order_tiles(product &p)
                               TILE_ROWS,
                               TILE_COLS,
                               SYMMETRIC,
-                              2,
-                              TILE_CLUSTER};
+                              2};
     int64_t n;
     if (!cz_tile_count(&tiling, &n))
         simt::fail("no tiles");
@@ -118,10 +117,10 @@ inline void order_tiles(product &p)
 inline void split_tiles(product &p)
 {
     const unsigned n_steps = (static_cast<unsigned>(p.size.k) + 63) / 64;
-    const auto n = static_cast<unsigned>(p.tiles.size() / TILE_CLUSTER);
+    const auto n = static_cast<unsigned>(p.tiles.size());
     p.parts = static_cast<int>(1 + simt::draw() % std::min(n_steps, 4u));
     if (p.parts > 1)
-        p.n_whole = static_cast<int>(simt::draw() % (n + 1)) * TILE_CLUSTER;
+        p.n_whole = static_cast<int>(simt::draw() % (n + 1));
     const auto n_split = p.tiles.size() - static_cast<std::size_t>(p.n_whole);
     p.sums.assign(n_split * static_cast<std::size_t>(p.parts) * TILE_ROWS *
                           TILE_COLS + 1,

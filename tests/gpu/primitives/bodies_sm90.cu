@@ -97,32 +97,6 @@ PRIMITIVE(barrier_parity)
     out[256 + t] = load_shared32(start + (t + 1) % 64 * 4);
 }
 
-// Blocks write to global memory, arrive at the other's barrier, and read what
-// the other wrote: it is the fences that publish, not the arrival.
-PRIMITIVE(barrier_cluster)
-{
-    SHARED_DYNAMIC(shared);
-    const u32 barrier = shared_address(aligned(shared)) + BARRIER_AT;
-    const u32 t = threadIdx.x, own = blockIdx.x, other = 1 - own;
-    volatile u32 *seen = out;
-
-    if (t == 0) {
-        mbarrier_init(barrier, 32);
-        mbarrier_init_fence();
-    }
-    cluster_sync();
-    for (u32 phase = 0; phase < 2; phase++) {
-        seen[128 * phase + 32 * own + t] = in[64 * phase + 32 * own + t];
-        __threadfence();
-        mbarrier_arrive_at(barrier, other);
-        mbarrier_wait(barrier, phase);
-        __threadfence();
-        seen[128 * phase + 64 + 32 * own + t] =
-            seen[128 * phase + 32 * other + (t + 5) % 32] + 1;
-    }
-    cluster_sync();
-}
-
 // Boxes as they lie in shared memory, zeros where the tensor is not.
 PRIMITIVE(tma_read)
 {
@@ -178,36 +152,6 @@ PRIMITIVE(tma_write)
     }
     tma_store_commit();
     tma_store_wait();
-}
-
-// Each block of two sends one box to both, and the first one more to the second.
-PRIMITIVE(tma_multicast)
-{
-    SHARED_DYNAMIC(shared);
-    u32 *words = aligned(shared);
-    const u32 start = shared_address(words), barrier = start + BARRIER_AT;
-    const u32 own = blockIdx.x, n_mine = 2 + own;
-    const corner both = corner_of((int)own), more = corner_of(2);
-
-    fill_words(words, 3 * BOX_WORDS);
-    proxy_fence();
-    if (threadIdx.x == 0) {
-        mbarrier_init(barrier, 1);
-        mbarrier_init_fence();
-        mbarrier_expect(barrier, n_mine * BOX_WORDS * 4);
-    }
-    __syncthreads();
-    cluster_sync();
-    if (threadIdx.x == 0) {
-        tma_load_multicast(start + own * BOX_WORDS * 4, &from, barrier, both.x,
-                           both.y, both.z, 3);
-        if (own == 0)
-            tma_load_multicast(start + 2 * BOX_WORDS * 4, &from, barrier,
-                               more.x, more.y, more.z, 2);
-    }
-    mbarrier_wait(barrier, 0);
-    copy_words(out + own * 3 * BOX_WORDS, words, 3 * BOX_WORDS);
-    cluster_sync();
 }
 
 // Matrix descriptors as the body of products has them.

@@ -87,7 +87,6 @@ template <int WHICH, class F> void run_fake(F *kernel, void **arguments)
 
     if (!words || !results || fake_launch_blocks() != p.n_blocks ||
         fake_launch_threads() != p.n_threads ||
-        fake_last_cluster() != p.n_blocks ||
         fake_last_shared() != PRIMITIVES_SHARED_BYTES)
         simt::fail("a launch that is not the case's");
     run_case<WHICH>(kernel, from, to, words, results);

@@ -55,7 +55,6 @@ static void say_tilings(device *d, const trial *t, czr_cuda_tiling *tilings)
                                        .rows = 128,
                                        .cols = 256,
                                        .stages = 4,
-                                       .cluster = 1,
                                        .parts = 1,
                                        .is_library = true};
     d->s.cuda.tilings = tilings;

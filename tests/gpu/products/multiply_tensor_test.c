@@ -209,12 +209,10 @@ static void programs_say_their_tiles(void **state)
         czr_cuda_tiling tiling;
         const char *name;
     } said[] = {
-        {{.rows = 192, .cols = 192, .stages = 3, .cluster = 1}, "_192x192x3"},
-        {{.rows = 128, .cols = 256, .stages = 4, .cluster = 2},
-         "_128x256x4_cluster2"},
-        {{.rows = 256, .cols = 128, .stages = 3, .cluster = 1, .parts = 7},
-         "_256x128x3"},
-        {{.rows = 192, .cols = 256, .stages = 3, .cluster = 1}, "_192x256x3"},
+        {{.rows = 192, .cols = 192, .stages = 3}, "_192x192x3"},
+        {{.rows = 128, .cols = 256, .stages = 4}, "_128x256x4"},
+        {{.rows = 128, .cols = 192, .stages = 4, .parts = 7}, "_128x192x4"},
+        {{.rows = 192, .cols = 256, .stages = 3}, "_192x256x3"},
     };
     const int n = (int)(sizeof said / sizeof *said);
     int n_split = 0;

@@ -129,10 +129,8 @@ static czr_status plan_tiles(trial *t, czr_cuda_product_plan *plan)
                               shape.rows,
                               shape.cols,
                               is_symmetric,
-                              2,
-                              shape.cluster};
-    czr_cuda_product_tiles tiles = {shape.rows, shape.cols, shape.stages, 0,
-                                    shape.cluster};
+                              2};
+    czr_cuda_product_tiles tiles = {shape.rows, shape.cols, shape.stages, 0};
     char message[CZR_CUDA_PRODUCT_MESSAGE];
 
     assert_true(cz_tile_count(&tiling, &tiles.n));
@@ -233,7 +231,6 @@ static void computes_what_was_asked_for(void **state)
         assert_non_null(c);
         if (compute_all(&bench, &t, c) != CZR_OK)
             fail_msg("%s", bench.context->error);
-        assert_int_equal(fake_last_cluster(), t.is_sm90 ? shape.cluster : 1);
         compare(&t, c);
         free(c);
         drop_trial(&bench, &t);

@@ -33,12 +33,10 @@ static void tiles_are_the_compilers(void **state)
         int64_t n;
         p.n = p.is_symmetric ? p.m : draw(1, 3000);
         assert_true(czr_tiles_choose(&p, &device, &tiles));
-        tiles.cluster = draw(1, 2);
-        const cz_tiling tiling = {p.m,        p.n,          p.batch,
-                                  tiles.rows, tiles.cols,   p.is_symmetric,
-                                  8,          tiles.cluster};
+        const cz_tiling tiling = {
+            p.m, p.n, p.batch, tiles.rows, tiles.cols, p.is_symmetric, 8};
         assert_true(cz_tile_count(&tiling, &n));
-        assert_true(tiles.cluster > 1 || n == tiles.n);
+        assert_int_equal(n, tiles.n);
         uint64_t *const mine = calloc((size_t)n, sizeof *mine);
         uint64_t *const theirs = calloc((size_t)n, sizeof *theirs);
         czr_tiles_fill(&p, &tiles, mine);
@@ -81,11 +79,11 @@ static void tiles_fill_waves(void **state)
     assert_false(czr_tiles_choose(&none, &device, &tiles));
 }
 
-static int parts_of(int64_t n_tiles, int cluster, int64_t k)
+static int parts_of(int64_t n_tiles, int64_t k)
 {
     const czr_cuda_product_device device = {90, 132};
     const czr_cuda_product p = {.k = k};
-    const czr_cuda_product_tiles tiles = {128, 128, 5, n_tiles, cluster};
+    const czr_cuda_product_tiles tiles = {128, 128, 5, n_tiles};
 
     return czr_tiles_parts(&p, &device, &tiles);
 }
@@ -95,14 +93,14 @@ static int parts_of(int64_t n_tiles, int cluster, int64_t k)
 static void last_waves_are_split_where_that_is_faster(void **state)
 {
     (void)state;
-    assert_int_equal(parts_of(36, 1, 5120), 3);
-    assert_int_equal(parts_of(132 + 36, 2, 5120), 3);
-    assert_int_equal(parts_of(132, 1, 5120), 1);
-    assert_int_equal(parts_of(264 + 100, 1, 5120), 1);
-    assert_int_equal(parts_of(88, 1, 8192), 3);
-    assert_int_equal(parts_of(1, 1, 65536), 8);
-    assert_int_equal(parts_of(36, 1, 768), 1);
-    assert_int_equal(parts_of(1, 1, 64), 1);
+    assert_int_equal(parts_of(36, 5120), 3);
+    assert_int_equal(parts_of(132 + 36, 5120), 3);
+    assert_int_equal(parts_of(132, 5120), 1);
+    assert_int_equal(parts_of(264 + 100, 5120), 1);
+    assert_int_equal(parts_of(88, 8192), 3);
+    assert_int_equal(parts_of(1, 65536), 8);
+    assert_int_equal(parts_of(36, 768), 1);
+    assert_int_equal(parts_of(1, 64), 1);
 }
 
 int main(void)

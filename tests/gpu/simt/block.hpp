@@ -52,10 +52,7 @@ constexpr unsigned MAX_THREADS = 1024;
 
 using work = std::function<void()>;
 
-alignas(1024) inline unsigned char
-    shared_of[MAX_CLUSTER][SHARED_BYTES_LIMIT];
-// Of the block whose thread runs; between launches, of the first.
-inline unsigned char *shared = shared_of[0];
+alignas(1024) inline unsigned char shared[SHARED_BYTES_LIMIT];
 // Work of other engines, done in any order, late.
 inline std::vector<work> pending;
 // What architectures' models forget between blocks.
@@ -74,11 +71,11 @@ struct barrier {
     u64 generation = 0;
 };
 
-inline meeting warps[MAX_CLUSTER * MAX_THREADS / 32];
-inline meeting warpgroups[MAX_CLUSTER * MAX_THREADS / 128];
-inline barrier barriers[MAX_CLUSTER][16];
+inline meeting warps[MAX_THREADS / 32];
+inline meeting warpgroups[MAX_THREADS / 128];
+inline barrier barriers[16];
 // Whether a thread of the block said yes.
-inline bool votes[MAX_CLUSTER];
+inline bool votes;
 
 template <class F>
 void meet(meeting &m, int n, const char *kind, void *argument, F act)
@@ -111,7 +108,7 @@ template <class F> void in_warpgroup(const char *kind, void *argument, F act)
 
 inline void wait_at(int id, int n)
 {
-    barrier &b = barriers[current->rank][id];
+    barrier &b = barriers[id];
     if (b.n && b.needed != n)
         fail("two counts of threads at one barrier");
     b.needed = n;
@@ -164,29 +161,26 @@ inline void do_pending(bool is_all)
     }
 }
 
-inline void reset_blocks()
+inline void reset_block()
 {
-    std::memset(shared_of, 0xff, cluster_size * sizeof *shared_of);
+    std::memset(shared, 0xff, sizeof shared);
     pending.clear();
     for (meeting &m : warps)
         m = meeting();
     for (meeting &m : warpgroups)
         m = meeting();
-    for (unsigned rank = 0; rank < MAX_CLUSTER; rank++) {
-        for (barrier &b : barriers[rank])
-            b = barrier();
-        votes[rank] = false;
-    }
-    at_switch = [](const fiber &f) { shared = shared_of[f.rank]; };
+    for (barrier &b : barriers)
+        b = barrier();
+    votes = false;
     for (const work &reset : resets)
         reset();
 }
 
-inline void run_cluster()
+inline void run_block()
 {
     int idle = 0;
 
-    reset_blocks();
+    reset_block();
     prepare();
     for (;;) {
         const u64 before = progress;
@@ -203,25 +197,17 @@ inline void run_cluster()
             report_deadlock();
     }
     do_pending(true);
-    shared = shared_of[0];
 }
 
-// The clusters, a block each unless said otherwise, one after the other: they
-// do not wait for each other.
+// The blocks, one after the other: they do not wait for each other.
 template <class F>
-void launch(unsigned n_blocks, unsigned n_threads, F kernel,
-            unsigned n_in_cluster = 1)
+void launch(unsigned n_blocks, unsigned n_threads, F kernel)
 {
-    if (n_in_cluster > MAX_CLUSTER || n_blocks % n_in_cluster)
-        fail("the grid is not of such clusters");
     grid_size.x = n_blocks;
     block_size.x = n_threads;
-    cluster_size = n_in_cluster;
     body = kernel;
-    for (unsigned b = 0; b < n_blocks; b += n_in_cluster) {
-        block.x = b;
-        run_cluster();
-    }
+    for (block.x = 0; block.x < n_blocks; block.x++)
+        run_block();
 }
 
 inline float from_bf16(u16 v)
@@ -261,13 +247,12 @@ DEV void __syncwarp()
 
 DEV int __syncthreads_or(int vote)
 {
-    bool &votes = simt::votes[simt::current->rank];
-    votes |= vote != 0;
+    simt::votes |= vote != 0;
     __syncthreads();
-    const int result = votes;
+    const int result = simt::votes;
     __syncthreads();
     if (simt::current->thread.x == 0)
-        votes = false;
+        simt::votes = false;
     __syncthreads();
     return result;
 }

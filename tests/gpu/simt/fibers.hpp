@@ -1,5 +1,5 @@
-// A block of threads, or a cluster of blocks, as fibers of one CPU thread, in an
-// order drawn anew from a printed seed.  Knows nothing of what the threads do.
+// A block of threads as fibers of one CPU thread, in an order drawn anew from a
+// printed seed.  Knows nothing of what the threads do.
 // x86-64 alone.
 #pragma once
 
@@ -22,11 +22,10 @@ struct index {
     unsigned x = 1, y = 1, z = 1;
 };
 
-// Of a cluster the blocks' threads come one block after the other.
 struct fiber {
     void *stack_pointer;
     std::unique_ptr<unsigned char[]> stack;
-    unsigned number, rank;
+    unsigned number;
     index thread, block;
     bool is_done;
     const char *waits_at;
@@ -37,16 +36,9 @@ inline fiber *current;
 inline void *scheduler_stack;
 inline std::function<void()> body;
 inline index block_size, grid_size;
-// The first block of the cluster; how many it has; of each, threads that are
-// not done.
-constexpr unsigned MAX_CLUSTER = 2;
+// The block that runs, and how many of its threads are not done.
 inline index block;
-inline unsigned cluster_size = 1;
-inline unsigned n_left[MAX_CLUSTER];
-// Rounds until a block of the cluster begins: not all begin at once.
-inline unsigned begins_in[MAX_CLUSTER];
-// Called before a fiber goes on.
-inline void (*at_switch)(const fiber &) = [](const fiber &) {};
+inline unsigned n_left;
 inline std::uint64_t seed = 1;
 // Grows with everything that may let a waiting thread go on.
 inline std::uint64_t progress;
@@ -87,7 +79,7 @@ inline void enter()
 {
     body();
     current->is_done = true;
-    n_left[current->rank]--;
+    n_left--;
     progress++;
     yield("the end");
     std::abort();
@@ -96,12 +88,8 @@ inline void enter()
 // Stacks begin as NaNs: a local that nobody set shows.
 inline void prepare()
 {
-    const unsigned n = block_size.x * cluster_size;
+    const unsigned n = n_left = block_size.x;
 
-    for (unsigned &left : n_left)
-        left = block_size.x;
-    for (unsigned &rounds : begins_in)
-        rounds = cluster_size > 1 ? draw() % 16 : 0;
     fibers.resize(n);
     for (unsigned i = 0; i < n; i++) {
         fiber &f = fibers[i];
@@ -109,9 +97,8 @@ inline void prepare()
             f.stack.reset(new unsigned char[STACK_BYTES]);
         std::memset(f.stack.get(), 0xff, STACK_BYTES);
         f.number = i;
-        f.rank = i / block_size.x;
-        f.thread.x = i % block_size.x;
-        f.block.x = block.x + f.rank;
+        f.thread.x = i;
+        f.block = block;
         f.is_done = false;
         f.waits_at = "the start";
         const auto end =
@@ -170,20 +157,14 @@ inline unsigned go_round()
     unsigned left = 0;
 
     draw_sleepers();
-    for (unsigned &rounds : begins_in)
-        if (rounds) {
-            rounds--;
-            progress++;
-        }
     for (unsigned k = 0; k < n; k++) {
         fiber &f = fibers[(start + static_cast<std::uint64_t>(k) * step) % n];
         if (f.is_done)
             continue;
         left++;
-        if (begins_in[f.rank] || is_asleep(f.number))
+        if (is_asleep(f.number))
             continue;
         current = &f;
-        at_switch(f);
         simt_switch(&scheduler_stack, f.stack_pointer);
     }
     current = nullptr;

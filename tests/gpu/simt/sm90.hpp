@@ -10,14 +10,13 @@ namespace simt
 
 constexpr u32 BOX = 64, BOX_BYTES = BOX * BOX * 2;
 
-inline std::vector<work> stores_open[MAX_CLUSTER * MAX_THREADS];
+inline std::vector<work> stores_open[MAX_THREADS];
 // Groups, the oldest first, of stores that have not read shared memory yet.
-inline std::vector<std::vector<work>> stores_committed[MAX_CLUSTER *
-                                                       MAX_THREADS];
+inline std::vector<std::vector<work>> stores_committed[MAX_THREADS];
 // Of 16 bytes of shared memory: thread + 1 that wrote them and has not fenced.
-inline u16 unfenced[MAX_CLUSTER][SHARED_BYTES_LIMIT / 16];
+inline u16 unfenced[SHARED_BYTES_LIMIT / 16];
 // Registers of the block that nobody has, and those a thread began with.
-inline int pool[MAX_CLUSTER], entry_registers;
+inline int pool, entry_registers;
 
 [[maybe_unused]] static const bool resets_sm90 = (resets.push_back([] {
     for (auto &s : stores_open)
@@ -25,7 +24,7 @@ inline int pool[MAX_CLUSTER], entry_registers;
     for (auto &s : stores_committed)
         s.clear();
     std::memset(unfenced, 0, sizeof unfenced);
-    std::memset(pool, 0, sizeof pool);
+    pool = 0;
 }),
                                                   true);
 
@@ -53,7 +52,7 @@ template <int N, bool IS_TRANSPOSED> void store_matrices(void **all)
             const u16 v = half_of(static_cast<stored *>(all[lane])->r[m], h);
             check_shared(to->row, 16, 16);
             std::memcpy(shared + to->row + 2 * col, &v, sizeof v);
-            unfenced[current->rank][to->row / 16] =
+            unfenced[to->row / 16] =
                 static_cast<u16>(to->thread + 1);
         }
 }
@@ -72,9 +71,9 @@ inline void change_registers(int to, bool is_growing)
     if (to % 8 || to < 24 || to > 256 || (change > 0) != is_growing)
         fail("setmaxnreg: no such number of registers");
     if (current->thread.x % 32 == 0) {
-        while (pool[current->rank] < change)
+        while (pool < change)
             yield("setmaxnreg");
-        pool[current->rank] -= change;
+        pool -= change;
         progress++;
     }
     in_warp("setmaxnreg", nullptr, [](void **) {});
@@ -98,49 +97,29 @@ DEV void tma_prefetch(const tensor_map *)
 {
 }
 
-namespace simt
+// A box on its way.
+DEV void tma_load(u32 to, const tensor_map *map, u32 barrier, int x, int y,
+                  int z)
 {
-
-// A box on its way to one block of the cluster.
-inline void load_box(unsigned rank, u32 to, const tensor_map &m, u32 barrier,
-                     int x, int y, int z)
-{
-    check_shared(to, BOX_BYTES, 1024);
-    find_barrier(current->rank, barrier);
-    pending.push_back([=] {
-        check_present(rank);
-        for (u32 r = 0; r < BOX; r++)
-            for (u32 c = 0; c < BOX; c++) {
+    const tensor_map m = *map;
+    simt::check_shared(to, simt::BOX_BYTES, 1024);
+    simt::find_barrier(barrier);
+    simt::pending.push_back([=] {
+        simt::check_present();
+        for (u32 r = 0; r < simt::BOX; r++)
+            for (u32 c = 0; c < simt::BOX; c++) {
                 const u16 *from =
                     tensor_at(m, static_cast<u64>(x) + c,
                               static_cast<u64>(y) + r, static_cast<u64>(z));
                 const u16 v = from ? *from : static_cast<u16>(0);
-                std::memcpy(shared_of[rank] + swizzle(to + r * 128 + c * 2), &v,
-                            sizeof v);
+                std::memcpy(simt::shared +
+                                simt::swizzle(to + r * 128 + c * 2),
+                            &v, sizeof v);
             }
-        phase_barrier &b = find_known_barrier(rank, barrier);
-        b.bytes_missing -= BOX_BYTES;
-        end_phase(b);
+        simt::phase_barrier &b = simt::find_known_barrier(barrier);
+        b.bytes_missing -= simt::BOX_BYTES;
+        simt::end_phase(b);
     });
-}
-
-} // namespace simt
-
-DEV void tma_load(u32 to, const tensor_map *map, u32 barrier, int x, int y,
-                  int z)
-{
-    simt::load_box(simt::current->rank, to, *map, barrier, x, y, z);
-}
-
-// Each block has its box at another time.
-DEV void tma_load_multicast(u32 to, const tensor_map *map, u32 barrier, int x,
-                            int y, int z, u16 blocks)
-{
-    if (!blocks || blocks >> simt::cluster_size)
-        simt::fail("multicast to blocks that the cluster does not have");
-    for (unsigned rank = 0; rank < simt::cluster_size; rank++)
-        if (blocks >> rank & 1)
-            simt::load_box(rank, to, *map, barrier, x, y, z);
 }
 
 DEV void tma_store(const tensor_map *map, u32 from, int x, int y, int z)
@@ -155,7 +134,7 @@ DEV void tma_store(const tensor_map *map, u32 from, int x, int y, int z)
         for (u32 r = 0; r < simt::BOX; r++)
             for (u32 c = 0; c < simt::BOX; c++) {
                 const u32 at = simt::swizzle(from + r * 128 + c * 2);
-                if (simt::unfenced[simt::current->rank][at / 16])
+                if (simt::unfenced[at / 16])
                     simt::fail("TMA reads what no fence.proxy.async follows");
                 u16 *to =
                     tensor_at(m, static_cast<u64>(x) + c,
@@ -196,7 +175,7 @@ DEV void tma_store_wait()
 
 DEV void proxy_fence()
 {
-    for (u16 &writer : simt::unfenced[simt::current->rank])
+    for (u16 &writer : simt::unfenced)
         if (writer == threadIdx.x + 1)
             writer = 0;
 }

@@ -24,7 +24,7 @@ struct wgmma_queue {
     int n_flying = 0;
 };
 
-inline wgmma_queue wgmma_queues[MAX_CLUSTER * MAX_THREADS / GROUP_THREADS];
+inline wgmma_queue wgmma_queues[MAX_THREADS / GROUP_THREADS];
 
 [[maybe_unused]] static const bool resets_wgmma = (resets.push_back([] {
     for (wgmma_queue &q : wgmma_queues) {

@@ -76,8 +76,8 @@ static void shares_decide(void **state)
     for (int i = 0; i < 1000; i++) {
         const int64_t share = 90 + rand() % 20;
         const int64_t scale = 1 + rand() % 1000000;
-        rows[0] = (cz_tile_measured){p, 132, 128, 128, 1, 100 * scale};
-        rows[1] = (cz_tile_measured){p, 132, 0, 0, 0, share * scale};
+        rows[0] = (cz_tile_measured){p, 132, 128, 128, 100 * scale};
+        rows[1] = (cz_tile_measured){p, 132, 0, 0, share * scale};
         const cz_tile_choice c = choose(&p, 132);
         assert_int_equal(c.is_library, share < 97);
         assert_int_equal(c.shape.rows, 128);
@@ -85,8 +85,8 @@ static void shares_decide(void **state)
     cz_tile_product half = p;
     half.is_symmetric = true;
     half.is_n_major = false;
-    rows[0] = (cz_tile_measured){half, 132, 128, 128, 1, 100};
-    rows[1] = (cz_tile_measured){half, 132, 0, 0, 0, 1};
+    rows[0] = (cz_tile_measured){half, 132, 128, 128, 100};
+    rows[1] = (cz_tile_measured){half, 132, 0, 0, 1};
     assert_false(choose(&half, 132).is_library);
     rows[0].product = rows[1].product = p;
     rows[0].time = INT64_MAX;

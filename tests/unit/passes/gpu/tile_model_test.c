@@ -41,11 +41,10 @@ static cz_tile_product draw_product(int64_t most)
     return p;
 }
 
-static cz_tile_shape shape_of(int rows, int cols, int cluster)
+static cz_tile_shape shape_of(int rows, int cols)
 {
     for (int i = 0; i < CZ_TILE_SHAPES; i++)
-        if (cz_tile_shapes[i].rows == rows && cz_tile_shapes[i].cols == cols &&
-            cz_tile_shapes[i].cluster == cluster)
+        if (cz_tile_shapes[i].rows == rows && cz_tile_shapes[i].cols == cols)
             return cz_tile_shapes[i];
     fail();
     return cz_tile_shapes[0];
@@ -73,44 +72,42 @@ static void waves_of_symmetric_products_are_so_full(void **unused)
                                  tiles[s][0],
                                  tiles[s][1],
                                  true,
-                                 1,
                                  1};
             assert_int_equal((cz_tile_share(&t, 132) + 5) / 10,
                              known[i].share[s]);
         }
-    const cz_tiling whole = {256, 256, 33, 128, 128, false, 1, 1};
+    const cz_tiling whole = {256, 256, 33, 128, 128, false, 1};
     assert_int_equal(cz_tile_share(&whole, 132), 1000);
     assert_int_equal(cz_tile_share(&whole, 131), 504);
-    const cz_tiling small = {128, 128, 1, 128, 128, true, 1, 1};
+    const cz_tiling small = {128, 128, 1, 128, 128, true, 1};
     assert_int_equal(cz_tile_share(&small, 1), 504);
 }
 
 /* Bytes of shared memory that full speed would need in a clock, of 128 that it
- * gives: 160, 144, 139, 128, 128; L2 then decides between the last two. */
+ * gives: 160, 139, 128, 128; L2 then decides between the last two. */
 static void a_step_takes_what_is_slowest(void **unused)
 {
     static const struct {
-        int rows, cols, cluster;
+        int rows, cols;
         int64_t alone, crowded;
-    } known[] = {{128, 128, 1, 640, 703},   {256, 128, 1, 1152, 1152},
-                 {128, 192, 1, 832, 879},   {192, 192, 1, 1152, 1152},
-                 {128, 256, 1, 1024, 1055}, {128, 128, 2, 640, 640},
-                 {128, 192, 2, 832, 832},   {128, 256, 2, 1024, 1024}};
+    } known[] = {{128, 128, 640, 703},
+                 {128, 192, 832, 879},
+                 {192, 192, 1152, 1152},
+                 {128, 256, 1024, 1055}};
     cz_tile_product p = {.m = 128, .n = 128, .k = 64, .batch = 1};
     cz_tile_cost cost;
     (void)unused;
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const cz_tile_shape s =
-            shape_of(known[i].rows, known[i].cols, known[i].cluster);
+        const cz_tile_shape s = shape_of(known[i].rows, known[i].cols);
         p.batch = 1;
         assert_true(cz_tile_cost_of(&p, &h100, s, &cost));
         assert_int_equal(cost.step_clocks, known[i].alone);
         p.batch = 1000;
         assert_true(cz_tile_cost_of(&p, &h100, s, &cost));
         assert_int_equal(cost.step_clocks, known[i].crowded);
-        assert_int_equal(cost.n_tiles, 1000 * known[i].cluster);
-        assert_int_equal(cost.n_waves, 8 * known[i].cluster);
+        assert_int_equal(cost.n_tiles, 1000);
+        assert_int_equal(cost.n_waves, 8);
     }
 }
 
@@ -129,12 +126,12 @@ static void clocks_are_by_hand(void **unused)
     cz_tile_cost cost;
     (void)unused;
 
-    assert_true(cz_tile_cost_of(&large, &h100, shape_of(128, 128, 1), &cost));
+    assert_true(cz_tile_cost_of(&large, &h100, shape_of(128, 128), &cost));
     assert_int_equal(cost.n_tiles, 528);
     assert_int_equal(cost.n_waves, 4);
     assert_int_equal(cost.clocks, 4 * (64 * 703 + 2731));
     assert_int_equal(cost.parts, 1);
-    assert_true(cz_tile_cost_of(&flat, &h100, shape_of(128, 256, 1), &cost));
+    assert_true(cz_tile_cost_of(&flat, &h100, shape_of(128, 256), &cost));
     assert_int_equal(cost.clocks,
                      ((2 * 8192 * 8 + 2 * 8192 * 8192) * 2 + 1949) / 1950);
 }
@@ -151,11 +148,11 @@ static void last_waves_are_split_where_that_is_faster(void **unused)
     int n_parts = 0;
     (void)unused;
 
-    assert_true(cz_tile_cost_of(&p, &h100, shape_of(128, 128, 1), &cost));
+    assert_true(cz_tile_cost_of(&p, &h100, shape_of(128, 128), &cost));
     assert_int_equal(cost.parts, 3);
     assert_true(cost.clocks < 80 * 640);
     p.k = 256;
-    assert_true(cz_tile_cost_of(&p, &h100, shape_of(128, 128, 1), &cost));
+    assert_true(cz_tile_cost_of(&p, &h100, shape_of(128, 128), &cost));
     assert_int_equal(cost.parts, 1);
     for (int i = 0; i < 2000; i++) {
         p = draw_product(6000);
@@ -187,27 +184,19 @@ static void machines_come_from_their_figures(void **unused)
     assert_false(cz_tile_machine_of(132, 1, INT64_MAX / 1000, &m));
 }
 
-static bool divides(const cz_tile_product *p, cz_tile_shape s)
-{
-    return (p->m + s.rows - 1) / s.rows % s.cluster == 0;
-}
-
 static void what_is_chosen_costs_least(void **unused)
 {
-    int n_clusters = 0;
     (void)unused;
+
     for (int i = 0; i < 2000; i++) {
         const cz_tile_product p = draw_product(20000);
         cz_tile_choice choice;
         cz_tile_cost cost;
         assert_true(cz_tile_choose(&p, &h100, NULL, 0, &choice));
         assert_false(choice.is_measured);
-        assert_true(divides(&p, choice.shape));
-        n_clusters += choice.shape.cluster > 1;
         for (int s = 0; s < CZ_TILE_SHAPES; s++) {
             assert_true(cz_tile_cost_of(&p, &h100, cz_tile_shapes[s], &cost));
-            assert_true(cost.clocks >= choice.cost.clocks ||
-                        !divides(&p, cz_tile_shapes[s]));
+            assert_true(cost.clocks >= choice.cost.clocks);
             cz_tile_product deeper = p;
             deeper.k += 64;
             const int64_t before = cost.clocks;
@@ -216,35 +205,25 @@ static void what_is_chosen_costs_least(void **unused)
             assert_true(cost.clocks >= before);
         }
     }
-    assert_true(n_clusters > 0 && n_clusters < 2000);
 }
 
-/* 4096 in tiles of 128 x 256 above the diagonal: 16 rows of pairs, 16 of them
- * long, none with a tile too much; one of 128 x 128 each has one. */
-static void clusters_read_less(void **unused)
+/* 4096 in tiles of 128 x 256 above the diagonal: 16 pairs of rows, of which the
+ * first is as long as the second. */
+static void last_waves_are_by_hand(void **unused)
 {
-    cz_tile_product p = {
+    const cz_tile_product p = {
         .m = 4096, .n = 4096, .k = 4096, .batch = 1, .is_symmetric = true};
-    const cz_tile_machine odd = {131, 1950}, one = {1, 1950};
     cz_tile_cost cost;
     (void)unused;
 
-    assert_true(cz_tile_cost_of(&p, &h100, shape_of(128, 256, 2), &cost));
+    assert_true(cz_tile_cost_of(&p, &h100, shape_of(128, 256), &cost));
     assert_int_equal(cost.n_tiles, 16 * 17);
     assert_int_equal(cost.n_waves, 3);
     /* The last 8 tiles in 5 parts: 13 steps and 131072 bytes of sums to L2 from
      * all SMs, another launch, 5 times as many back to one. */
     assert_int_equal(cost.parts, 5);
-    assert_int_equal(cost.clocks, 2 * (64 * 1024 + 5462) + 13 * 1024 + 2812 +
+    assert_int_equal(cost.clocks, 2 * (64 * 1055 + 5462) + 13 * 1055 + 2812 +
                                       5000 + 10240 + 5462);
-    assert_true(cz_tile_cost_of(&p, &h100, shape_of(128, 128, 2), &cost));
-    assert_int_equal(cost.n_tiles, 528 + 16);
-    assert_int_equal(cost.n_waves, 5);
-    /* A block of an odd number of SMs has no partner. */
-    p.batch = 131;
-    assert_true(cz_tile_cost_of(&p, &odd, shape_of(128, 256, 2), &cost));
-    assert_int_equal(cost.n_waves, (131 * 272 + 129) / 130);
-    assert_false(cz_tile_cost_of(&p, &one, shape_of(128, 256, 2), &cost));
 }
 
 /* How often each element is in a tile of the table. */
@@ -289,19 +268,18 @@ static void chosen_tiles_hold_each_element_once(void **unused)
 static void groups_make_squares_of_what_runs_at_once(void **unused)
 {
     static const int groups[][3] = {
-        {128, 256, 16}, {192, 192, 11}, {128, 128, 11}, {256, 128, 8}};
+        {128, 256, 16}, {192, 192, 11}, {128, 128, 11}};
     cz_tile_product p = {.m = 8192, .n = 8192, .k = 64, .batch = 1};
     cz_tile_choice choice;
     (void)unused;
 
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        const cz_tile_measured only = {p, 132, groups[i][0], groups[i][1],
-                                       1, 1};
+        const cz_tile_measured only = {p, 132, groups[i][0], groups[i][1], 1};
         assert_true(cz_tile_choose(&p, &h100, &only, 1, &choice));
         assert_int_equal(choice.tiling.group, groups[i][2]);
     }
     p.m = 300;
-    const cz_tile_measured only = {p, 132, 128, 256, 1, 1};
+    const cz_tile_measured only = {p, 132, 128, 256, 1};
     assert_true(cz_tile_choose(&p, &h100, &only, 1, &choice));
     assert_int_equal(choice.tiling.group, 3);
 }
@@ -312,7 +290,7 @@ static void batches_fill_waves(void **unused)
 {
     cz_tile_product p = {
         .m = 4096, .n = 4096, .k = 512, .batch = 77, .is_symmetric = true};
-    const cz_tile_measured large = {p, 132, 128, 128, 1, 1};
+    const cz_tile_measured large = {p, 132, 128, 128, 1};
     cz_tile_measured small[10];
     (void)unused;
 
@@ -322,7 +300,7 @@ static void batches_fill_waves(void **unused)
     assert_int_equal(cz_tile_batch(&p, &h100, &one, 1, 5), 1);
     p.m = p.n = 1024;
     for (int i = 0; i < 10; i++) {
-        const cz_tile_measured row = {p, 132, 128, 128, 1, 1};
+        const cz_tile_measured row = {p, 132, 128, 128, 1};
         small[i] = row;
         small[i].product.batch = i + 1;
     }
@@ -399,12 +377,11 @@ static void measured_times_win(void **unused)
     for (int s = 0; s < CZ_TILE_SHAPES; s++) {
         const cz_tile_shape t = cz_tile_shapes[s];
         const cz_tile_shape u = cz_tile_shapes[(s + 1) % CZ_TILE_SHAPES];
-        const cz_tile_measured rows[] = {
-            {p, 132, t.rows, t.cols, t.cluster, 70000},
-            {p, 132, u.rows, u.cols, u.cluster, 60000},
-            {p, 132, t.rows, t.cols, t.cluster, 50000},
-            {p, 114, u.rows, u.cols, u.cluster, 1},
-            {other, 132, u.rows, u.cols, u.cluster, 2}};
+        const cz_tile_measured rows[] = {{p, 132, t.rows, t.cols, 70000},
+                                         {p, 132, u.rows, u.cols, 60000},
+                                         {p, 132, t.rows, t.cols, 50000},
+                                         {p, 114, u.rows, u.cols, 1},
+                                         {other, 132, u.rows, u.cols, 2}};
         assert_true(cz_tile_choose(&p, &h100, rows, 5, &choice));
         assert_true(choice.is_measured);
         assert_int_equal(choice.shape.rows, t.rows);
@@ -419,22 +396,22 @@ static void tables_are_read(void **unused)
 {
     static const char text[] =
         "# a comment\n\n"
-        "132 symmetric 4096 4096 5120 1 128 256 2 123456\n"
-        "  114\tn_major 10 20 30 40 192 192 1 9223372036854775807  \n"
-        "132 general 1 2 3 4 128 128 1 5";
+        "132 symmetric 4096 4096 5120 1 128 256 123456\n"
+        "  114\tn_major 10 20 30 40 192 192 9223372036854775807  \n"
+        "132 general 1 2 3 4 128 128 5";
     static const char *const wrong[] = {
-        "132 symmetric 4096 4096 5120 1 128 256 1\n",
-        "132 symmetric 4096 4096 5120 1 128 256 1 1 1\n",
-        "132 symmetric 4096 4097 5120 1 128 256 1 1\n",
-        "132 general 1 2 3 4 128 64 1 5\n",
-        "132 general 1 2 3 4 192 192 2 5\n",
-        "132 general 1 2 3 4 128 128 1 0\n",
-        "132 general 1 2 3 4 128 128 1 -5\n",
-        "132 general 1 2 3 4 128 128 1 5x\n",
-        "132 general 1 2 3 4 128 128 1 9223372036854775808\n",
-        "9999999999 general 1 2 3 4 128 128 1 5\n",
-        "132 particular 1 2 3 4 128 128 1 5\n",
-        "132 general\n 1 2 3 4 128 128 1 5\n",
+        "132 symmetric 4096 4096 5120 1 128 256\n",
+        "132 symmetric 4096 4096 5120 1 128 256 1 1\n",
+        "132 symmetric 4096 4097 5120 1 128 256 1\n",
+        "132 general 1 2 3 4 128 64 5\n",
+        "132 general 1 2 3 4 192 128 5\n",
+        "132 general 1 2 3 4 128 128 0\n",
+        "132 general 1 2 3 4 128 128 -5\n",
+        "132 general 1 2 3 4 128 128 5x\n",
+        "132 general 1 2 3 4 128 128 9223372036854775808\n",
+        "9999999999 general 1 2 3 4 128 128 5\n",
+        "132 particular 1 2 3 4 128 128 5\n",
+        "132 general\n 1 2 3 4 128 128 5\n",
         "general"};
     cz_tile_measured rows[3];
     int n, line;
@@ -445,7 +422,6 @@ static void tables_are_read(void **unused)
     assert_true(rows[0].product.is_symmetric && !rows[0].product.is_n_major);
     assert_int_equal(rows[0].product.k, 5120);
     assert_int_equal(rows[0].cols, 256);
-    assert_int_equal(rows[0].cluster, 2);
     assert_true(rows[1].product.is_n_major && rows[1].sms == 114);
     assert_true(rows[1].time == INT64_MAX && rows[1].product.batch == 40);
     assert_int_equal(rows[2].time, 5);
@@ -482,7 +458,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(last_waves_are_split_where_that_is_faster),
         cmocka_unit_test(machines_come_from_their_figures),
         cmocka_unit_test(what_is_chosen_costs_least),
-        cmocka_unit_test(clusters_read_less),
+        cmocka_unit_test(last_waves_are_by_hand),
         cmocka_unit_test(chosen_tiles_hold_each_element_once),
         cmocka_unit_test(groups_make_squares_of_what_runs_at_once),
         cmocka_unit_test(batches_fill_waves),

@@ -1,6 +1,5 @@
 /* Tables of tiles: every element of the output that a kernel must compute lies
- * in exactly one tile, no tile or cluster of tiles is without one, whatever the
- * sizes. */
+ * in exactly one tile, and no tile is without one, whatever the sizes. */
 #include "passes/gpu/tile_order.h"
 
 #include <setjmp.h>
@@ -51,14 +50,8 @@ static void assert_covered(const cz_tiling *t)
     unsigned char *seen = calloc((size_t)(t->batch * t->rows * t->cols), 1);
 
     assert_non_null(seen);
-    assert_int_equal(count % t->cluster, 0);
-    for (int64_t k = 0; k < count; k += t->cluster) {
+    for (int64_t k = 0; k < count; k++)
         assert_true(cover(t, tiles[k], seen) > 0);
-        if (t->cluster == 2) {
-            cover(t, tiles[k + 1], seen);
-            assert_true(tiles[k] % 2 == 0 && tiles[k + 1] == tiles[k] + 1);
-        }
-    }
     for (int64_t k = 0; k < t->batch * t->rows * t->cols; k++) {
         const int64_t c = k % t->cols, r = k / t->cols % t->rows;
         const bool is_wanted = !t->is_symmetric || c >= r;
@@ -84,23 +77,18 @@ static void every_element_lies_in_one_tile(void **state)
                                .tile_rows = shapes[s][0],
                                .tile_cols = shapes[s][1],
                                .is_symmetric = true,
-                               .group = group,
-                               .cluster = 1};
-                for (; t.cluster <= CZ_TILE_CLUSTER_MAX; t.cluster++) {
-                    t.is_symmetric = true;
-                    t.cols = sizes[n];
-                    assert_covered(&t);
-                    t.is_symmetric = false;
-                    t.cols = sizes[(n + 3) % (sizeof sizes / sizeof *sizes)];
-                    assert_covered(&t);
-                }
+                               .group = group};
+                assert_covered(&t);
+                t.is_symmetric = false;
+                t.cols = sizes[(n + 3) % (sizeof sizes / sizeof *sizes)];
+                assert_covered(&t);
             }
 }
 
 /* 40 x 40 tiles of 5120, by hand: 40 * 41 / 2. */
 static void symmetric_outputs_need_half_the_tiles(void **state)
 {
-    const cz_tiling t = {5120, 5120, 1, 128, 128, true, 8, 1};
+    const cz_tiling t = {5120, 5120, 1, 128, 128, true, 8};
     int64_t count;
     (void)state;
 
@@ -110,7 +98,7 @@ static void symmetric_outputs_need_half_the_tiles(void **state)
 
 static void a_group_is_gone_through_by_columns(void **state)
 {
-    const cz_tiling t = {400, 400, 1, 100, 100, true, 2, 1};
+    const cz_tiling t = {400, 400, 1, 100, 100, true, 2};
     static const int expected[][2] = {{0, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2},
                                       {0, 3}, {1, 3}, {2, 2}, {2, 3}, {3, 3}};
     int64_t count;
@@ -124,26 +112,9 @@ static void a_group_is_gone_through_by_columns(void **state)
     free(tiles);
 }
 
-/* Rows 0 and 1, then 2 and 3, down the columns that the first of each needs. */
-static void a_cluster_is_of_two_rows(void **state)
-{
-    const cz_tiling t = {300, 300, 1, 100, 100, true, 1, 2};
-    static const int expected[][2] = {{0, 0}, {1, 0}, {0, 1}, {1, 1},
-                                      {0, 2}, {1, 2}, {2, 2}, {3, 2}};
-    int64_t count;
-    uint64_t *tiles = make_order(&t, &count);
-    (void)state;
-
-    assert_int_equal(count, 8);
-    for (int k = 0; k < 8; k++)
-        assert_true(tiles[k] == ((uint64_t)expected[k][0] |
-                                 (uint64_t)expected[k][1] << 20));
-    free(tiles);
-}
-
 static void what_an_entry_has_no_room_for_is_refused(void **state)
 {
-    const cz_tiling good = {1024, 1024, 1, 128, 128, false, 1, 1};
+    const cz_tiling good = {1024, 1024, 1, 128, 128, false, 1};
     int64_t count = -1;
     (void)state;
 
@@ -152,11 +123,6 @@ static void what_an_entry_has_no_room_for_is_refused(void **state)
     assert_false(cz_tile_count(&t, &count));
     t = good;
     t.group = 0;
-    assert_false(cz_tile_count(&t, &count));
-    t = good;
-    t.cluster = 0;
-    assert_false(cz_tile_count(&t, &count));
-    t.cluster = 3;
     assert_false(cz_tile_count(&t, &count));
     t = good;
     t.rows = ((int64_t)128 << CZ_TILE_INDEX_BITS) + 1;
@@ -182,7 +148,6 @@ int main(void)
         cmocka_unit_test(every_element_lies_in_one_tile),
         cmocka_unit_test(symmetric_outputs_need_half_the_tiles),
         cmocka_unit_test(a_group_is_gone_through_by_columns),
-        cmocka_unit_test(a_cluster_is_of_two_rows),
         cmocka_unit_test(what_an_entry_has_no_room_for_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
