@@ -51,13 +51,12 @@ typedef struct target {
         form, arch, CZR_SOURCE_PRODUCT_SM80,                                   \
             {"-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric,                     \
              "-DN_MAJOR=" #n_major},                                           \
-            registers, 0, 1                                                    \
+            registers, 0                                                       \
     }
 #define EIGEN(arch)                                                            \
     {                                                                          \
         "eigenvalues", arch, CZR_SOURCE_EIGEN,                                 \
-            {"-DKERNEL=kernel", "-DMAX_SWEEPS=30", "-DWIDE_SWEEPS=30"}, 255,   \
-            0, 1                                                               \
+            {"-DKERNEL=kernel", "-DMAX_SWEEPS=30", "-DWIDE_SWEEPS=30"}, 255, 0 \
     }
 
 static const target targets[] = {

@@ -167,8 +167,7 @@ static void what_is_not_read_has_the_map_of_c(void **state)
 
 static void a_second_buffer_goes_where_there_is_room(void **state)
 {
-    const czr_cuda_product_tiles tiles[] = {{128, 128, 5, 3, 1},
-                                            {128, 256, 4, 3}};
+    const czr_cuda_product_tiles tiles[] = {{128, 128, 5, 3}, {128, 256, 4, 3}};
     const int n_bytes[] = {5 * (32768 + 16) + 65536 + 1024,
                            4 * (49152 + 16) + 32768 + 1024};
     const char *const definitions[] = {"BUFFERS 2\n", "BUFFERS 1\n"};
@@ -188,7 +187,7 @@ static void a_second_buffer_goes_where_there_is_room(void **state)
 
 static void forms_have_their_own_names(void **state)
 {
-    const czr_cuda_product_tiles tiles = {128, 128, 3, 6, 1};
+    const czr_cuda_product_tiles tiles = {128, 128, 3, 6};
     czr_cuda_product p = good;
     (void)state;
 
@@ -325,19 +324,14 @@ static void devices_and_tiles_are_checked(void **state)
         czr_cuda_product_device device;
         czr_cuda_product_tiles tiles;
         czr_cuda_product_status status;
-    } cases[] = {{{75, 40}, {128, 128, 3, 6, 1}, CZR_CUDA_PRODUCT_UNSUPPORTED},
+    } cases[] = {{{75, 40}, {128, 128, 3, 6}, CZR_CUDA_PRODUCT_UNSUPPORTED},
                  {{90, 0}, {128, 256, 4, 8}, CZR_CUDA_PRODUCT_UNSUPPORTED},
-                 {{90, 132}, {192, 256, 3, 8, 1}, CZR_CUDA_PRODUCT_UNSUPPORTED},
-                 {{80, 108}, {128, 256, 3, 8, 1}, CZR_CUDA_PRODUCT_UNSUPPORTED},
-                 {{80, 108}, {128, 128, 4, 8, 1}, CZR_CUDA_PRODUCT_UNSUPPORTED},
-                 {{100, 148}, {128, 128, 3, 12, 1}, CZR_CUDA_PRODUCT_OK},
+                 {{90, 132}, {192, 256, 3, 8}, CZR_CUDA_PRODUCT_UNSUPPORTED},
+                 {{80, 108}, {128, 256, 3, 8}, CZR_CUDA_PRODUCT_UNSUPPORTED},
+                 {{80, 108}, {128, 128, 4, 8}, CZR_CUDA_PRODUCT_UNSUPPORTED},
+                 {{100, 148}, {128, 128, 3, 12}, CZR_CUDA_PRODUCT_OK},
                  {{90, 132}, {128, 256, 4, 0}, CZR_CUDA_PRODUCT_CONTRARY},
                  {{90, 132}, {128, 256, 4, 9}, CZR_CUDA_PRODUCT_CONTRARY},
-                 {{90, 132}, {128, 256, 4, 7, 2}, CZR_CUDA_PRODUCT_CONTRARY},
-                 {{90, 132}, {128, 256, 4, 8, 3}, CZR_CUDA_PRODUCT_UNSUPPORTED},
-                 {{90, 132}, {128, 64, 4, 8, 2}, CZR_CUDA_PRODUCT_UNSUPPORTED},
-                 {{90, 1}, {128, 256, 4, 8, 2}, CZR_CUDA_PRODUCT_UNSUPPORTED},
-                 {{80, 108}, {128, 128, 3, 6, 2}, CZR_CUDA_PRODUCT_UNSUPPORTED},
                  {{90, 3}, {128, 256, 4, 8}, CZR_CUDA_PRODUCT_OK}};
     (void)state;
 

@@ -46,7 +46,7 @@ tensor_map map_of(const u32 *words)
 template <class F> void launch(const primitive &p, F body)
 {
     simt::entry_registers = 168;
-    simt::launch(p.n_blocks, p.n_threads, body, p.n_blocks);
+    simt::launch(p.n_blocks, p.n_threads, body);
 }
 
 template <int WHICH, class F>

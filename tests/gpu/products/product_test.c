@@ -81,7 +81,7 @@ static void draw_trial(trial *t, unsigned seed)
     for (int i = 0; i < 4; i++)
         draw_matrix(t, i, matrix_of(t, i));
     shape = t->is_sm90 ? cz_tile_shapes[draw(0, CZ_TILE_SHAPES - 1)]
-                       : (cz_tile_shape){128, 128, 3, 1};
+                       : (cz_tile_shape){128, 128, 3};
 }
 
 static double expected(const trial *t, int64_t z, int64_t i, int64_t j)
