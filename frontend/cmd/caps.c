@@ -49,18 +49,16 @@ static void report_group(cz_arena *arena, const cz_plan_view *view, int param,
                          int64_t bytes, cz_diags *diags)
 {
     const int64_t group = least_group(arena, view);
-    cz_text size = {0};
-    cz_number_short(&size, bytes, "B");
     cz_diag_error(diags, CZ_INFEASIBLE, (cz_span){0},
                   "'%s' needs %s of buffers where it is updated, more than "
                   "`group` allows: at least `group %" PRId64 "B` has room",
-                  view->params[param].name, cz_text_string(&size), bytes);
+                  view->params[param].name, cz_number_short(bytes, "B").text,
+                  bytes);
     if (group > 0)
         cz_diag_note(diags, (cz_span){0},
                      "or let %" PRId64 " ranks share each matrix: "
                      "`-D tp_strategy=gram -D tp_group=%" PRId64 "`",
                      group, group);
-    cz_text_fini(&size);
 }
 
 /* A group is above its cap where one matrix alone is. */
@@ -91,9 +89,9 @@ static void note_parts(const cz_rank_metrics *rank, cz_diags *diags)
 {
     cz_text parts = {0};
     for (int k = 0; k < CZ_N_MEMORIES; k++) {
-        cz_text_printf(&parts, "%s%s ", k > 0 ? ", " : "",
-                       cz_memory_name((cz_memory)k));
-        cz_number_short(&parts, rank->memory[k], "B");
+        cz_text_printf(&parts, "%s%s %s", k > 0 ? ", " : "",
+                       cz_memory_name((cz_memory)k),
+                       cz_number_short(rank->memory[k], "B").text);
     }
     cz_diag_note(diags, (cz_span){0}, "these are %s", cz_text_string(&parts));
     cz_text_fini(&parts);

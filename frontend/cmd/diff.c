@@ -2,7 +2,7 @@
 #include "frontend/cmd/cmd.h"
 
 #include "frontend/cmd/plan_text.h"
-#include "frontend/report/diff.h"
+#include "frontend/report/report.h"
 
 static const struct argp_option options[] = {
     CZ_OPTION_DEFINE,

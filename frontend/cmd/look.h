@@ -3,7 +3,7 @@
 #define CZ_FRONTEND_CMD_LOOK_H
 
 #include "frontend/cmd/cmd.h"
-#include "frontend/report/look.h"
+#include "frontend/report/report.h"
 
 /* The job's plan, which is done.  Everything belongs to the job's arena; NULL
  * after reporting what is wrong, as constants that it does not say. */

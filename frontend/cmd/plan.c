@@ -5,11 +5,8 @@
 
 #include "frontend/cmd/look.h"
 #include "frontend/cmd/target.h"
-#include "frontend/report/explain.h"
-#include "frontend/report/page/page.h"
 #include "frontend/document/plan/plan.h"
-#include "frontend/report/screen.h"
-#include "frontend/report/trace.h"
+#include "frontend/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>

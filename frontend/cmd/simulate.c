@@ -9,7 +9,7 @@
 #include "frontend/cmd/plan_text.h"
 #include "frontend/cmd/simulate_options.h"
 #include "frontend/document/read.h"
-#include "frontend/report/simulation.h"
+#include "frontend/report/report.h"
 
 static const struct argp_option options[] = {
     CZ_OPTION_DEFINE,

@@ -3,20 +3,23 @@
 #ifndef CZ_FRONTEND_DOCUMENT_NUMBER_H
 #define CZ_FRONTEND_DOCUMENT_NUMBER_H
 
-#include "dsl/base/text.h"
-
 #include <stdint.h>
 
+/* A value of its own, for a %s: printf("%s", cz_number_time(ps).text). */
+typedef struct cz_number {
+    char text[40];
+} cz_number;
+
 /* 32,762,123,264 */
-void cz_number_full(cz_text *out, int64_t value);
+cz_number cz_number_full(int64_t value);
 /* Three digits or four and a decimal prefix: 13.95 T, 488.2 M, 0; then the
- * unit.  Rounded half up. */
-void cz_number_short(cz_text *out, int64_t value, const char *unit);
+ * unit, a letter or none.  Rounded half up. */
+cz_number cz_number_short(int64_t value, const char *unit);
 /* Picoseconds: 18.13 ms, 450 ns, 1.20 s, in the same way. */
-void cz_number_time(cz_text *out, int64_t ps);
+cz_number cz_number_time(int64_t ps);
 /* numerator * factor / denominator, three decimals, half up: 1.058.
  * A dash when the denominator is 0.  Both non-negative. */
-void cz_number_ratio(cz_text *out, int64_t numerator, int64_t factor,
-                     int64_t denominator);
+cz_number cz_number_ratio(int64_t numerator, int64_t factor,
+                          int64_t denominator);
 
 #endif

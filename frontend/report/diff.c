@@ -1,15 +1,12 @@
 /* Two plans side by side: header, mesh, parameters, matrices, buckets, then
  * what they cost. */
-#include "frontend/report/diff.h"
+#include "frontend/report/internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "frontend/document/json.h"
-#include "frontend/report/look.h"
-#include "frontend/document/number.h"
-#include "frontend/report/classes.h"
 
 enum { MAX_SHOWN = 5 }; /* of a section, for people */
 
@@ -194,14 +191,6 @@ static void compare_time(diff *d)
     add_number(d, "bound", CZ_DIFF_TIME, bound_of(d->a), bound_of(d->b));
 }
 
-static void compare_memory(diff *d)
-{
-    for (int k = 0; k < CZ_N_MEMORIES; k++)
-        add_number(d, cz_memory_name((cz_memory)k), CZ_DIFF_BYTES,
-                   cz_rank_sums_of(d->a->memory[k], d->a->n_ranks).max,
-                   cz_rank_sums_of(d->b->memory[k], d->b->n_ranks).max);
-}
-
 static int64_t sent_by(const cz_document *document, int kind)
 {
     return document->sent[kind]
@@ -239,107 +228,88 @@ static void compare_header(diff *d)
     add_number(d, "strict", CZ_DIFF_COUNT, d->a->is_strict, d->b->is_strict);
 }
 
-static void compare_mesh(diff *d)
-{
-    compare_named(d, d->a->n_names, d->b->n_names, axis_name, compare_axis);
-    add_number(d, "ranks", CZ_DIFF_COUNT, d->a->n_ranks, d->b->n_ranks);
-}
-
-static void compare_constants(diff *d)
-{
-    compare_named(d, d->a->n_constants, d->b->n_constants, constant_name,
-                  compare_constant);
-}
-
-static void compare_params(diff *d)
-{
-    compare_named(d, d->a->n_params + d->a->n_ties,
-                  d->b->n_params + d->b->n_ties, param_name, compare_param);
-}
-
-static void compare_matrices(diff *d)
-{
-    compare_named(d, d->a->n_matrices, d->b->n_matrices, matrix_name,
-                  compare_matrix);
-}
-
 cz_difference *cz_diff_build(cz_arena *arena, const cz_document *before,
                              const cz_document *after, int *n)
 {
-    static const struct {
-        const char *name;
-        void (*compare)(diff *d);
-    } sections[] = {
-        {"header", compare_header},     {"mesh", compare_mesh},
-        {"machine", compare_constants}, {"parameters", compare_params},
-        {"owners", compare_matrices},   {"buckets", compare_buckets},
-        {"time", compare_time},         {"memory", compare_memory},
-        {"wire", compare_wire},         {"elsewhere", compare_parts}};
-    diff d = {.arena = arena, .a = before, .b = after};
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
-        d.section = sections[i].name;
-        sections[i].compare(&d);
-    }
+    const cz_document *a = before, *b = after;
+    diff d = {.arena = arena, .a = a, .b = b};
+    d.section = "header";
+    compare_header(&d);
+    d.section = "mesh";
+    compare_named(&d, a->n_names, b->n_names, axis_name, compare_axis);
+    add_number(&d, "ranks", CZ_DIFF_COUNT, a->n_ranks, b->n_ranks);
+    d.section = "machine";
+    compare_named(&d, a->n_constants, b->n_constants, constant_name,
+                  compare_constant);
+    d.section = "parameters";
+    compare_named(&d, a->n_params + a->n_ties, b->n_params + b->n_ties,
+                  param_name, compare_param);
+    d.section = "owners";
+    compare_named(&d, a->n_matrices, b->n_matrices, matrix_name,
+                  compare_matrix);
+    d.section = "buckets";
+    compare_buckets(&d);
+    d.section = "time";
+    compare_time(&d);
+    d.section = "memory";
+    for (int k = 0; k < CZ_N_MEMORIES; k++)
+        add_number(&d, cz_memory_name((cz_memory)k), CZ_DIFF_BYTES,
+                   cz_rank_sums_of(a->memory[k], a->n_ranks).max,
+                   cz_rank_sums_of(b->memory[k], b->n_ranks).max);
+    d.section = "wire";
+    compare_wire(&d);
+    d.section = "elsewhere";
+    compare_parts(&d);
     *n = d.n;
     return d.all;
 }
 
 /* ---- for people ---- */
 
-static void put_number(cz_diff_unit unit, int64_t value, cz_text *out)
+static cz_number number_of(cz_diff_unit unit, int64_t value)
 {
     if (value < 0)
-        cz_text_puts(out, "none");
-    else if (unit == CZ_DIFF_TIME)
-        cz_number_time(out, value);
-    else if (unit == CZ_DIFF_BYTES)
-        cz_number_short(out, value, "B");
-    else
-        cz_number_full(out, value);
+        return (cz_number){"none"};
+    if (unit == CZ_DIFF_TIME)
+        return cz_number_time(value);
+    return unit == CZ_DIFF_BYTES ? cz_number_short(value, "B")
+                                 : cz_number_full(value);
 }
 
-/* What was and what is, a line each. */
-static void put_texts(const cz_difference *d, cz_text *out)
+static void put_difference(const cz_difference *d, cz_text *out)
 {
-    cz_text_printf(out, "  %s\n", d->name);
-    if (d->before_text)
-        cz_text_printf(out, "    - %s\n", d->before_text);
-    if (d->after_text)
-        cz_text_printf(out, "    + %s\n", d->after_text);
-}
-
-static void put_numbers(const cz_difference *d, cz_text *out)
-{
-    cz_text_printf(out, "  %-20s ", d->name);
-    put_number(d->unit, d->before, out);
-    cz_text_puts(out, " -> ");
-    put_number(d->unit, d->after, out);
-    if (d->unit >= CZ_DIFF_TIME && d->before > 0 && d->after >= 0) {
-        cz_text_puts(out, ", times ");
-        cz_number_ratio(out, d->after, 1, d->before);
+    if (d->unit == CZ_DIFF_TEXT) { /* what was and what is, a line each */
+        cz_text_printf(out, "  %s\n", d->name);
+        if (d->before_text)
+            cz_text_printf(out, "    - %s\n", d->before_text);
+        if (d->after_text)
+            cz_text_printf(out, "    + %s\n", d->after_text);
+        return;
     }
+    cz_text_printf(out, "  %-20s %s -> %s", d->name,
+                   number_of(d->unit, d->before).text,
+                   number_of(d->unit, d->after).text);
+    if (d->unit >= CZ_DIFF_TIME && d->before > 0 && d->after >= 0)
+        cz_text_printf(out, ", times %s",
+                       cz_number_ratio(d->after, 1, d->before).text);
     cz_text_puts(out, "\n");
-}
-
-static void put_section(const cz_difference *all, int n, cz_text *out)
-{
-    cz_text_printf(out, "%s: %d difference%s\n", all[0].section, n,
-                   n == 1 ? "" : "s");
-    for (int i = 0; i < n && i < MAX_SHOWN; i++)
-        (all[i].unit == CZ_DIFF_TEXT ? put_texts : put_numbers)(&all[i], out);
-    if (n > MAX_SHOWN)
-        cz_text_printf(out, "  and %d more\n", n - MAX_SHOWN);
 }
 
 void cz_diff_print(const cz_difference *all, int n, cz_text *out)
 {
     if (n == 0)
         cz_text_puts(out, "no differences\n");
-    for (int i = 0, end; i < n; i = end) {
-        end = i + 1;
-        while (end < n && strcmp(all[end].section, all[i].section) == 0)
-            end++;
-        put_section(&all[i], end - i, out);
+    for (int first = 0, next; first < n; first = next) {
+        next = first + 1;
+        while (next < n && strcmp(all[next].section, all[first].section) == 0)
+            next++;
+        const int count = next - first;
+        cz_text_printf(out, "%s: %d difference%s\n", all[first].section, count,
+                       count == 1 ? "" : "s");
+        for (int i = first; i < next && i < first + MAX_SHOWN; i++)
+            put_difference(&all[i], out);
+        if (count > MAX_SHOWN)
+            cz_text_printf(out, "  and %d more\n", count - MAX_SHOWN);
     }
 }
 
@@ -354,24 +324,13 @@ static void put_value(cz_json *json, const char *key, const cz_difference *d,
         cz_json_string(json, key, text);
 }
 
-static void put_row(cz_json *json, const cz_difference *d)
+void cz_diff_json(const cz_document *before, const cz_document *after,
+                  const cz_difference *all, int n, cz_text *out)
 {
     static const char *const units[] = {[CZ_DIFF_TEXT] = "text",
                                         [CZ_DIFF_COUNT] = "1",
                                         [CZ_DIFF_TIME] = "ps",
                                         [CZ_DIFF_BYTES] = "byte"};
-    cz_json_open(json, NULL, '{');
-    cz_json_string(json, "section", d->section);
-    cz_json_string(json, "name", d->name);
-    cz_json_string(json, "unit", units[d->unit]);
-    put_value(json, "before", d, d->before, d->before_text);
-    put_value(json, "after", d, d->after, d->after_text);
-    cz_json_close(json);
-}
-
-void cz_diff_json(const cz_document *before, const cz_document *after,
-                  const cz_difference *all, int n, cz_text *out)
-{
     cz_json json;
     cz_json_init(&json, out);
     cz_json_open(&json, NULL, '{');
@@ -379,8 +338,15 @@ void cz_diff_json(const cz_document *before, const cz_document *after,
     cz_json_string(&json, "before", before->plan_hash);
     cz_json_string(&json, "after", after->plan_hash);
     cz_json_open(&json, "differences", '[');
-    for (int i = 0; i < n; i++)
-        put_row(&json, &all[i]);
+    for (const cz_difference *d = all; d < all + n; d++) {
+        cz_json_open(&json, NULL, '{');
+        cz_json_string(&json, "section", d->section);
+        cz_json_string(&json, "name", d->name);
+        cz_json_string(&json, "unit", units[d->unit]);
+        put_value(&json, "before", d, d->before, d->before_text);
+        put_value(&json, "after", d, d->after, d->after_text);
+        cz_json_close(&json);
+    }
     cz_json_close(&json);
     cz_json_close(&json);
 }

@@ -1,13 +1,13 @@
 /* One screen about a plan: what it moves, who owns what, what it costs. */
-#include "frontend/report/screen.h"
+#include "frontend/report/internal.h"
 
 #include "dsl/plan/metrics.h"
 #include "frontend/document/plan/facts.h"
 #include "frontend/document/plan/geometry.h"
-#include "frontend/document/number.h"
-#include "frontend/report/predict.h"
 #include "frontend/document/plan/pipeline.h"
+#include "passes/bound/time_bounds.h"
 #include "passes/cost/wire.h"
+#include "passes/place/compare.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -25,19 +25,12 @@ static void label(screen *s, const char *name)
     cz_text_printf(s->out, "%-11s ", name);
 }
 
-static void end(screen *s)
-{
-    cz_text_puts(s->out, "\n");
-}
-
 /* "13.95 TF mean, 14.76 TF max" */
 static void put_spread(screen *s, const cz_spread *spread, const char *unit)
 {
     const int64_t mean = spread->n > 0 ? spread->sum / spread->n : 0;
-    cz_number_short(s->out, mean, unit);
-    cz_text_puts(s->out, " mean, ");
-    cz_number_short(s->out, spread->max, unit);
-    cz_text_puts(s->out, " max");
+    cz_text_printf(s->out, "%s mean, %s max", cz_number_short(mean, unit).text,
+                   cz_number_short(spread->max, unit).text);
 }
 
 static void put_axes(screen *s, const cz_ints *axes)
@@ -45,18 +38,20 @@ static void put_axes(screen *s, const cz_ints *axes)
     cz_report_axes(s->view, axes, s->out);
 }
 
-static int64_t frozen_elements(const cz_view_family *family)
+static int64_t frozen_elements(const cz_plan_view *view)
 {
-    return family->elements * family->n_params;
+    int64_t elements = 0;
+    for (int f = 0; f < view->n_frozen_families; f++)
+        elements += view->frozen_families[f].elements *
+                    view->frozen_families[f].n_params;
+    return elements;
 }
 
 static void print_counts(screen *s, const char *hash)
 {
     const cz_plan_view *view = s->view;
-    int64_t elements = 0, matrix_elements = 0;
+    int64_t elements = frozen_elements(view), matrix_elements = 0;
     int n_matrices = 0, n_tensors = view->n_frozen_params;
-    for (int f = 0; f < view->n_frozen_families; f++)
-        elements += frozen_elements(&view->frozen_families[f]);
     for (int p = 0; p < view->n_params; p++) {
         const cz_view_family *family = &view->families[view->params[p].family];
         const int64_t n = family->elements * family->n_spread;
@@ -67,11 +62,10 @@ static void print_counts(screen *s, const char *hash)
         n_matrices += is_owned ? (int)family->n_spread : 0;
     }
     label(s, view->program->name);
-    cz_number_full(s->out, elements);
-    cz_text_printf(s->out, " parameters in %d tensors; %d matrices of ",
-                   n_tensors, n_matrices);
-    cz_number_full(s->out, matrix_elements);
-    cz_text_puts(s->out, " elements\n");
+    cz_text_printf(s->out,
+                   "%s parameters in %d tensors; %d matrices of %s elements\n",
+                   cz_number_full(elements).text, n_tensors, n_matrices,
+                   cz_number_full(matrix_elements).text);
     label(s, "plan");
     cz_text_printf(s->out, "%s\n", hash);
 }
@@ -85,23 +79,19 @@ static bool is_of_experts(const char *axis)
     return false;
 }
 
-static int64_t tensors_of(const cz_plan_view *view, int reduction)
-{
-    int64_t n = 0;
-    for (int f = 0; f < view->n_families; f++)
-        if (view->families[f].reduction == reduction)
-            n += view->families[f].n_params * view->families[f].n_spread;
-    return n;
-}
-
 static void print_reduction(screen *s, int number)
 {
-    const cz_fact_reduction *reduction = &s->view->reductions[number];
-    const int64_t n = cz_view_extent(s->view, &reduction->reduce_axes);
+    const cz_plan_view *view = s->view;
+    const cz_fact_reduction *reduction = &view->reductions[number];
+    const int64_t n = cz_view_extent(view, &reduction->reduce_axes);
+    int64_t n_tensors = 0;
+    for (int f = 0; f < view->n_families; f++)
+        if (view->families[f].reduction == number)
+            n_tensors +=
+                view->families[f].n_params * view->families[f].n_spread;
     label(s, number == 0 ? "gradients" : "");
-    if (s->view->n_reductions > 1)
-        cz_text_printf(s->out,
-                       "%" PRId64 " tensors: ", tensors_of(s->view, number));
+    if (view->n_reductions > 1)
+        cz_text_printf(s->out, "%" PRId64 " tensors: ", n_tensors);
     cz_text_puts(s->out, cz_dtype_name(reduction->dtype));
     if (reduction->reduce_axes.n == 0) {
         cz_text_puts(s->out, ", reduced already");
@@ -113,7 +103,7 @@ static void print_reduction(screen *s, int number)
     }
     cz_text_puts(s->out, "; state split over ");
     put_axes(s, &reduction->split_axes);
-    end(s);
+    cz_text_puts(s->out, "\n");
 }
 
 static void print_mesh(screen *s)
@@ -132,7 +122,7 @@ static void print_mesh(screen *s)
             cz_text_printf(s->out, "%s%s %" PRId64, n++ ? " x " : "; experts ",
                            mesh->names.v[i],
                            cz_view_parts(s->view, mesh->sets.v[i]));
-    end(s);
+    cz_text_puts(s->out, "\n");
     for (int k = 0; k < s->view->n_reductions; k++)
         print_reduction(s, k);
 }
@@ -154,10 +144,10 @@ static void print_uses(screen *s)
         const cz_use_facts facts = cz_report_use(s->view, u);
         const cz_fact_use *use = s->view->uses[u];
         label(s, u == 0 ? "groups" : "");
-        cz_text_printf(s->out, "%-10s %-8s %4d tensors, ", use->sym_name,
-                       use->optimizer, facts.n_params);
-        cz_number_short(s->out, facts.elements, "");
-        cz_text_printf(s->out, " elements; %s\n", strategy_of(&facts));
+        cz_text_printf(s->out, "%-10s %-8s %4d tensors, %s elements; %s\n",
+                       use->sym_name, use->optimizer, facts.n_params,
+                       cz_number_short(facts.elements, "").text,
+                       strategy_of(&facts));
     }
 }
 
@@ -165,17 +155,15 @@ static void print_uses(screen *s)
 static void print_untrained(screen *s)
 {
     const cz_plan_view *view = s->view;
-    int64_t elements = 0;
     int n_names = 0;
-    for (int f = 0; f < view->n_frozen_families; f++)
-        elements += frozen_elements(&view->frozen_families[f]);
     for (int t = 0; t < view->n_ties; t++)
         n_names += view->ties[t].n_names;
     if (view->n_frozen_params > 0) {
         label(s, "frozen");
-        cz_text_printf(s->out, "%d tensors, ", view->n_frozen_params);
-        cz_number_short(s->out, elements, "");
-        cz_text_puts(s->out, " elements: no gradient, no state\n");
+        cz_text_printf(s->out,
+                       "%d tensors, %s elements: no gradient, no state\n",
+                       view->n_frozen_params,
+                       cz_number_short(frozen_elements(view), "").text);
     }
     if (n_names > 0) {
         label(s, "tied");
@@ -189,21 +177,150 @@ static void print_load(screen *s)
 {
     const cz_spread *flops = &s->metrics->flops;
     const int item = s->metrics->item_param;
+    const int64_t of_item = s->metrics->item_flops;
     label(s, "flops");
     put_spread(s, flops, "F");
-    cz_text_puts(s->out, " per rank: max/mean ");
-    cz_number_ratio(s->out, flops->max, flops->n, flops->sum);
-    end(s);
+    cz_text_printf(s->out, " per rank: max/mean %s\n",
+                   cz_number_ratio(flops->max, flops->n, flops->sum).text);
     if (item < 0)
         return;
     label(s, "");
-    cz_text_puts(s->out, "item bound ");
-    cz_number_ratio(s->out, s->metrics->item_flops, flops->n, flops->sum);
-    cz_text_puts(s->out, ": ");
-    cz_number_short(s->out, s->metrics->item_flops, "F");
-    cz_text_printf(s->out, " on one rank for %s\n", s->view->params[item].name);
+    cz_text_printf(s->out, "item bound %s: %s on one rank for %s\n",
+                   cz_number_ratio(of_item, flops->n, flops->sum).text,
+                   cz_number_short(of_item, "F").text,
+                   s->view->params[item].name);
 }
 
+/* ---- predicted times ---- */
+
+enum { N_HEIGHTS = 9 };
+
+static const char *const heights[][N_HEIGHTS] = {
+    [CZ_BARS_ASCII] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"},
+    [CZ_BARS_BLOCKS] = {" ", "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83",
+                        "\xe2\x96\x84", "\xe2\x96\x85", "\xe2\x96\x86",
+                        "\xe2\x96\x87", "\xe2\x96\x88"}};
+
+__extension__ typedef __int128 wide;
+
+/* Rounded up, so that what is not 0 is seen. */
+static int height_of(int64_t value, int64_t most)
+{
+    return most > 0 ? (int)(((wide)value * (N_HEIGHTS - 1) + most - 1) / most)
+                    : 0;
+}
+
+void cz_bars_put(cz_arena *arena, const int64_t *values, int n, int n_columns,
+                 cz_bar_style style, cz_text *out)
+{
+    const int *sorted = cz_ranks_sorted(arena, values, n);
+    const int together = (n + n_columns - 1) / n_columns;
+    for (int i = 0; i < n; i += together)
+        cz_text_puts(
+            out,
+            heights[style][height_of(values[sorted[i]], values[sorted[0]])]);
+}
+
+static void put_witness(const cz_plan_view *view, const cz_time_bounds *bounds,
+                        cz_text *out)
+{
+    const cz_time_bound *bound = &bounds->of[bounds->kernels];
+    if (bounds->kernels == CZ_TIME_MEAN)
+        cz_text_printf(out, "least work over %" PRId64 " ranks",
+                       bound->n_ranks);
+    else if (bounds->kernels == CZ_TIME_ITEM)
+        cz_text_printf(out, "%s on %" PRId64 " rank%s",
+                       view->params[bound->param].name, bound->n_ranks,
+                       bound->n_ranks == 1 ? "" : "s");
+    else
+        cz_text_printf(out, "pieces of matrices do not fit %" PRId64 " ranks",
+                       bound->n_ranks);
+}
+
+static int64_t largest(const int64_t *times, int n)
+{
+    int64_t most = 0;
+    for (int i = 0; i < n; i++)
+        most = times[i] > most ? times[i] : most;
+    return most;
+}
+
+/* What public optimizers take on the same matrices, also with the gathers and
+ * scatters of their micro-groups. */
+static void print_baselines(screen *s, const cz_stage_time *times, int64_t ours)
+{
+    enum { NAME = 38 };
+    const int n_ranks = s->view->n_ranks;
+    int n;
+    const cz_compared *list = cz_compare(s->arena, s->view, times, &n);
+    for (const cz_compared *of = list; of < list + n; of++) {
+        const int64_t theirs = largest(of->time_ps, n_ranks);
+        label(s, of == list ? "instead of" : "");
+        cz_text_printf(s->out, "%-*s%s, %s times ours\n", NAME, of->name,
+                       cz_number_time(theirs).text,
+                       cz_number_ratio(theirs, 1, ours).text);
+        for (int g = 0; g < of->n_groupings; g++) {
+            const cz_compared_groups *groups = &of->groupings[g];
+            const int64_t longest = largest(groups->time_ps, n_ranks);
+            if (g == 0)
+                label(s, "");
+            cz_text_printf(s->out, "%s%s %s",
+                           g > 0 ? ", " : "with gathers, in groups: ",
+                           groups->name, cz_number_time(longest).text);
+        }
+        cz_text_puts(s->out, of->n_groupings > 0 ? "\n" : "");
+    }
+}
+
+/* Nothing where the plan names no machine. */
+static void print_predictions(screen *s, cz_bar_style style)
+{
+    enum { N_COLUMNS = 40 };
+    const cz_plan_view *view = s->view;
+    const cz_fact_machine *names = view->machine;
+    const int n = view->n_ranks;
+    cz_machine machine;
+    int measured = 0;
+    if (!cz_machine_of(s->arena, view, &machine))
+        return;
+    const cz_stage_time *times = cz_stage_times(s->arena, view, &machine);
+    const int64_t *ranks = cz_rank_times(s->arena, view, times);
+    const cz_rank_load load = cz_rank_load_of(ranks, n);
+    const cz_forms forms = cz_forms_find(s->arena, view, &machine);
+    const cz_time_bounds bounds =
+        cz_time_bounds_find(s->arena, view, &machine, times, &forms);
+    label(s, "time");
+    cz_text_printf(s->out, "%s mean, %s max per rank: max/mean %s\n",
+                   cz_number_time(load.mean_ps).text,
+                   cz_number_time(load.max_ps).text,
+                   cz_number_ratio(load.max_ps, n, load.sum_ps).text);
+    label(s, "");
+    cz_bars_put(s->arena, ranks, n, N_COLUMNS, style, s->out);
+    cz_text_printf(s->out, " %d rank%s\n", n,
+                   n == 1 ? "" : "s, the busiest first");
+    for (int i = 0; i < names->measured.n; i++)
+        measured += names->measured.v[i] != 0;
+    label(s, "");
+    cz_text_printf(s->out, "of kernels on %s: ", names->name);
+    if (measured == 0)
+        cz_text_puts(s->out, "all constants are assumed");
+    else
+        cz_text_printf(s->out, "%d of %d constants are measured", measured,
+                       names->constants.n);
+    if (view->n_timings > 0)
+        cz_text_printf(s->out, ", %d times of matrices are measured",
+                       view->n_timings);
+    cz_text_puts(s->out, "\n");
+    /* Bounds hold for every plan that the schedule admits. */
+    const int64_t bound = bounds.of[bounds.kernels].value_ps;
+    label(s, "");
+    cz_text_printf(s->out, "%s of the least that any plan takes, %s: ",
+                   cz_number_ratio(load.max_ps, 1, bound).text,
+                   cz_number_time(bound).text);
+    put_witness(view, &bounds, s->out);
+    cz_text_puts(s->out, "\n");
+    print_baselines(s, times, load.max_ps);
+}
 static bool is_same(const cz_ints *a, const cz_ints *b)
 {
     bool same = a->n == b->n;
@@ -212,43 +329,26 @@ static bool is_same(const cz_ints *a, const cz_ints *b)
     return same;
 }
 
-/* "trainer  5.44 kB mean by itself: gradients 2.72 kB, parameters 2.72 kB" */
-static void print_trainer_wire(screen *s)
+/* Every communicator that operations of a kind have: " over dp, over edp". */
+static void put_communicators(screen *s, cz_step_kind kind)
 {
-    const cz_trainer_wire wire = cz_trainer_wire_find(s->view);
-    const int64_t n = s->view->n_ranks;
-    const int64_t sum = wire.gradient_bytes + wire.parameter_bytes;
-    if (sum == 0)
-        return;
-    label(s, "");
-    cz_text_printf(s->out, "%-15s", "trainer");
-    cz_number_short(s->out, sum / n, "B");
-    cz_text_puts(s->out, " mean sent by itself: gradients ");
-    cz_number_short(s->out, wire.gradient_bytes / n, "B");
-    cz_text_puts(s->out, ", parameters ");
-    cz_number_short(s->out, wire.parameter_bytes / n, "B");
-    end(s);
-}
-
-/* "matrices  0.188 of sending f32 gradients to all who shard them, 3.41 GB" */
-static void print_matrix_wire(screen *s)
-{
-    const int64_t gathered = cz_gradient_gather_bytes(s->view);
-    const int64_t sent = s->metrics->sent[CZ_STEP_TRANSFER].sum +
-                         s->metrics->sent[CZ_STEP_GROUP_SUM].sum;
-    if (gathered == 0)
-        return;
-    label(s, "");
-    cz_text_printf(s->out, "%-15s", "matrices");
-    cz_number_ratio(s->out, sent, 1, gathered);
-    cz_text_puts(s->out, " of sending f32 gradients to all who shard them, ");
-    cz_number_short(s->out, gathered / s->view->n_ranks, "B");
-    cz_text_puts(s->out, " mean");
-    end(s);
+    const cz_view_op *ops = s->view->ops;
+    int n = 0;
+    for (int i = 0; i < s->view->n_ops; i++) {
+        bool is_new = ops[i].kind == kind;
+        for (int j = 0; is_new && j < i; j++)
+            is_new = ops[j].kind != kind ||
+                     !is_same(&ops[j].fact->comm, &ops[i].fact->comm);
+        if (!is_new)
+            continue;
+        cz_text_puts(s->out, n++ ? ", over " : " over ");
+        put_axes(s, &ops[i].fact->comm);
+    }
 }
 
 static void print_wire(screen *s)
 {
+    const int64_t n = s->view->n_ranks;
     bool is_first = true;
     for (int k = 0; k < CZ_N_STEPS; k++) {
         const cz_spread *sent = &s->metrics->sent[k];
@@ -258,31 +358,36 @@ static void print_wire(screen *s)
         cz_text_printf(s->out, "%-15s", cz_step_kind_word((cz_step_kind)k));
         put_spread(s, sent, "B");
         cz_text_puts(s->out, " sent per rank and step");
-        /* Every communicator that operations of a kind have: " over dp, over
-         * edp". */
-        const cz_step_kind kind = (cz_step_kind)k;
-        const cz_plan_view *view = s->view;
-        int n = 0;
-        for (int i = 0; i < view->n_ops; i++) {
-            bool is_new = view->ops[i].kind == kind;
-            for (int j = 0; is_new && j < i; j++)
-                is_new = view->ops[j].kind != kind ||
-                         !is_same(&view->ops[j].fact->comm,
-                                  &view->ops[i].fact->comm);
-            if (!is_new)
-                continue;
-            cz_text_puts(s->out, n++ ? ", over " : " over ");
-            put_axes(s, &view->ops[i].fact->comm);
-        }
-        end(s);
+        put_communicators(s, (cz_step_kind)k);
+        cz_text_puts(s->out, "\n");
         is_first = false;
     }
     if (is_first) {
         label(s, "wire");
         cz_text_puts(s->out, "nothing is sent\n");
     }
-    print_matrix_wire(s);
-    print_trainer_wire(s);
+    const int64_t gathered = cz_gradient_gather_bytes(s->view);
+    const int64_t sent = s->metrics->sent[CZ_STEP_TRANSFER].sum +
+                         s->metrics->sent[CZ_STEP_GROUP_SUM].sum;
+    if (gathered != 0) {
+        label(s, "");
+        cz_text_printf(s->out,
+                       "%-15s%s of sending f32 gradients to all who shard "
+                       "them, %s mean\n",
+                       "matrices", cz_number_ratio(sent, 1, gathered).text,
+                       cz_number_short(gathered / n, "B").text);
+    }
+    const cz_trainer_wire wire = cz_trainer_wire_find(s->view);
+    const int64_t sum = wire.gradient_bytes + wire.parameter_bytes;
+    if (sum != 0) {
+        label(s, "");
+        cz_text_printf(s->out,
+                       "%-15s%s mean sent by itself: gradients %s, parameters "
+                       "%s\n",
+                       "trainer", cz_number_short(sum / n, "B").text,
+                       cz_number_short(wire.gradient_bytes / n, "B").text,
+                       cz_number_short(wire.parameter_bytes / n, "B").text);
+    }
 }
 
 /* Elements of the longest slice. */
@@ -310,12 +415,12 @@ static void print_buckets(screen *s)
                    s->view->params[bucket->params.v[0]].split_owner >= 0;
     }
     label(s, "buckets");
-    cz_text_printf(s->out, "%d: %d with owners, %d cut anywhere; at most ",
-                   s->view->n_buckets, n_owned, s->view->n_buckets - n_owned);
-    cz_number_short(s->out, longest, "");
-    cz_text_puts(s->out, " elements; longest slice/mean ");
-    cz_number_ratio(s->out, padded, 1, elements);
-    end(s);
+    cz_text_printf(s->out,
+                   "%d: %d with owners, %d cut anywhere; at most %s elements; "
+                   "longest slice/mean %s\n",
+                   s->view->n_buckets, n_owned, s->view->n_buckets - n_owned,
+                   cz_number_short(longest, "").text,
+                   cz_number_ratio(padded, 1, elements).text);
 }
 
 static void print_groups(screen *s)
@@ -327,14 +432,12 @@ static void print_groups(screen *s)
         peak = groups[i].peak_bytes > peak ? groups[i].peak_bytes : peak;
     label(s, "schedule");
     cz_text_printf(s->out, "%d operations; %d micro-groups", s->view->n_ops, n);
-    if (n > 0) {
-        cz_text_puts(s->out, " of at most ");
-        cz_number_short(s->out, peak, "B");
-        cz_text_puts(s->out, " in buffers of an owner");
-    }
-    cz_text_puts(s->out, "; scratch ");
-    cz_number_short(s->out, s->metrics->memory[CZ_MEMORY_SCRATCH].max, "B");
-    end(s);
+    if (n > 0)
+        cz_text_printf(s->out, " of at most %s in buffers of an owner",
+                       cz_number_short(peak, "B").text);
+    const int64_t scratch = s->metrics->memory[CZ_MEMORY_SCRATCH].max;
+    cz_text_printf(s->out, "; scratch %s\n",
+                   cz_number_short(scratch, "B").text);
 }
 
 void cz_report_screen(const cz_plan_view *view, const char *hash,
@@ -356,7 +459,7 @@ void cz_report_screen(const cz_plan_view *view, const char *hash,
                        n->sum, n->min, n->max);
     }
     print_load(&s);
-    cz_report_predictions(&arena, view, style, out);
+    print_predictions(&s, style);
     cz_report_stage_lines(&arena, view, s.metrics, out);
     for (int k = 0; k < CZ_N_MEMORIES; k++) {
         label(&s, k == 0 ? "memory" : "");
@@ -372,7 +475,7 @@ void cz_report_screen(const cz_plan_view *view, const char *hash,
             cz_report_geometry(s.arena, s.view, &s.view->geometries[i]);
         label(&s, i == 0 ? "slices" : "");
         cz_report_put_geometry(&geometry, s.out);
-        end(&s);
+        cz_text_puts(out, "\n");
     }
     print_groups(&s);
     cz_arena_fini(&arena);

@@ -1,11 +1,11 @@
 /* A simulation, for people and as JSON. */
-#include "frontend/report/simulation.h"
+#include "frontend/report/internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/document/json.h"
-#include "frontend/document/number.h"
 
 /* ---- screen ---- */
 
@@ -19,55 +19,21 @@ static void put_ms(cz_text *out, int64_t ps)
 /* One time, and how often it has the plan's. */
 static void put_compared(cz_text *out, int64_t ps, int64_t plan)
 {
-    cz_text ratio = {0};
     put_ms(out, ps);
-    cz_number_ratio(&ratio, ps, 1, plan);
-    cz_text_printf(out, " %7s", cz_text_string(&ratio));
-    cz_text_fini(&ratio);
+    cz_text_printf(out, " %7s", cz_number_ratio(ps, 1, plan).text);
 }
 
-static void put_percent(cz_text *out, int64_t millionths)
+/* "45 %", "12.50 %" */
+static cz_number percent(int64_t millionths)
 {
-    cz_text_printf(out, "%" PRId64, millionths / 10000);
-    if (millionths % 10000 != 0)
-        cz_text_printf(out, ".%02" PRId64, millionths % 10000 / 100);
-    cz_text_puts(out, " %");
-}
-
-static void put_settings(const cz_simulation_report *report, cz_text *out)
-{
-    cz_text_printf(out, "%-11s ", report->document->name);
-    cz_number_full(out, report->tokens);
-    cz_text_puts(out, " tokens an iteration, ");
-    cz_number_full(out, report->tokens_per_rank);
-    cz_text_printf(out, " on each of %d ranks\n", report->document->n_ranks);
-    cz_text_printf(out, "%-11s %s; forward and backward at ", "machine",
-                   report->machine);
-    put_percent(out, report->mfu);
-    cz_text_puts(out, " of its bf16 rate\n");
-    cz_text_printf(out, "%-11s unequal slices reach ", "assumed");
-    if (report->e > 0)
-        put_percent(out, report->e);
+    cz_number out;
+    if (millionths % 10000 == 0)
+        snprintf(out.text, sizeof out.text, "%" PRId64 " %%",
+                 millionths / 10000);
     else
-        cz_text_puts(out, "what the machine says, else all");
-    cz_text_puts(out, " of a link");
-    if (report->has_experts) {
-        cz_text_puts(out, "; ");
-        put_percent(out, report->active);
-        cz_text_puts(out, " of experts work on a token");
-    }
-    cz_text_puts(out, "\n");
-}
-
-static void put_row(const cz_simulation_report *report, int i, cz_text *out)
-{
-    const cz_simulate_times *row = &report->rows[i].times;
-    const cz_simulate_times *plan = &report->rows[0].times;
-    cz_text_printf(out, "%-28.28s", report->rows[i].name);
-    put_compared(out, row->iteration, plan->iteration);
-    put_compared(out, row->step, plan->step);
-    put_compared(out, row->step_gather, plan->step_gather);
-    cz_text_puts(out, "\n");
+        snprintf(out.text, sizeof out.text, "%" PRId64 ".%02" PRId64 " %%",
+                 millionths / 10000, millionths % 10000 / 100);
+    return out;
 }
 
 static void put_part(cz_text *out, const char *what, int64_t ps)
@@ -79,23 +45,41 @@ static void put_part(cz_text *out, const char *what, int64_t ps)
 
 void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
 {
-    put_settings(report, out);
-    if (report->jitter > 0 || report->n_stragglers > 0) {
-        cz_text_printf(out, "%-11s kernels up to ", "disturbed");
-        put_percent(out, report->jitter);
-        cz_text_printf(out, " slower; %d stragglers, ", report->n_stragglers);
-        cz_number_ratio(out, report->slowdown, 1, 1000000);
-        cz_text_printf(out, " times as slow; seed %" PRId64 "\n", report->seed);
-    }
+    cz_text_printf(out,
+                   "%-11s %s tokens an iteration, %s on each of %d ranks\n"
+                   "%-11s %s; forward and backward at %s of its bf16 rate\n"
+                   "%-11s unequal slices reach %s of a link",
+                   report->document->name, cz_number_full(report->tokens).text,
+                   cz_number_full(report->tokens_per_rank).text,
+                   report->document->n_ranks, "machine", report->machine,
+                   percent(report->mfu).text, "assumed",
+                   report->e > 0 ? percent(report->e).text
+                                 : "what the machine says, else all");
+    if (report->has_experts)
+        cz_text_printf(out, "; %s of experts work on a token",
+                       percent(report->active).text);
+    cz_text_puts(out, "\n");
+    if (report->jitter > 0 || report->n_stragglers > 0)
+        cz_text_printf(
+            out,
+            "%-11s kernels up to %s slower; %d stragglers, %s times "
+            "as slow; seed %" PRId64 "\n",
+            "disturbed", percent(report->jitter).text, report->n_stragglers,
+            cz_number_ratio(report->slowdown, 1, 1000000).text, report->seed);
     cz_text_printf(out, "\n%-28s%17s%17s%17s\n%-28s%9s%8s%9s%8s%9s%8s\n", "",
                    "iteration", "step", "with gather", "", "ms", "ratio", "ms",
                    "ratio", "ms", "ratio");
-    for (int i = 0; i < report->n_rows; i++)
-        put_row(report, i, out);
-    cz_text_puts(out, "\n");
     const cz_simulate_times *plan = &report->rows[0].times;
+    for (int i = 0; i < report->n_rows; i++) {
+        const cz_simulate_times *row = &report->rows[i].times;
+        cz_text_printf(out, "%-28.28s", report->rows[i].name);
+        put_compared(out, row->iteration, plan->iteration);
+        put_compared(out, row->step, plan->step);
+        put_compared(out, row->step_gather, plan->step_gather);
+        cz_text_puts(out, "\n");
+    }
     const int64_t n = report->document->n_ranks;
-    cz_text_puts(out, "of the plan, on the busiest rank\n");
+    cz_text_puts(out, "\nof the plan, on the busiest rank\n");
     put_part(out, "forward", plan->forward);
     put_part(out, "backward", plan->backward);
     put_part(out, "reduction, links", plan->reduce);

@@ -1,5 +1,5 @@
 /* A timeline as trace events, rank by rank. */
-#include "frontend/report/trace.h"
+#include "frontend/report/internal.h"
 
 #include "frontend/document/json.h"
 
@@ -8,14 +8,9 @@ typedef struct trace {
     cz_json json;
 } trace;
 
-static void put_name(trace *t, const cz_text *name)
-{
-    cz_json_string(&t->json, "name", cz_text_string(name));
-}
-
 /* What a process or a thread is called. */
 static void put_label(trace *t, const char *of, int rank, int lane,
-                      const cz_text *name)
+                      const char *name)
 {
     cz_json_open(&t->json, NULL, '{');
     cz_json_string(&t->json, "name", of);
@@ -23,23 +18,9 @@ static void put_label(trace *t, const char *of, int rank, int lane,
     cz_json_int(&t->json, "pid", rank);
     cz_json_int(&t->json, "tid", lane);
     cz_json_open(&t->json, "args", '{');
-    put_name(t, name);
+    cz_json_string(&t->json, "name", name);
     cz_json_close(&t->json);
     cz_json_close(&t->json);
-}
-
-static void put_labels(trace *t, int rank)
-{
-    cz_text name = {0};
-    cz_look_rank_name(t->look, rank, &name);
-    put_label(t, "process_name", rank, 0, &name);
-    cz_text_fini(&name);
-    for (int lane = 0; lane < 3; lane++) {
-        cz_text said = {0};
-        cz_text_puts(&said, cz_look_lanes[lane]);
-        put_label(t, "thread_name", rank, lane, &said);
-        cz_text_fini(&said);
-    }
 }
 
 static void put_event(trace *t, int op, int rank)
@@ -51,7 +32,7 @@ static void put_event(trace *t, int op, int rank)
         return;
     cz_look_op_name(t->look, op, &name);
     cz_json_open(&t->json, NULL, '{');
-    put_name(t, &name);
+    cz_json_string(&t->json, "name", cz_text_string(&name));
     cz_json_string(&t->json, "cat",
                    cz_section_word(t->look->document->ops[op].section));
     cz_json_string(&t->json, "ph", "X");
@@ -71,16 +52,20 @@ void cz_report_trace(const cz_look *look, cz_text *out)
     cz_json_init(&t.json, out);
     cz_json_open(&t.json, NULL, '{');
     cz_json_string(&t.json, "displayTimeUnit", "ns");
-    const cz_document *s = t.look->document;
     cz_json_open(&t.json, "otherData", '{');
-    cz_json_string(&t.json, "plan", s->name);
-    cz_json_string(&t.json, "plan_hash", s->plan_hash);
-    cz_json_int(&t.json, "ranks", s->n_ranks);
+    cz_json_string(&t.json, "plan", look->document->name);
+    cz_json_string(&t.json, "plan_hash", look->document->plan_hash);
+    cz_json_int(&t.json, "ranks", n_ranks);
     cz_json_int(&t.json, "ranks_shown", n);
     cz_json_close(&t.json);
     cz_json_open(&t.json, "traceEvents", '[');
     for (int rank = 0; rank < n; rank++) {
-        put_labels(&t, rank);
+        cz_text name = {0};
+        cz_look_rank_name(look, rank, &name);
+        put_label(&t, "process_name", rank, 0, cz_text_string(&name));
+        cz_text_fini(&name);
+        for (int lane = 0; lane < 3; lane++)
+            put_label(&t, "thread_name", rank, lane, cz_look_lanes[lane]);
         for (int op = 0; op < look->document->n_ops; op++)
             put_event(&t, op, rank);
     }

@@ -75,12 +75,10 @@ static void put_percent(cz_text *out, int64_t thousandths)
 
 static void put_option(const cz_document_option *option, cz_text *out)
 {
-    cz_text_printf(out, "%s ", option->name);
-    cz_number_time(out, option->best_ps);
-    if (option->worst_ps != option->best_ps) {
-        cz_text_puts(out, " to ");
-        cz_number_time(out, option->worst_ps);
-    }
+    cz_text_printf(out, "%s %s", option->name,
+                   cz_number_time(option->best_ps).text);
+    if (option->worst_ps != option->best_ps)
+        cz_text_printf(out, " to %s", cz_number_time(option->worst_ps).text);
     if (option->break_even >= 0) {
         cz_text_puts(out, ", as uneven ones that reach ");
         put_percent(out, option->break_even);

@@ -135,15 +135,13 @@ static void print_stages(const cz_stage_facts *facts, int first, int last,
         cz_text_printf(out, "%d: ", first);
     else
         cz_text_printf(out, "%d to %d: ", first, last);
-    cz_text_printf(out, "%d layer%s, ", facts->n_layers,
-                   facts->n_layers == 1 ? "" : "s");
-    cz_number_short(out, facts->elements, "");
-    cz_text_puts(out, " elements");
-    cz_text_puts(out, first == last ? "; " : " each; ");
-    cz_number_short(out, facts->flops.max, "F");
-    cz_text_puts(out, " on the busiest rank, max/mean ");
-    cz_number_ratio(out, facts->flops.max, facts->flops.n, facts->flops.sum);
-    cz_text_puts(out, "\n");
+    cz_text_printf(
+        out, "%d layer%s, %s elements%s; %s on the busiest rank, max/mean %s\n",
+        facts->n_layers, facts->n_layers == 1 ? "" : "s",
+        cz_number_short(facts->elements, "").text, first == last ? "" : " each",
+        cz_number_short(facts->flops.max, "F").text,
+        cz_number_ratio(facts->flops.max, facts->flops.n, facts->flops.sum)
+            .text);
 }
 
 void cz_report_stage_lines(cz_arena *arena, const cz_plan_view *view,

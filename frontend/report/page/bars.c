@@ -1,8 +1,6 @@
 /* One number of every rank, as bars from the largest to the least. */
 #include "frontend/report/page/internal.h"
 
-#include "frontend/document/number.h"
-
 enum {
     MAX_BARS = 128,
     LEFT = 70 * CZ_PAGE_UNIT,
@@ -14,7 +12,7 @@ enum {
     SPACE = 12 * CZ_PAGE_UNIT /* between two labels, one below the other */
 };
 
-typedef void (*format)(cz_text *out, int64_t value);
+typedef cz_number (*format)(int64_t value);
 
 typedef struct chart {
     cz_page *page;
@@ -22,17 +20,13 @@ typedef struct chart {
     const int *sorted;
     cz_rank_sums sums;
     int64_t bound; /* -1: none */
-    format put;
+    format number;
 } chart;
-
-static int64_t most_of(const chart *c)
-{
-    return c->sums.max > c->bound ? c->sums.max : c->bound;
-}
 
 static int64_t y_of(const chart *c, int64_t value)
 {
-    return FLOOR - cz_page_scale(value, most_of(c), FLOOR - TOP);
+    const int64_t most = c->sums.max > c->bound ? c->sums.max : c->bound;
+    return FLOOR - cz_page_scale(value, most, FLOOR - TOP);
 }
 
 /* ---- bars ---- */
@@ -49,11 +43,9 @@ static void put_bar(chart *c, int from, int to, int64_t x, int64_t width)
                        c->sorted[from]);
     else
         cz_text_printf(&title, "rank %d: ", c->sorted[from]);
-    c->put(&title, most);
-    if (least != most) {
-        cz_text_puts(&title, " to ");
-        c->put(&title, least);
-    }
+    cz_text_puts(&title, c->number(most).text);
+    if (least != most)
+        cz_text_printf(&title, " to %s", c->number(least).text);
     cz_page_rect(c->page, (const int64_t[]){x, y, width, FLOOR - y}, "compute",
                  cz_text_string(&title));
     cz_text_fini(&title);
@@ -80,8 +72,7 @@ static void put_line(chart *c, int64_t value, const char *style,
 {
     const int64_t y = y_of(c, value);
     cz_text label = {0};
-    cz_text_printf(&label, "%s ", what);
-    c->put(&label, value);
+    cz_text_printf(&label, "%s %s", what, c->number(value).text);
     cz_page_line(c->page, (const int64_t[]){LEFT, y, RIGHT, y}, style);
     cz_page_label(c->page, RIGHT + 6 * CZ_PAGE_UNIT, label_y + 4 * CZ_PAGE_UNIT,
                   "start", cz_text_string(&label));
@@ -90,14 +81,11 @@ static void put_line(chart *c, int64_t value, const char *style,
 
 static void put_axis(chart *c)
 {
-    cz_text most = {0};
-    c->put(&most, c->sums.max);
     cz_page_line(c->page, (const int64_t[]){LEFT, FLOOR, RIGHT, FLOOR}, "grid");
     cz_page_label(c->page, LEFT - 6 * CZ_PAGE_UNIT,
                   y_of(c, c->sums.max) + 4 * CZ_PAGE_UNIT, "end",
-                  cz_text_string(&most));
+                  c->number(c->sums.max).text);
     cz_page_label(c->page, LEFT - 6 * CZ_PAGE_UNIT, FLOOR, "end", "0");
-    cz_text_fini(&most);
     cz_text ranks = {0};
     cz_text_printf(&ranks, "%d rank%s, the fullest first", c->sums.n,
                    c->sums.n == 1 ? "" : "s");
@@ -110,7 +98,7 @@ static void put_axis(chart *c)
 }
 
 static void put_chart(cz_page *page, const char *title, const int64_t *values,
-                      int64_t bound, format put)
+                      int64_t bound, format number)
 {
     const int n = page->look->document->n_ranks;
     chart c = {page,
@@ -118,11 +106,11 @@ static void put_chart(cz_page *page, const char *title, const int64_t *values,
                cz_ranks_sorted(page->arena, values, n),
                cz_rank_sums_of(values, n),
                bound,
-               put};
+               number};
     cz_page_raw(page, "<h3>");
     cz_page_escape(page, title);
-    cz_page_raw(page, ": max over mean ");
-    cz_page_ratio(page, c.sums.max, c.sums.n, c.sums.sum);
+    cz_page_print(page, ": max over mean %s",
+                  cz_number_ratio(c.sums.max, c.sums.n, c.sums.sum).text);
     cz_page_raw(page, "</h3>\n");
     cz_page_open_svg(page, HEIGHT, title);
     put_bars(&c);
@@ -142,37 +130,28 @@ static void put_chart(cz_page *page, const char *title, const int64_t *values,
 
 /* ---- memory by kind ---- */
 
-static void put_bytes(cz_text *out, int64_t bytes)
+static cz_number bytes_of(int64_t bytes)
 {
-    cz_number_short(out, bytes, "B");
-}
-
-static void put_memory(cz_page *page, const char *name, const int64_t *values)
-{
-    const cz_rank_sums sums =
-        cz_rank_sums_of(values, page->look->document->n_ranks);
-    const int64_t shown[] = {sums.mean, sums.max, sums.min};
-    cz_page_row(page);
-    cz_page_word(page, name);
-    for (int i = 0; i < 3; i++) {
-        cz_page_cell(page, true);
-        cz_page_bytes(page, shown[i]);
-        cz_page_end_cell(page);
-    }
-    cz_page_cell(page, true);
-    cz_page_ratio(page, sums.max, sums.n, sums.sum);
-    cz_page_end_cell(page);
-    cz_page_end_row(page);
+    return cz_number_short(bytes, "B");
 }
 
 static void put_memories(cz_page *page)
 {
     static const char *const columns[] = {"memory of a rank", "#mean", "#max",
                                           "#min", "#max/mean"};
+    const cz_document *s = page->look->document;
     cz_page_open_table(page, columns, 5);
-    for (int k = 0; k < CZ_N_MEMORIES; k++)
-        put_memory(page, cz_memory_name((cz_memory)k),
-                   page->look->document->memory[k]);
+    for (int k = 0; k < CZ_N_MEMORIES; k++) {
+        const cz_rank_sums sums = cz_rank_sums_of(s->memory[k], s->n_ranks);
+        cz_page_raw(page, "<tr>");
+        cz_page_word(page, cz_memory_name((cz_memory)k));
+        cz_page_number(page, "%s", bytes_of(sums.mean).text);
+        cz_page_number(page, "%s", bytes_of(sums.max).text);
+        cz_page_number(page, "%s", bytes_of(sums.min).text);
+        cz_page_number(page, "%s",
+                       cz_number_ratio(sums.max, sums.n, sums.sum).text);
+        cz_page_raw(page, "</tr>\n");
+    }
     cz_page_close_table(page);
 }
 
@@ -188,7 +167,7 @@ void cz_page_bars(cz_page *page)
     put_chart(page, "Time of the optimizer's kernels", s->time_ps,
               bound ? bound->value : -1, cz_number_time);
     put_chart(page, "Optimizer state", s->memory[CZ_MEMORY_STATE], -1,
-              put_bytes);
+              bytes_of);
     put_memories(page);
-    cz_page_close_section(page);
+    cz_page_raw(page, "</section>\n");
 }

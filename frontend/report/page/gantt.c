@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "dsl/base/checked.h"
-#include "frontend/document/number.h"
 
 /* Lengths in hundredths. */
 enum {
@@ -71,10 +70,8 @@ static void put_run(gantt *g, const run *drawn)
     cz_look_op_name(g->page->look, drawn->first, &title);
     if (drawn->n > 1)
         cz_text_printf(&title, " and %d more", drawn->n - 1);
-    cz_text_puts(&title, ": ");
-    cz_number_time(&title, drawn->start);
-    cz_text_puts(&title, " to ");
-    cz_number_time(&title, drawn->end);
+    cz_text_printf(&title, ": %s to %s", cz_number_time(drawn->start).text,
+                   cz_number_time(drawn->end).text);
     cz_page_rect(g->page, (const int64_t[]){from, g->y, width, BAR},
                  style_of(op), cz_text_string(&title));
     cz_text_fini(&title);
@@ -137,11 +134,8 @@ static void put_grid(gantt *g, int64_t height)
         const int64_t x = x_of(g, ps);
         cz_page_line(g->page, (const int64_t[]){x, 0, x, height - AXIS},
                      "grid");
-        cz_text label = {0};
-        cz_number_time(&label, ps);
         cz_page_label(g->page, x, height - 8 * CZ_PAGE_UNIT, "middle",
-                      ps == 0 ? "0" : cz_text_string(&label));
-        cz_text_fini(&label);
+                      ps == 0 ? "0" : cz_number_time(ps).text);
     }
 }
 
@@ -165,8 +159,8 @@ static void put_rank(gantt *g, int rank, const char *what)
         n += is_like(g, rank, r);
     cz_text_puts(&name, what);
     cz_look_rank_name(g->page->look, rank, &name);
-    cz_text_puts(&name, ", kernels ");
-    cz_number_time(&name, g->document->time_ps[rank]);
+    cz_text_printf(&name, ", kernels %s",
+                   cz_number_time(g->document->time_ps[rank]).text);
     if (n > 1)
         cz_text_printf(&name, "; %d ranks run alike", n);
     g->y += ROW_GAP;
@@ -267,5 +261,5 @@ void cz_page_gantt(cz_page *page)
     }
     if (to > from)
         put_picture(&g, from, to, "The update, from decision to last kernel");
-    cz_page_close_section(page);
+    cz_page_raw(page, "</section>\n");
 }

@@ -1,7 +1,6 @@
-/* Private to frontend/report/html*.c: a page while it is written.
+/* Private to frontend/report/page: a page while it is written.
  *
- *   text     escaped text, tags
- *   svg      rectangles, lines and labels
+ *   page     escaped text, tables, pictures; the sections in order
  *   summary  what is planned, how long it takes, what bounds it
  *   gantt    a step on some ranks
  *   bars     one number of every rank, sorted
@@ -11,8 +10,7 @@
 #define CZ_FRONTEND_REPORT_PAGE_INTERNAL_H
 
 #include "dsl/base/embedded.h"
-#include "frontend/report/classes.h"
-#include "frontend/report/page/page.h"
+#include "frontend/report/internal.h"
 
 typedef struct cz_page {
     const cz_look *look;
@@ -32,22 +30,16 @@ void cz_page_print(cz_page *page, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* As it is: tags. */
 void cz_page_raw(cz_page *page, const char *html);
-void cz_page_time(cz_page *page, int64_t ps);
-void cz_page_bytes(cz_page *page, int64_t bytes);
-void cz_page_ratio(cz_page *page, int64_t value, int64_t factor, int64_t by);
 /* "measured" or "assumed", small. */
 void cz_page_basis(cz_page *page, const char *word);
 void cz_page_open_section(cz_page *page, const char *title, const char *lead);
-void cz_page_close_section(cz_page *page);
 /* A table whose columns are these; those with a leading '#' are numbers. */
 void cz_page_open_table(cz_page *page, const char *const *columns, int n);
 void cz_page_close_table(cz_page *page);
-/* A row, and its cells: open, write what is in it, close. */
-void cz_page_row(cz_page *page);
-void cz_page_end_row(cz_page *page);
-void cz_page_cell(cz_page *page, bool is_number);
-void cz_page_end_cell(cz_page *page);
-void cz_page_word(cz_page *page, const char *text); /* a whole cell */
+/* Whole cells: a word, and what a format makes of numbers. */
+void cz_page_word(cz_page *page, const char *text);
+void cz_page_number(cz_page *page, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* ---- svg: in hundredths of a unit; a picture is 960 units wide ---- */
 

@@ -1,12 +1,9 @@
 /* The head of a page: what is planned, and how good the plan is. */
-#include "frontend/report/bounds.h"
 #include "frontend/report/page/internal.h"
 
 #include <inttypes.h>
 
-#include "frontend/document/number.h"
-
-static void put_size(cz_page *page)
+static void put_head(cz_page *page)
 {
     const cz_document *s = page->look->document;
     int64_t elements = 0, n_matrices = 0;
@@ -17,25 +14,18 @@ static void put_size(cz_page *page)
         elements += s->params[i].elements * s->params[i].n_names;
         n += s->params[i].n_names;
     }
-    cz_number_short(page->out, elements, "");
-    cz_page_print(
-        page, " elements in %d parameters, %" PRId64 " matrices with owners", n,
-        n_matrices);
-}
-
-static void put_head(cz_page *page)
-{
-    const cz_document *s = page->look->document;
     cz_page_raw(page, "<h1>");
     cz_page_escape(page, s->name);
     cz_page_raw(page, "</h1>\n<p>");
     for (int a = 0; a < s->n_names; a++)
         cz_page_print(page, "%s%s %" PRId64, a ? ", " : "mesh ",
                       s->names[a].name, s->names[a].size);
-    cz_page_print(page, "%s%d rank%s", s->n_names > 0 ? ": " : "", s->n_ranks,
-                  s->n_ranks == 1 ? "" : "s");
-    cz_page_raw(page, "; ");
-    put_size(page);
+    cz_page_print(page,
+                  "%s%d rank%s; %s elements in %d parameters, %" PRId64
+                  " matrices with owners",
+                  s->n_names > 0 ? ": " : "", s->n_ranks,
+                  s->n_ranks == 1 ? "" : "s",
+                  cz_number_short(elements, "").text, n, n_matrices);
     cz_page_raw(page, "<br/>\nplan <code>");
     cz_page_escape(page, s->plan_hash);
     cz_page_raw(page, "</code><br/>\nsource <code>");
@@ -48,33 +38,17 @@ static void put_head(cz_page *page)
 
 /* ---- cards ---- */
 
-static void open_card(cz_page *page)
+/* `basis` is NULL where there is none to tell. */
+static void put_card(cz_page *page, cz_number number, const char *basis,
+                     const char *what)
 {
     cz_page_raw(page, "<div class=\"card\"><b>");
-}
-
-static void end_card(cz_page *page, const char *what)
-{
+    cz_page_escape(page, number.text);
+    if (basis)
+        cz_page_basis(page, basis);
     cz_page_raw(page, "</b><span>");
     cz_page_escape(page, what);
     cz_page_raw(page, "</span></div>\n");
-}
-
-static void put_time_card(cz_page *page, int64_t ps, const char *what)
-{
-    const cz_basis basis = cz_basis_of(page->look->document);
-    open_card(page);
-    cz_page_time(page, ps);
-    cz_page_basis(page, cz_basis_word(&basis));
-    end_card(page, what);
-}
-
-static void put_ratio_card(cz_page *page, int64_t value, int64_t factor,
-                           int64_t by, const char *what)
-{
-    open_card(page);
-    cz_page_ratio(page, value, factor, by);
-    end_card(page, what);
 }
 
 static void put_cards(cz_page *page)
@@ -85,20 +59,27 @@ static void put_cards(cz_page *page)
     const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
     const cz_rank_sums state =
         cz_rank_sums_of(s->memory[CZ_MEMORY_STATE], s->n_ranks);
+    const int64_t makespan = page->look->timeline->makespan;
+    const cz_basis of_times = cz_basis_of(s);
+    const char *basis = cz_basis_word(&of_times);
     cz_page_raw(page, "<div class=\"cards\">\n");
-    put_time_card(page, time.max, "optimizer's kernels on the busiest rank");
+    put_card(page, cz_number_time(time.max), basis,
+             "optimizer's kernels on the busiest rank");
     if (bound) {
-        put_time_card(page, bound->value, "lower bound of that time");
-        put_ratio_card(page, time.max, 1, bound->value, "time over bound");
+        put_card(page, cz_number_time(bound->value), basis,
+                 "lower bound of that time");
+        put_card(page, cz_number_ratio(time.max, 1, bound->value), NULL,
+                 "time over bound");
     }
-    put_ratio_card(page, time.max, time.n, time.sum, "load, max over mean");
-    put_time_card(page, page->look->timeline->makespan,
-                  "one step by itself, links included");
+    put_card(page, cz_number_ratio(time.max, time.n, time.sum), NULL,
+             "load, max over mean");
+    put_card(page, cz_number_time(makespan), basis,
+             "one step by itself, links included");
     if (of_step)
-        put_ratio_card(page, page->look->timeline->makespan, 1, of_step->value,
-                       "a step over the largest of all bounds");
-    put_ratio_card(page, state.max, state.n, state.sum,
-                   "state bytes, max over mean");
+        put_card(page, cz_number_ratio(makespan, 1, of_step->value), NULL,
+                 "a step over the largest of all bounds");
+    put_card(page, cz_number_ratio(state.max, state.n, state.sum), NULL,
+             "state bytes, max over mean");
     int64_t most = 0;
     for (int r = 0; r < s->n_ranks; r++) {
         int64_t sum = 0;
@@ -106,9 +87,8 @@ static void put_cards(cz_page *page)
             sum += s->sent[k] ? s->sent[k][r] : 0;
         most = sum > most ? sum : most;
     }
-    open_card(page);
-    cz_page_bytes(page, most);
-    end_card(page, "sent in a step by the rank that sends most");
+    put_card(page, cz_number_short(most, "B"), NULL,
+             "sent in a step by the rank that sends most");
     cz_page_raw(page, "</div>\n");
 }
 
@@ -117,33 +97,28 @@ static void put_cards(cz_page *page)
 static void put_bound(cz_page *page, const cz_document_bound *bound)
 {
     const cz_basis basis = cz_basis_of(page->look->document);
-    cz_text witness = {0};
+    cz_text witness = {0}, admits = {0};
     cz_bound_witness(page->look->document, bound, &witness);
-    cz_page_row(page);
-    cz_page_cell(page, false);
+    cz_bound_admits(bound, &admits);
+    cz_page_raw(page, "<tr><td>");
     cz_page_print(page, "%s of %s", bound->name,
                   bound->is_of_links ? "links" : "kernels");
     if (bound == cz_document_binding(page->look->document))
         cz_page_raw(page, " <b>(binding)</b>");
-    cz_page_end_cell(page);
-    cz_page_cell(page, true);
-    cz_page_time(page, bound->value);
+    cz_page_raw(page, "</td><td class=\"n\">");
+    cz_page_print(page, "%s", cz_number_time(bound->value).text);
     cz_page_basis(page, cz_basis_word(&basis));
-    cz_page_end_cell(page);
-    /* A dash where it is not known. */
-    cz_page_cell(page, true);
+    cz_page_raw(page, "</td>");
     if (bound->plan >= 0 && bound->value > 0)
-        cz_page_ratio(page, bound->plan, 1, bound->value);
+        cz_page_number(page, "%s",
+                       cz_number_ratio(bound->plan, 1, bound->value).text);
     else
-        cz_page_raw(page, "-");
-    cz_page_end_cell(page);
-    cz_text admits = {0};
-    cz_bound_admits(bound, &admits);
+        cz_page_number(page, "-"); /* it is not known */
     cz_page_word(page, cz_text_string(&admits));
-    cz_text_fini(&admits);
     cz_page_word(page, cz_text_string(&witness));
-    cz_page_end_row(page);
+    cz_page_raw(page, "</tr>\n");
     cz_text_fini(&witness);
+    cz_text_fini(&admits);
 }
 
 void cz_page_summary(cz_page *page)

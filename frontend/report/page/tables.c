@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/document/number.h"
-
 enum {
     LEFT = 250 * CZ_PAGE_UNIT,
     RIGHT = 850 * CZ_PAGE_UNIT,
@@ -15,41 +13,34 @@ enum {
     CUT = 12 /* a bar is at most so many times as long as this plan's */
 };
 
-static void put_number(cz_page *page, int64_t value)
-{
-    cz_page_cell(page, true);
-    cz_number_full(page->out, value);
-    cz_page_end_cell(page);
-}
-
-static void put_time(cz_page *page, int64_t ps, const char *basis)
-{
-    cz_page_cell(page, true);
-    cz_page_time(page, ps);
-    if (basis)
-        cz_page_basis(page, basis);
-    cz_page_end_cell(page);
-}
-
-static void put_bytes(cz_page *page, int64_t bytes)
-{
-    cz_page_cell(page, true);
-    cz_page_bytes(page, bytes);
-    cz_page_end_cell(page);
-}
-
 /* ---- matrices ---- */
 
-/* The reason, and the other ways one below the other. */
-static void put_why(cz_page *page, const cz_matrix_class *of)
+static void put_class(cz_page *page, const cz_matrix_class *of)
 {
+    const bool is_measured = of->stage && of->stage->is_measured;
+    const cz_document_matrix *m = of->like;
     cz_text why = {0}, others = {0};
+    cz_page_raw(page, "<tr>");
+    cz_page_number(page, "%" PRId64 " x %" PRId64, m->rows, m->columns);
+    cz_page_number(page, "%s", cz_number_full(of->n).text);
+    cz_page_word(page, of->optimizer);
+    cz_page_raw(page, "<td>");
+    cz_page_escape(page, m->strategy);
+    if (m->group_size > 1)
+        cz_page_print(page, ", %" PRId64 " ranks", m->group_size);
+    cz_page_raw(page, "</td><td class=\"n\">");
+    cz_page_print(page, "%s", cz_number_time(m->time_ps).text);
+    cz_page_basis(page, is_measured ? "measured" : "assumed");
+    cz_page_raw(page, "</td>");
+    cz_page_number(page, "%s",
+                   cz_number_full(of->stage ? of->stage->batch : 1).text);
+    cz_page_number(page, "%s", cz_number_short(of->wire_bytes, "B").text);
+    /* The reason, and the other ways one below the other. */
     cz_class_why(page->look->document, of, &why);
     cz_class_others(of, "\n", &others);
-    cz_page_cell(page, false);
+    cz_page_raw(page, "<td>");
     cz_page_escape(page, cz_text_string(&why));
     if (others.n > 0) {
-        /* An item for each line. */
         const char *lines = cz_text_string(&others) + 1;
         cz_page_raw(page, "<ul>");
         while (*lines) {
@@ -61,31 +52,9 @@ static void put_why(cz_page *page, const cz_matrix_class *of)
         }
         cz_page_raw(page, "</ul>");
     }
-    cz_page_end_cell(page);
+    cz_page_raw(page, "</td></tr>\n");
     cz_text_fini(&why);
     cz_text_fini(&others);
-}
-
-static void put_class(cz_page *page, const cz_matrix_class *of)
-{
-    const bool is_measured = of->stage && of->stage->is_measured;
-    cz_page_row(page);
-    cz_page_cell(page, true);
-    cz_page_print(page, "%" PRId64 " x %" PRId64, of->like->rows,
-                  of->like->columns);
-    cz_page_end_cell(page);
-    put_number(page, of->n);
-    cz_page_word(page, of->optimizer);
-    cz_page_cell(page, false);
-    cz_page_escape(page, of->like->strategy);
-    if (of->like->group_size > 1)
-        cz_page_print(page, ", %" PRId64 " ranks", of->like->group_size);
-    cz_page_end_cell(page);
-    put_time(page, of->like->time_ps, is_measured ? "measured" : "assumed");
-    put_number(page, of->stage ? of->stage->batch : 1);
-    put_bytes(page, of->wire_bytes);
-    put_why(page, of);
-    cz_page_end_row(page);
 }
 
 void cz_page_matrices(cz_page *page)
@@ -104,45 +73,35 @@ void cz_page_matrices(cz_page *page)
     for (int i = 0; i < n; i++)
         put_class(page, &all[i]);
     cz_page_close_table(page);
-    cz_page_close_section(page);
+    cz_page_raw(page, "</section>\n");
 }
 
 /* ---- baselines ---- */
 
-/* A dash where there is nothing to say. */
-static void put_spread(cz_page *page, const int64_t *values, bool is_time)
-{
-    const int n = page->look->document->n_ranks;
-    if (!values) {
-        cz_page_raw(page, "<td class=\"n\">-</td><td class=\"n\">-</td>");
-        return;
-    }
-    const cz_rank_sums sums = cz_rank_sums_of(values, n);
-    if (is_time)
-        put_time(page, sums.max, NULL);
-    else
-        put_bytes(page, sums.max);
-    cz_page_cell(page, true);
-    cz_page_ratio(page, sums.max, sums.n, sums.sum);
-    cz_page_end_cell(page);
-}
-
+/* Dashes where there is nothing to say. */
 static void put_baseline(cz_page *page, const char *name, const int64_t *time,
                          const int64_t *state)
 {
     const cz_document *s = page->look->document;
-    cz_page_row(page);
+    cz_page_raw(page, "<tr>");
     cz_page_word(page, name);
-    put_spread(page, time, true);
-    cz_page_cell(page, true);
-    if (time)
-        cz_page_ratio(page, cz_rank_sums_of(time, s->n_ranks).max, 1,
-                      cz_document_time(s));
-    else
-        cz_page_raw(page, "-");
-    cz_page_end_cell(page);
-    put_spread(page, state, false);
-    cz_page_end_row(page);
+    if (time) {
+        const cz_rank_sums t = cz_rank_sums_of(time, s->n_ranks);
+        cz_page_number(page, "%s", cz_number_time(t.max).text);
+        cz_page_number(page, "%s", cz_number_ratio(t.max, t.n, t.sum).text);
+        cz_page_number(page, "%s",
+                       cz_number_ratio(t.max, 1, cz_document_time(s)).text);
+    }
+    for (int i = 0; i < 3 && !time; i++)
+        cz_page_number(page, "-");
+    if (state) {
+        const cz_rank_sums t = cz_rank_sums_of(state, s->n_ranks);
+        cz_page_number(page, "%s", cz_number_short(t.max, "B").text);
+        cz_page_number(page, "%s", cz_number_ratio(t.max, t.n, t.sum).text);
+    }
+    for (int i = 0; i < 2 && !state; i++)
+        cz_page_number(page, "-");
+    cz_page_raw(page, "</tr>\n");
 }
 
 /* The busiest rank of each plan as a bar, longest to the right. */
@@ -154,8 +113,8 @@ static void put_bar(cz_page *page, int row, const char *name, int64_t ps,
     const int64_t width =
         is_cut ? RIGHT - LEFT : cz_page_scale(ps, most, RIGHT - LEFT);
     cz_text time = {0};
-    cz_number_time(&time, ps);
-    cz_text_puts(&time, is_cut ? " (cut)" : "");
+    cz_text_printf(&time, "%s%s", cz_number_time(ps).text,
+                   is_cut ? " (cut)" : "");
     cz_page_label(page, LEFT - 8 * CZ_PAGE_UNIT, y + 12 * CZ_PAGE_UNIT, "end",
                   name);
     cz_page_rect(page, (const int64_t[]){LEFT, y, width, BAR},
@@ -165,33 +124,26 @@ static void put_bar(cz_page *page, int row, const char *name, int64_t ps,
     cz_text_fini(&time);
 }
 
-static void put_baseline_bar(cz_page *page, int row,
-                             const cz_document_baseline *baseline, int64_t most)
-{
-    const int64_t ps =
-        cz_rank_sums_of(baseline->time_ps, page->look->document->n_ranks).max;
-    put_bar(page, row, baseline->name, ps, most);
-}
-
 /* What takes many times as long is cut off, so that the others are legible. */
 static void put_bars(cz_page *page)
 {
     const cz_document *s = page->look->document;
     const int64_t ours = cz_document_time(s);
+    int64_t *times = CZ_NEW(page->arena, int64_t, s->n_baselines);
     int64_t most = ours;
     int n = 1;
-    for (int i = 0; i < s->n_baselines; i++)
-        if (!s->baselines[i].has_micro_groups) {
-            const int64_t ps =
-                cz_rank_sums_of(s->baselines[i].time_ps, s->n_ranks).max;
-            most = ps > most && ps / CUT <= ours ? ps : most;
-            n++;
-        }
+    for (int i = 0; i < s->n_baselines; i++) {
+        times[i] = cz_rank_sums_of(s->baselines[i].time_ps, s->n_ranks).max;
+        if (s->baselines[i].has_micro_groups)
+            continue;
+        most = times[i] > most && times[i] / CUT <= ours ? times[i] : most;
+        n++;
+    }
     cz_page_open_svg(page, (int64_t)n * ROW, "busiest rank of each plan");
     put_bar(page, 0, "this plan", ours, most);
     for (int i = 0, row = 1; i < s->n_baselines; i++)
         if (!s->baselines[i].has_micro_groups)
-            put_baseline_bar(page, row++, &s->baselines[i], most);
+            put_bar(page, row++, s->baselines[i].name, times[i], most);
     cz_page_close_svg(page);
 }
 
@@ -217,7 +169,7 @@ void cz_page_baselines(cz_page *page)
     cz_page_print(page, "All times are %s%s.", cz_basis_word(&basis),
                   s->n_baselines == 0 ? "; the plan says no baselines" : "");
     cz_page_raw(page, "</p>\n");
-    cz_page_close_section(page);
+    cz_page_raw(page, "</section>\n");
 }
 
 /* ---- constants ---- */
@@ -232,14 +184,14 @@ void cz_page_constants(cz_page *page)
     cz_page_open_table(page, columns, 5);
     for (int i = 0; i < s->n_constants; i++) {
         const cz_document_constant *constant = &s->constants[i];
-        cz_page_row(page);
+        cz_page_raw(page, "<tr>");
         cz_page_word(page, constant->name);
-        put_number(page, constant->value);
+        cz_page_number(page, "%s", cz_number_full(constant->value).text);
         cz_page_word(page, constant->unit);
         cz_page_word(page, constant->is_measured ? "measured" : "assumed");
         cz_page_word(page, constant->source);
-        cz_page_end_row(page);
+        cz_page_raw(page, "</tr>\n");
     }
     cz_page_close_table(page);
-    cz_page_close_section(page);
+    cz_page_raw(page, "</section>\n");
 }

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "frontend/document/number.h"
-
 enum {
     LEFT = 340 * CZ_PAGE_UNIT,
     RIGHT = 850 * CZ_PAGE_UNIT,
@@ -49,8 +47,8 @@ static void put_part(cz_page *page, const char *kind, const char *style,
     cz_text title = {0};
     if (bytes == 0)
         return;
-    cz_text_printf(&title, "%s over %s: ", kind, axes);
-    cz_number_short(&title, bytes, "B");
+    cz_text_printf(&title, "%s over %s: %s", kind, axes,
+                   cz_number_short(bytes, "B").text);
     cz_page_rect(page, box, style, cz_text_string(&title));
     cz_text_fini(&title);
 }
@@ -60,13 +58,12 @@ static void put_bucket(cz_page *page, const wire *of, int b, int64_t most)
     const int64_t y = (int64_t)b * LANE;
     const int64_t reduce = cz_page_scale(of->reduce, most, RIGHT - LEFT);
     const int64_t gather = cz_page_scale(of->gather, most, RIGHT - LEFT);
-    cz_text sum = {0};
     /* "3 matrices, owned, padded, 409.6 M" */
     const cz_document_bucket *bucket = &page->look->document->buckets[b];
     cz_text name = {0};
-    cz_text_printf(&name, "%d %.24s, %s, %s, ", b, bucket->groups, bucket->kind,
-                   bucket->geometry);
-    cz_number_short(&name, bucket->length, "");
+    cz_text_printf(&name, "%d %.24s, %s, %s, %s", b, bucket->groups,
+                   bucket->kind, bucket->geometry,
+                   cz_number_short(bucket->length, "").text);
     cz_page_label(page, LEFT - 8 * CZ_PAGE_UNIT, y + 11 * CZ_PAGE_UNIT, "end",
                   cz_text_string(&name));
     cz_text_fini(&name);
@@ -74,10 +71,9 @@ static void put_bucket(cz_page *page, const wire *of, int b, int64_t most)
              (const int64_t[]){LEFT, y, reduce, BAR}, of->reduce);
     put_part(page, "all_gather", "gather", of->gather_axes,
              (const int64_t[]){LEFT + reduce, y, gather, BAR}, of->gather);
-    cz_number_short(&sum, of->reduce + of->gather, "B");
     cz_page_label(page, LEFT + reduce + gather + 6 * CZ_PAGE_UNIT,
-                  y + 11 * CZ_PAGE_UNIT, "start", cz_text_string(&sum));
-    cz_text_fini(&sum);
+                  y + 11 * CZ_PAGE_UNIT, "start",
+                  cz_number_short(of->reduce + of->gather, "B").text);
 }
 
 static void put_buckets(cz_page *page)
@@ -123,19 +119,13 @@ static void put_kind(cz_page *page, int op)
             bytes = cz_sum(bytes, s->ops[i].sent_bytes);
             n++;
         }
-    cz_page_row(page);
+    cz_page_raw(page, "<tr>");
     cz_page_word(page, cz_step_kind_word(s->ops[op].kind));
     cz_page_word(page, s->ops[op].axes);
-    cz_page_cell(page, true);
-    cz_page_print(page, "%d", n);
-    cz_page_end_cell(page);
-    cz_page_cell(page, true);
-    cz_page_bytes(page, bytes / s->n_ranks);
-    cz_page_end_cell(page);
-    cz_page_cell(page, true);
-    cz_page_bytes(page, bytes);
-    cz_page_end_cell(page);
-    cz_page_end_row(page);
+    cz_page_number(page, "%d", n);
+    cz_page_number(page, "%s", cz_number_short(bytes / s->n_ranks, "B").text);
+    cz_page_number(page, "%s", cz_number_short(bytes, "B").text);
+    cz_page_raw(page, "</tr>\n");
 }
 
 /* What the trainer sends itself, under the plan's. */
@@ -143,17 +133,14 @@ static void put_trainer(cz_page *page, const char *what, int64_t bytes)
 {
     if (bytes == 0)
         return;
-    cz_page_row(page);
+    cz_page_raw(page, "<tr>");
     cz_page_word(page, what);
     cz_page_word(page, "by the trainer itself");
     cz_page_word(page, "");
-    cz_page_cell(page, true);
-    cz_page_bytes(page, bytes / page->look->document->n_ranks);
-    cz_page_end_cell(page);
-    cz_page_cell(page, true);
-    cz_page_bytes(page, bytes);
-    cz_page_end_cell(page);
-    cz_page_end_row(page);
+    const int64_t mean = bytes / page->look->document->n_ranks;
+    cz_page_number(page, "%s", cz_number_short(mean, "B").text);
+    cz_page_number(page, "%s", cz_number_short(bytes, "B").text);
+    cz_page_raw(page, "</tr>\n");
 }
 
 void cz_page_buckets(cz_page *page)
@@ -174,5 +161,5 @@ void cz_page_buckets(cz_page *page)
     put_trainer(page, "gradients", s->trainer_gradient_bytes);
     put_trainer(page, "parameters", s->trainer_parameter_bytes);
     cz_page_close_table(page);
-    cz_page_close_section(page);
+    cz_page_raw(page, "</section>\n");
 }

@@ -2,7 +2,7 @@
  * simulated step.  Either one error, or a document that holds. */
 #include "frontend/cmd/machine.h"
 #include "frontend/document/read.h"
-#include "frontend/report/diff.h"
+#include "frontend/report/report.h"
 #include "passes/simulate/simulate.h"
 #include "tests/adversary/fuzz/fuzz.h"
 

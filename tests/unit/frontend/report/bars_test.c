@@ -1,5 +1,5 @@
 /* Bars of a few ranks, of many, and of none that does anything. */
-#include "frontend/report/bars.h"
+#include "frontend/report/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

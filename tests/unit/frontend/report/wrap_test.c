@@ -1,5 +1,5 @@
 /* Lines are broken at spaces, and nothing else is changed. */
-#include "frontend/report/wrap.h"
+#include "frontend/report/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

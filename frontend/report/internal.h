@@ -1,8 +1,29 @@
-/* Matrices that are alike, and numbers of all ranks taken together. */
-#ifndef CZ_FRONTEND_REPORT_CLASSES_H
-#define CZ_FRONTEND_REPORT_CLASSES_H
+/* What reports share: names, words about bounds, matrices that are alike, and
+ * numbers of all ranks taken together.  Private to frontend/report. */
+#ifndef CZ_FRONTEND_REPORT_INTERNAL_H
+#define CZ_FRONTEND_REPORT_INTERNAL_H
 
-#include "frontend/document/read.h"
+#include "frontend/document/number.h"
+#include "frontend/report/report.h"
+
+/* ---- names ---- */
+
+/* "all_gather, bucket 3"; "kernel matrices.128x128.whole". */
+void cz_look_op_name(const cz_look *look, int op, cz_text *out);
+/* "rank 9 (dp 4, tp 1)" */
+void cz_look_rank_name(const cz_look *look, int rank, cz_text *out);
+/* What streams are called. */
+extern const char *const cz_look_lanes[3];
+
+/* ---- bounds ---- */
+
+/* What shows that a bound holds: a matrix, a count, bytes. */
+void cz_bound_witness(const cz_document *document,
+                      const cz_document_bound *bound, cz_text *out);
+/* Whose plans a bound of kernels holds for: "owners, groups of 2, 4, 8". */
+void cz_bound_admits(const cz_document_bound *bound, cz_text *out);
+
+/* ---- matrices ---- */
 
 /* Matrices of one shape, optimizer, strategy and number of ranks. */
 typedef struct cz_matrix_class {
@@ -23,6 +44,8 @@ void cz_class_why(const cz_document *document, const cz_matrix_class *of,
 /* The other ways, each behind `before`: what it would take, and why not. */
 void cz_class_others(const cz_matrix_class *of, const char *before,
                      cz_text *out);
+
+/* ---- ranks ---- */
 
 /* Neither negative; the largest number where the sum is larger. */
 int64_t cz_sum(int64_t a, int64_t b);
@@ -45,5 +68,16 @@ typedef struct cz_basis {
 cz_basis cz_basis_of(const cz_document *document);
 /* "measured", "assumed" or "partly measured". */
 const char *cz_basis_word(const cz_basis *basis);
+
+/* ---- screens ---- */
+
+/* A line of n_columns characters at most: ranks by falling value, as many to a
+ * column as need be, each as high as the first of them over the largest. */
+void cz_bars_put(cz_arena *arena, const int64_t *values, int n, int n_columns,
+                 cz_bar_style style, cz_text *out);
+/* Appends `text`, in which lines of more than `width` bytes are broken at
+ * spaces; what follows begins two columns further right than the line.  A word
+ * that is too long stands alone. */
+void cz_report_wrap(const char *text, int width, cz_text *out);
 
 #endif

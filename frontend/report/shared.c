@@ -1,14 +1,104 @@
-/* Classes of matrices, and sums over ranks. */
-#include "frontend/report/classes.h"
+/* What reports share. */
+#include "frontend/report/internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dsl/base/checked.h"
-#include "frontend/report/look.h"
 
-#include "frontend/document/number.h"
+/* ---- names ---- */
+
+const char *const cz_look_lanes[3] = {"compute", "link", "link 2"};
+
+void cz_look_op_name(const cz_look *look, int op, cz_text *out)
+{
+    const cz_document_op *it = &look->document->ops[op];
+    cz_text_puts(out, cz_step_kind_word(it->kind));
+    if (it->n_work > 0)
+        cz_text_printf(out, " %s",
+                       look->document->stages[it->work[0].stage].name);
+    if (it->n_work > 1)
+        cz_text_printf(out, " and %d more", it->n_work - 1);
+    if (it->bucket >= 0)
+        cz_text_printf(out, ", bucket %d", it->bucket);
+    if (it->axes[0])
+        cz_text_printf(out, ", over %s", it->axes);
+}
+
+void cz_look_rank_name(const cz_look *look, int rank, cz_text *out)
+{
+    const cz_document *s = look->document;
+    int64_t rest = s->n_ranks;
+    cz_text_printf(out, "rank %d", rank);
+    for (int a = 0; a < s->n_axes; a++) {
+        rest /= s->axes[a].size;
+        cz_text_printf(out, "%s%s %" PRId64, a ? ", " : " (", s->axes[a].name,
+                       rank / rest % s->axes[a].size);
+    }
+    cz_text_puts(out, s->n_axes > 0 ? ")" : "");
+}
+
+/* ---- bounds ---- */
+
+/* The text, and the bound's matrix behind it. */
+static void put_like(const char *text, const cz_document *document,
+                     const cz_document_bound *bound, cz_text *out)
+{
+    const cz_document_param *param = &document->params[bound->witness];
+    if (bound->witness >= 0)
+        cz_text_printf(out, "%s%s [%s]", text, param->name, param->shape);
+}
+
+void cz_bound_witness(const cz_document *document,
+                      const cz_document_bound *bound, cz_text *out)
+{
+    const bool has_matrix = bound->witness >= 0;
+    const char *name = bound->name;
+    char ranks[32];
+    snprintf(ranks, sizeof ranks, "%" PRId64 " rank%s", bound->n_ranks,
+             bound->n_ranks == 1 ? "" : "s");
+    if (bound->is_of_links) {
+        cz_text_printf(out, "%s %s", cz_number_short(bound->bytes, "B").text,
+                       strcmp(name, "node") == 0
+                           ? "to reduce gradients and gather parameters, if "
+                             "none left a node"
+                           : "of these between nodes");
+        put_like("; most for such as ", document, bound, out);
+    } else if (strcmp(name, "mean") == 0) {
+        cz_text_printf(out, "least work of every matrix and element, over %s",
+                       ranks);
+        put_like("; most of it like ", document, bound, out);
+    } else if (strcmp(name, "item") == 0) {
+        put_like("", document, bound, out);
+        cz_text_printf(out, "%s%s",
+                       has_matrix ? ", quickest on " : "no matrix has an owner",
+                       has_matrix ? ranks : "");
+    } else if (has_matrix) {
+        cz_text_printf(out, "whole pieces of matrices do not fit %s sooner",
+                       ranks);
+        put_like("; most of them like ", document, bound, out);
+    } else {
+        cz_text_puts(out, "whole pieces of matrices do not raise the others");
+    }
+}
+
+void cz_bound_admits(const cz_document_bound *bound, cz_text *out)
+{
+    int n = 0;
+    for (int i = 0; i < bound->n_admits; i++)
+        if (bound->admits[i] == 1)
+            cz_text_puts(out, "owners");
+        else
+            cz_text_printf(out, "%s%" PRId64,
+                           n++     ? ", "
+                           : i > 0 ? ", groups of "
+                                   : "groups of ",
+                           bound->admits[i]);
+    if (bound->n_admits == 0)
+        cz_text_puts(out, "any plan");
+}
 
 int64_t cz_sum(int64_t a, int64_t b)
 {
@@ -91,43 +181,28 @@ cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_document *document,
     return all;
 }
 
-static void put_candidate(const cz_document_candidate *other, cz_text *out)
-{
-    cz_text_printf(out, "not %s", other->strategy);
-    if (other->group_size > 1)
-        cz_text_printf(out, " of %" PRId64 " ranks", other->group_size);
-    if (other->time_ps >= 0) {
-        cz_text_puts(out, " in ");
-        cz_number_time(out, other->time_ps);
-        cz_text_puts(out, other->is_measured ? " measured, " : " assumed, ");
-        cz_number_short(out, other->wire_bytes, "B");
-        cz_text_puts(out, " sent");
-    }
-    cz_text_printf(out, ": %s", other->why);
-}
-
 void cz_class_why(const cz_document *document, const cz_matrix_class *of,
                   cz_text *out)
 {
     const cz_document_matrix *m = of->like;
     const int64_t mean =
         cz_rank_sums_of(document->time_ps, document->n_ranks).mean;
+    const cz_number time = cz_number_time(m->time_ps);
     if (m->group_size > 1) {
-        cz_text_printf(out, "shared by %" PRId64 " ranks: ", m->group_size);
-        cz_number_time(out, m->time_ps);
-        cz_text_puts(out, " on each");
-        if (of->stage) {
-            cz_text_puts(out, ", where one rank alone would take ");
-            cz_number_time(out, of->stage->time_ps);
-        }
+        cz_text_printf(out, "shared by %" PRId64 " ranks: %s on each",
+                       m->group_size, time.text);
+        if (of->stage)
+            cz_text_printf(out, ", where one rank alone would take %s",
+                           cz_number_time(of->stage->time_ps).text);
     } else {
-        cz_text_puts(out, "whole on one rank: the update takes ");
-        cz_number_time(out, m->time_ps);
-        cz_text_puts(out, m->time_ps > mean ? ", more than the mean load "
-                                            : ", within the mean load ");
-        cz_number_time(out, mean);
-        if (m->micro_group >= 0)
-            cz_text_puts(out, "; its shards are gathered to the owner");
+        cz_text_printf(out,
+                       "whole on one rank: the update takes %s, %s the mean "
+                       "load %s%s",
+                       time.text, m->time_ps > mean ? "more than" : "within",
+                       cz_number_time(mean).text,
+                       m->micro_group >= 0
+                           ? "; its shards are gathered to the owner"
+                           : "");
     }
 }
 
@@ -135,8 +210,16 @@ void cz_class_others(const cz_matrix_class *of, const char *before,
                      cz_text *out)
 {
     for (int i = 0; i < of->like->n_candidates; i++) {
-        cz_text_puts(out, before);
-        put_candidate(&of->like->candidates[i], out);
+        const cz_document_candidate *other = &of->like->candidates[i];
+        cz_text_printf(out, "%snot %s", before, other->strategy);
+        if (other->group_size > 1)
+            cz_text_printf(out, " of %" PRId64 " ranks", other->group_size);
+        if (other->time_ps >= 0)
+            cz_text_printf(out, " in %s %s, %s sent",
+                           cz_number_time(other->time_ps).text,
+                           other->is_measured ? "measured" : "assumed",
+                           cz_number_short(other->wire_bytes, "B").text);
+        cz_text_printf(out, ": %s", other->why);
     }
 }
 

@@ -1,0 +1,98 @@
+/* A plan for people: a screen, an explanation, a page, a trace, what tells it
+ * from another plan, and what a simulation says of it.  Everything is appended
+ * to `out`. */
+#ifndef CZ_FRONTEND_REPORT_REPORT_H
+#define CZ_FRONTEND_REPORT_REPORT_H
+
+#include "dsl/plan/plan.h"
+#include "frontend/document/read.h"
+#include "passes/simulate/simulate.h"
+
+/* What a bar is made of. */
+typedef enum cz_bar_style {
+    CZ_BARS_ASCII,
+    CZ_BARS_BLOCKS /* U+2581 to U+2588 */
+} cz_bar_style;
+
+/* One screen about a scheduled plan; `hash` is its hash in hex. */
+void cz_report_screen(const cz_plan_view *view, const char *hash,
+                      cz_bar_style style, cz_text *out);
+
+/* What a page, a trace and an explanation of a plan are made from. */
+typedef struct cz_look {
+    const cz_document *document;
+    const cz_simulate_timeline *timeline; /* of its operations */
+} cz_look;
+
+/* Why a plan is as it is: what bounds the time and what would help, then each
+ * class of matrices, what was rewritten in their stages, then buckets. */
+void cz_report_explain(const cz_look *look, cz_text *out);
+
+/* One page: HTML with SVG in it and its style, nothing else.  It reads without
+ * scripts, refers to nothing outside itself, and is under a megabyte whatever
+ * the number of ranks is. */
+void cz_report_html(const cz_look *look, cz_text *out);
+
+/* Ranks behind these are left out of a trace. */
+enum { CZ_TRACE_MAX_RANKS = 256 };
+
+/* A step for Perfetto or chrome://tracing: the Trace Event Format, a complete
+ * event (ph X) for each operation and rank.  ts and dur are microseconds, pid
+ * is the rank, tid the stream. */
+void cz_report_trace(const cz_look *look, cz_text *out);
+
+/* ---- two plans ---- */
+
+typedef enum cz_diff_unit {
+    CZ_DIFF_TEXT,
+    CZ_DIFF_COUNT,
+    CZ_DIFF_TIME, /* picoseconds */
+    CZ_DIFF_BYTES
+} cz_diff_unit;
+
+/* One difference: `before` and `after` are numbers, -1 for what one plan does
+ * not have, or texts, NULL alike. */
+typedef struct cz_difference {
+    const char *section; /* equal ones are neighbours */
+    const char *name;
+    cz_diff_unit unit;
+    int64_t before, after;
+    const char *before_text, *after_text;
+} cz_difference;
+
+/* All of them, in the order of the document; they belong to the arena.  Of
+ * two hashes nothing is said: comments are in them. */
+cz_difference *cz_diff_build(cz_arena *arena, const cz_document *before,
+                             const cz_document *after, int *n);
+
+/* For people, a few of each section; or all as JSON (canzona.diff/1). */
+void cz_diff_print(const cz_difference *all, int n, cz_text *out);
+void cz_diff_json(const cz_document *before, const cz_document *after,
+                  const cz_difference *all, int n, cz_text *out);
+
+/* ---- a simulation: times alone, not how they came about ---- */
+
+/* One plan that was simulated. */
+typedef struct cz_simulation_row {
+    const char *name;
+    cz_simulate_times times;
+} cz_simulation_row;
+
+typedef struct cz_simulation_report {
+    const cz_document *document;
+    const char *machine;
+    bool has_experts;
+    int64_t tokens, tokens_per_rank; /* of those that hold a whole model, or
+                                      * parts of one, together */
+    int64_t mfu, active, e, jitter, slowdown; /* millionths */
+    int64_t seed;
+    int n_stragglers;
+    int n_rows; /* the plan, then baselines */
+    const cz_simulation_row *rows;
+} cz_simulation_report;
+
+void cz_simulation_screen(const cz_simulation_report *report, cz_text *out);
+/* By tests/simulate/simulate.schema.json. */
+void cz_simulation_json(const cz_simulation_report *report, cz_text *out);
+
+#endif
