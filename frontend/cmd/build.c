@@ -2,8 +2,7 @@
 #include "frontend/cmd/cmd.h"
 
 #include "codegen/emit.h"
-#include "frontend/run/program.h"
-#include "frontend/cmd/target.h"
+#include "frontend/run/run.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Caps on staging and memory, checked on the whole plan: what it needs is known
  * then, and is what a larger cap has to be. */
-#include "frontend/cmd/caps.h"
+#include "frontend/cmd/cmd.h"
 
 #include "dsl/plan/metrics.h"
 #include "frontend/document/number.h"

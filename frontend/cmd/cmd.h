@@ -1,15 +1,57 @@
-/* The command line: options, commands, and the job they share.
- * The driver (frontend/cmd) is the one place that sees every layer. */
+/* The command line: options, commands, the job they share, and what several of
+ * them do.  The driver (frontend/cmd) is the one place that sees every layer.
+ */
 #ifndef CZ_FRONTEND_CMD_CMD_H
 #define CZ_FRONTEND_CMD_CMD_H
 
 #include "dsl/base/diag.h"
+#include "dsl/base/text.h"
 #include "dsl/ir/ir.h"
+#include "dsl/plan/document.h"
 #include "dsl/plan/plan.h"
-#include "frontend/cmd/parts.h"
+#include "frontend/program/machine.h"
+#include "frontend/report/report.h"
 #include "frontend/rule/rule.h"
+#include "passes/cost/machine.h"
+#include "passes/simulate/simulate.h"
 
 #include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+/* ---- processor time, for --time ---- */
+
+/* In the order in which they run.  CZ_PART(enum, name) */
+#define CZ_PARTS(X)                                                            \
+    X(FRONT, "front end")                                                      \
+    X(OWNERS, "owners")                                                        \
+    X(SCHEDULE, "schedule")                                                    \
+    X(VIEW, "plan view")                                                       \
+    X(VERIFIER, "verifier")                                                    \
+    X(HASH, "hash")                                                            \
+    X(REPORT, "report")
+
+typedef enum cz_part {
+#define CZ_PART(tag, name) CZ_PART_##tag,
+    CZ_PARTS(CZ_PART)
+#undef CZ_PART
+        CZ_N_PARTS
+} cz_part;
+
+typedef struct cz_parts {
+    clock_t since; /* when the part that runs now began */
+    clock_t ticks[CZ_N_PARTS];
+} cz_parts;
+
+/* Everything is zero, and a part begins now. */
+void cz_parts_begin(cz_parts *parts);
+/* What was done since the last call was of this part. */
+void cz_parts_end(cz_parts *parts, cz_part part);
+/* A line for each part and one for their sum, in seconds. */
+void cz_parts_print(const cz_parts *parts, cz_text *out);
+
+/* ---- options and commands ---- */
 
 /* Exit statuses. */
 enum {
@@ -151,5 +193,48 @@ int cz_job_status(const cz_job *job);
 void cz_job_close(cz_job *job);
 /* Diagnostics as text to stderr, in colour on a terminal unless NO_COLOR. */
 void cz_print_diagnostics(const cz_diags *diags);
+
+/* ---- what commands share ---- */
+
+/* False after reporting a matrix whose buffers are more than a micro-group may
+ * have (`group`), or a rank that allocates more than it may (`memory`), with
+ * the least change that helps (CZ_INFEASIBLE). */
+bool cz_cmd_caps_keep(cz_arena *arena, const cz_plan_view *view,
+                      cz_diags *diags);
+
+/* The first `n` characters of `name`; *is_gpu is set where it is a GPU's, and
+ * stays else.  False: there is no such target, which `command` says. */
+bool cz_target_take(const char *command, const char *name, size_t n,
+                    bool *is_gpu);
+/* Whether a list of them, with commas in between, has a GPU's. */
+bool cz_target_has_gpu(const char *list);
+
+/* A plan as JSON text, from whatever names one on the command line. */
+
+/* FILE is what `plan --json` printed, or a source or IR, which is planned
+ * first, with the options' -D.  An exit status; what is wrong is reported, or
+ * printed where planning failed.  The caller owns the text. */
+int cz_cmd_plan_text(const cz_cmd_options *given, const char *file,
+                     cz_diags *diags, bool *is_json, cz_text *text);
+
+/* What of a plan is looked at: its own JSON, read back, and one step of it. */
+
+/* The job's plan, which is done.  Everything belongs to the job's arena; NULL
+ * after reporting what is wrong, as constants that it does not say. */
+const cz_look *cz_cmd_look(cz_job *job, const cz_cmd_options *given);
+
+/* The machine `name`, or that of the document where it is NULL, with n -D, and
+ * without measured times.  False after reporting, also one that is too small:
+ * rates divide.  `input` is the plan's name in messages. */
+bool cz_cmd_machine(cz_arena *arena, const char *input,
+                    const cz_document *document, const char *name,
+                    const char *const *defines, int n, cz_diags *diags,
+                    cz_machine *out);
+
+#define CZ_SETTING_KEY(setting) (CZ_KEY_SETTING + CZ_SETTING_##setting)
+
+/* All but the machine.  False after saying on stderr what is wrong. */
+bool cz_cmd_simulate_options(const cz_cmd_options *given,
+                             cz_simulate_options *out);
 
 #endif

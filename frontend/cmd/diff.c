@@ -1,7 +1,6 @@
 /* canzona diff: what tells two plans apart. */
 #include "frontend/cmd/cmd.h"
 
-#include "frontend/cmd/plan_text.h"
 #include "frontend/report/report.h"
 
 static const struct argp_option options[] = {

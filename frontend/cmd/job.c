@@ -4,8 +4,6 @@
 
 #include "dsl/base/embedded.h"
 #include "dsl/plan/build/build.h"
-#include "frontend/cmd/caps.h"
-#include "frontend/cmd/target.h"
 #include "frontend/program/compile.h"
 #include "frontend/document/diagnostics.h"
 #include "frontend/syntax/parse.h"

@@ -1,8 +1,6 @@
 /* From a planned job to what is looked at. */
-#include "frontend/cmd/look.h"
+#include "frontend/cmd/cmd.h"
 
-#include "frontend/cmd/machine.h"
-#include "frontend/cmd/simulate_options.h"
 #include "frontend/document/read.h"
 #include "frontend/document/plan/plan.h"
 

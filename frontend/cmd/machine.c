@@ -1,6 +1,6 @@
 /* The machine of a plan: its constants in the order of dsl/vocab/machine.def.
  */
-#include "frontend/cmd/machine.h"
+#include "frontend/cmd/cmd.h"
 
 #include <string.h>
 

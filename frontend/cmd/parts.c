@@ -1,5 +1,5 @@
 /* Processor time of the parts of a command. */
-#include "frontend/cmd/parts.h"
+#include "frontend/cmd/cmd.h"
 
 #include <string.h>
 

@@ -3,8 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cmd/cmd.h"
 
-#include "frontend/cmd/look.h"
-#include "frontend/cmd/target.h"
 #include "frontend/document/plan/plan.h"
 #include "frontend/report/report.h"
 

@@ -1,5 +1,5 @@
 /* Reading a plan, or planning what is none yet. */
-#include "frontend/cmd/plan_text.h"
+#include "frontend/cmd/cmd.h"
 
 #include "frontend/document/read.h"
 #include "frontend/document/plan/plan.h"

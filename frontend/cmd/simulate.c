@@ -5,9 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "frontend/cmd/machine.h"
-#include "frontend/cmd/plan_text.h"
-#include "frontend/cmd/simulate_options.h"
 #include "frontend/document/read.h"
 #include "frontend/report/report.h"
 

@@ -1,5 +1,5 @@
 /* Options of a simulation: decimal numbers, read without floating point. */
-#include "frontend/cmd/simulate_options.h"
+#include "frontend/cmd/cmd.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

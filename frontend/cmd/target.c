@@ -1,5 +1,5 @@
 /* What targets there are. */
-#include "frontend/cmd/target.h"
+#include "frontend/cmd/cmd.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Statements under an index.  Lines that are the same under several values are
  * one statement; statements under the same values are one group. */
-#include "frontend/import/block.h"
+#include "frontend/import/internal.h"
 #include "dsl/base/text.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* config.json to a program.  The file stays where it is and is named by its
  * path from the program; the compiler reads it each time. */
 #define _XOPEN_SOURCE 700
-#include "frontend/import/config.h"
+#include "frontend/import/internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,11 +9,9 @@
 
 #include "dsl/base/embedded.h"
 #include "dsl/base/utf8.h"
-#include "frontend/model/architecture.h"
+#include "frontend/model/model.h"
 #include "frontend/program/compile.h"
 #include "frontend/names/config.h"
-#include "frontend/import/write.h"
-#include "frontend/model/mesh.h"
 
 /* ---- architectures ---- */
 

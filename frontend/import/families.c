@@ -1,9 +1,7 @@
 /* Parameter lists to statements.  Names are cut into words; names that agree
  * up to a number make an index; what is the same under each of its values is
  * said once, what is not under a condition.  Inner indices come first. */
-#include "frontend/import/families.h"
-
-#include "frontend/import/block.h"
+#include "frontend/import/internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "dsl/base/text_start.h"
-#include "frontend/import/config.h"
-#include "frontend/import/index.h"
-#include "frontend/import/params.h"
-#include "frontend/import/safetensors.h"
-#include "frontend/import/write.h"
+#include "frontend/import/internal.h"
 #include "frontend/format/format.h"
 
 enum {

@@ -1,14 +1,11 @@
 /* An index: the headers of its shards have the shapes; that index and headers
  * speak of the same tensors is checked. */
-#include "frontend/import/index.h"
+#include "frontend/import/internal.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "frontend/import/safetensors.h"
-#include "frontend/import/write.h"
 
 enum { MAX_SHARDS = 4096 };
 

@@ -1,5 +1,5 @@
 /* Statements of a params block: alternatives joined, then printed. */
-#include "frontend/import/lines.h"
+#include "frontend/import/internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Lists of parameters. */
-#include "frontend/import/list.h"
+#include "frontend/import/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* JSON, a member at a time.  Brackets, strings and commas are found here; what
  * stands between them is Jansson's to judge. */
-#include "frontend/import/members.h"
+#include "frontend/import/internal.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* Meshes of imported programs. */
-#include "frontend/import/mesh.h"
+#include "frontend/import/import.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/model/mesh.h"
+#include "frontend/model/model.h"
 
 static const char *const plain_axes[] = {"pp", "dp", "cp", "tp", NULL};
 static const char *const expert_axes[] = {"edp", "ep", "etp", NULL};

@@ -1,13 +1,11 @@
 /* params.json to a program.  Unknown keys are errors: what a dump says and we
  * do not know could change the plan. */
-#include "frontend/import/params.h"
+#include "frontend/import/internal.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/import/list.h"
-#include "frontend/import/write.h"
-#include "frontend/model/mesh.h"
+#include "frontend/model/model.h"
 
 /* ---- the keys of the document ---- */
 

@@ -1,5 +1,5 @@
 /* safetensors headers: tensors that are parameters, and the program of them. */
-#include "frontend/import/safetensors.h"
+#include "frontend/import/internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "dsl/base/checked.h"
 #include "dsl/base/text_start.h"
-#include "frontend/import/write.h"
 
 enum { LENGTH_BYTES = 8 };
 

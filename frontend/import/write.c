@@ -1,5 +1,5 @@
 /* The text of an imported program. */
-#include "frontend/import/write.h"
+#include "frontend/import/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Architectures and model types are told apart by their names alone. */
-#include "frontend/model/architecture.h"
+#include "frontend/model/model.h"
 
 #include <stddef.h>
 #include <string.h>

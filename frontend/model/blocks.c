@@ -1,5 +1,5 @@
 /* Fused storage. */
-#include "frontend/model/blocks.h"
+#include "frontend/model/model.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* What a model must be as a whole, once its parameters are known. */
-#include "frontend/model/check.h"
+#include "frontend/model/internal.h"
 
 #include "dsl/base/checked.h"
-#include "frontend/model/suggest.h"
+#include "frontend/model/model.h"
 
 enum { MAX_NAMED = 3 };
 

@@ -1,5 +1,5 @@
 /* Parameter families. */
-#include "frontend/model/family.h"
+#include "frontend/model/model.h"
 
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /* Which model, with which values. */
-#include "frontend/model/instance.h"
+#include "frontend/model/model.h"
 
 #include <string.h>
-
-#include "frontend/model/architecture.h"
 
 /* ---- which model ---- */
 

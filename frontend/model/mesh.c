@@ -1,9 +1,9 @@
 /* The mesh: what the statements say. */
-#include "frontend/model/mesh.h"
+#include "frontend/model/model.h"
 
 #include <string.h>
 
-#include "frontend/model/mesh_factor.h"
+#include "frontend/model/internal.h"
 
 static const char *const axis_names[] = {"pp", "dp", "fsdp", "cp", "tp"};
 static const char *const expert_axis_names[] = {"edp", "ep", "etp"};

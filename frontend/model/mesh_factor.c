@@ -1,5 +1,5 @@
 /* The pieces of two factorings: every boundary of either is one of theirs. */
-#include "frontend/model/mesh_factor.h"
+#include "frontend/model/internal.h"
 
 #include <string.h>
 

@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-#include "frontend/model/blocks.h"
-#include "frontend/model/check.h"
-#include "frontend/model/shape.h"
+#include "frontend/model/internal.h"
 
 /* Bounds on what one text may ask for, beyond any real model. */
 enum {

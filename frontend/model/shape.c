@@ -1,10 +1,10 @@
 /* Shapes of parameters. */
-#include "frontend/model/shape.h"
+#include "frontend/model/internal.h"
 
 #include <string.h>
 
 #include "dsl/base/checked.h"
-#include "frontend/model/blocks.h"
+#include "frontend/model/model.h"
 
 typedef struct shaper {
     cz_env *env;

@@ -1,5 +1,5 @@
 /* Stages: the clause, the indices that are dealt out, and the attribute. */
-#include "frontend/model/stage.h"
+#include "frontend/model/model.h"
 
 #include <string.h>
 

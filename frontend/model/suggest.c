@@ -1,6 +1,6 @@
 /* Did-you-mean for paths: an edit distance in two layers, characters within
  * segments and segments within names. */
-#include "frontend/model/suggest.h"
+#include "frontend/model/model.h"
 
 #include <string.h>
 

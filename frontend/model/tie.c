@@ -1,5 +1,5 @@
 /* Ties. */
-#include "frontend/model/tie.h"
+#include "frontend/model/model.h"
 
 #include <stdlib.h>
 

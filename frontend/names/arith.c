@@ -1,5 +1,5 @@
 /* Arithmetic of compile-time values. */
-#include "frontend/names/arith.h"
+#include "frontend/names/eval.h"
 
 #include <math.h>
 #include <string.h>

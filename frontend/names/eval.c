@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "frontend/names/arith.h"
-
 /* Lets that wait for each other: bounds the stack (the nesting of one
  * expression is bounded by the parser). */
 enum { MAX_WAITING_LETS = 64 };

@@ -65,4 +65,17 @@ bool cz_eval_size(const cz_node *e, cz_env *env, cz_diags *diags,
 /* Whether the tree reads `name` anywhere. */
 bool cz_node_reads(const cz_node *node, const char *name);
 
+/* ---- arith.c ---- */
+
+/* Arithmetic of compile-time values: exact on integers, in double otherwise.
+ * Private to eval.c. */
+
+/* Apply the operator of `e` (arithmetic or comparison) to its operands' values.
+ * False after reporting: wrong kinds, overflow, division by zero. */
+bool cz_arith_operator(const cz_node *e, const cz_value *values,
+                       cz_arena *arena, cz_diags *diags, cz_value *out);
+/* min, max, abs, floor, ceil, sqrt. */
+bool cz_arith_call(const cz_node *e, const cz_value *values, cz_arena *arena,
+                   cz_diags *diags, cz_value *out);
+
 #endif

@@ -2,14 +2,13 @@
  * Two values of an index are alike when every segment of every path matches
  * both or neither.  Runs of alike values cut a family into cells, and one
  * member decides for its cell. */
-#include "frontend/program/choose.h"
+#include "frontend/program/internal.h"
 
 #include <assert.h>
 #include <stdio.h>
 
 #include "frontend/names/match.h"
-#include "frontend/model/suggest.h"
-#include "frontend/program/tile.h"
+#include "frontend/model/model.h"
 
 enum { NO_USE = -1, MAX_NAMED = 3 };
 

@@ -1,12 +1,12 @@
 /* Shards that the schedule lays over families.  Families that paths tell apart
  * are cut to runs of their indices first. */
-#include "frontend/program/chunk.h"
+#include "frontend/program/internal.h"
 
 #include <stdio.h>
 
 #include "dsl/base/checked.h"
 #include "frontend/names/match.h"
-#include "frontend/model/suggest.h"
+#include "frontend/model/model.h"
 
 typedef struct chunker {
     const cz_policy *policy;

@@ -3,8 +3,7 @@
  * mistake is one message. */
 #include "frontend/program/compile.h"
 
-#include "frontend/program/chunk.h"
-#include "frontend/program/emit.h"
+#include "frontend/program/internal.h"
 
 typedef struct front {
     cz_arena *arena;

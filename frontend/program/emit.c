@@ -1,11 +1,7 @@
 /* Facts from what the front end found out. */
-#include "frontend/program/emit.h"
+#include "frontend/program/internal.h"
 
 #include "dsl/plan/plan.h"
-#include "frontend/program/chunk.h"
-#include "frontend/program/home.h"
-#include "frontend/program/reduction.h"
-#include "frontend/program/stagger.h"
 
 #include <nettle/sha2.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Homes. */
-#include "frontend/program/home.h"
+#include "frontend/program/internal.h"
 
 /* Stages are outermost: their axis is the major one. */
 cz_ints cz_home_find(cz_arena *arena, const cz_mesh *mesh,

@@ -1,11 +1,11 @@
 /* The schedule block: one function per clause, found in a table. */
-#include "frontend/program/policy_internal.h"
+#include "frontend/program/internal.h"
 
 #include <string.h>
 
 #include "dsl/base/checked.h"
 #include "dsl/vocab/dtype.h"
-#include "frontend/model/family.h"
+#include "frontend/model/model.h"
 
 enum { DEFAULT_BUCKET_ELEMENTS = 400000000, WIRE_END = 1000 };
 

@@ -1,5 +1,5 @@
 /* Words, axes and types that clauses of the schedule block name. */
-#include "frontend/program/policy_internal.h"
+#include "frontend/program/internal.h"
 
 #include <string.h>
 

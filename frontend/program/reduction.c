@@ -1,5 +1,5 @@
 /* Gradients of families. */
-#include "frontend/program/reduction.h"
+#include "frontend/program/internal.h"
 
 bool cz_reduction_equal(const cz_reduction *a, const cz_reduction *b)
 {

@@ -1,7 +1,7 @@
 /* A turn is the place of a parameter's name, without its indices, among those
  * of its group in order of bytes, and to that the values of its indices.  Those
  * that ranks may share out have no say, whether or not they do here. */
-#include "frontend/program/stagger.h"
+#include "frontend/program/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

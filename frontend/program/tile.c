@@ -1,5 +1,5 @@
 /* Tiles of matrices. */
-#include "frontend/program/tile.h"
+#include "frontend/program/internal.h"
 
 #include "dsl/base/checked.h"
 

@@ -1,5 +1,5 @@
 /* Use statements. */
-#include "frontend/program/use.h"
+#include "frontend/program/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * decided. */
 #include "frontend/rule/internal.h"
 #include "frontend/rule/path.h"
-#include "frontend/rule/expand/sugar.h"
+#include "frontend/rule/expand/expand.h"
 
 #include <inttypes.h>
 #include <string.h>

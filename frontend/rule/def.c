@@ -1,6 +1,6 @@
 /* Defs: inlined where they are called. */
 #include "frontend/rule/internal.h"
-#include "frontend/rule/expand/sugar.h"
+#include "frontend/rule/expand/expand.h"
 
 #include <string.h>
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* Optimizer rules to IR: what the rest of the front end asks for, and what it
- * gets.  `use` statements are resolved by frontend/program/use.h; here an
+ * gets.  `use` statements are resolved by frontend/program/internal.h; here an
  * optimizer is checked for all shapes, checked against its arguments, and
  * lowered at one static shape.
  *

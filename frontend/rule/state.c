@@ -6,7 +6,7 @@
 
 #include "dsl/base/checked.h"
 #include "frontend/rule/path.h"
-#include "frontend/rule/expand/sugar.h"
+#include "frontend/rule/expand/expand.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * has its own shard, element by element of the whole tensor. */
 #include "frontend/run/internal.h"
 
-#include "frontend/run/gradient.h"
+#include "frontend/run/run.h"
 
 #include "dsl/plan/state.h"
 

@@ -1,5 +1,5 @@
 /* Opening the GPU of a run. */
-#include "frontend/run/gpu.h"
+#include "frontend/run/run.h"
 
 #include "runtime/cuda/driver/target.h"
 

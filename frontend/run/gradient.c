@@ -1,5 +1,5 @@
 /* Reproducible normal values, two from each pair of hashes. */
-#include "frontend/run/gradient.h"
+#include "frontend/run/run.h"
 
 #include <math.h>
 

@@ -3,8 +3,7 @@
 #ifndef CZ_FRONTEND_RUN_INTERNAL_H
 #define CZ_FRONTEND_RUN_INTERNAL_H
 
-#include "frontend/run/gpu.h"
-#include "frontend/run/ranks.h"
+#include "frontend/run/run.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* Generated C, compiled and loaded.  The compiler is started directly, never
  * through a shell, in a folder that only we can read. */
 #define _GNU_SOURCE
-#include "frontend/run/program.h"
+#include "frontend/run/run.h"
 
 #include "dsl/base/embedded.h"
 

@@ -1,6 +1,6 @@
 /* Ranks of a run, each on a thread: fill, step, collect. */
 #define _POSIX_C_SOURCE 200809L
-#include "frontend/run/ranks.h"
+#include "frontend/run/run.h"
 
 #include "frontend/run/internal.h"
 

@@ -1,5 +1,5 @@
 /* States of a step: as they are, as bases, or as turned by these. */
-#include "frontend/run/states.h"
+#include "frontend/run/run.h"
 
 #include "dsl/base/arena.h"
 

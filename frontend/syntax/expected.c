@@ -1,5 +1,5 @@
 /* "unexpected `x`; expected ')' or ','". */
-#include "frontend/syntax/expected.h"
+#include "frontend/syntax/internal.h"
 
 #include "gram.h"
 

@@ -9,7 +9,7 @@
 %stack_size 0
 
 %include {
-#include "frontend/syntax/grammar.h"
+#include "frontend/syntax/internal.h"
 
 #include <assert.h>
 #include <stdlib.h> /* lemon grows its stack with it */

@@ -1,6 +1,6 @@
 /* Which newlines end a statement, and which brackets are open.
  * Knows tokens, not the grammar. */
-#include "frontend/syntax/scan.h"
+#include "frontend/syntax/internal.h"
 
 #include "gram.h"
 

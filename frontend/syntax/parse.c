@@ -3,7 +3,7 @@
 #include "frontend/syntax/parse.h"
 
 #include "dsl/base/utf8.h"
-#include "frontend/syntax/expected.h"
+#include "frontend/syntax/internal.h"
 
 #include "gram.h"
 

@@ -1,5 +1,5 @@
 /* Paths: from the text of path tokens to their segments. */
-#include "frontend/syntax/tree.h"
+#include "frontend/syntax/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

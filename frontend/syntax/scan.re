@@ -1,6 +1,6 @@
 /* Single tokens of the language, and paths.  One rule a line; what a token
  * means, and which newlines count, is decided elsewhere. */
-#include "frontend/syntax/scan.h"
+#include "frontend/syntax/internal.h"
 
 #include "dsl/base/checked.h"
 

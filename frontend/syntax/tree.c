@@ -1,6 +1,6 @@
 /* Making syntax nodes.  Every node is made here, so that the limit on depth
  * holds for every tree. */
-#include "frontend/syntax/tree.h"
+#include "frontend/syntax/internal.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *   schedule_tool FILE      prints a line for each */
 #include "dsl/ir/ir.h"
 #include "dsl/plan/build/build.h"
-#include "frontend/run/program.h"
+#include "frontend/run/run.h"
 #include "passes/verify/verify.h"
 
 #include <stdio.h>

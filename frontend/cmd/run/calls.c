@@ -12,10 +12,10 @@
  * rounds, a^p moves by at most |p| w^(p-1) |E| to first order, w the least
  * eigenvalue: the samples say what it is for this a, and for all that is
  * computed from it. */
-#include "frontend/cmd/run/calls.h"
+#include "frontend/cmd/run/internal.h"
 
 #include "dsl/plan/state.h"
-#include "frontend/run/states.h"
+#include "frontend/run/run.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /* run --check: one rank's bits, the interpreter's values, the plan's counts. */
-#include "frontend/cmd/run/check.h"
+#include "frontend/cmd/run/internal.h"
 
 #include "dsl/plan/metrics.h"
-#include "frontend/run/program.h"
-#include "frontend/cmd/run/reference.h"
+#include "frontend/run/run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

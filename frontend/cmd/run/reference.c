@@ -5,12 +5,11 @@
  * 2^-8, and what is rounded to travel is not rounded here.  The parameter's own
  * rounding, once a step, comes on top.
  */
-#include "frontend/cmd/run/reference.h"
+#include "frontend/cmd/run/internal.h"
 
 #include "dsl/plan/error_bound.h"
 #include "dsl/plan/state.h"
-#include "frontend/cmd/run/calls.h"
-#include "frontend/run/gradient.h"
+#include "frontend/run/run.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,11 +3,8 @@
  * the plan. */
 #include "frontend/cmd/cmd.h"
 
-#include "frontend/cmd/run/check.h"
-#include "frontend/run/gpu.h"
-#include "frontend/run/program.h"
-#include "frontend/run/ranks.h"
-#include "frontend/cmd/target.h"
+#include "frontend/cmd/run/internal.h"
+#include "frontend/run/run.h"
 
 #include "runtime/cuda/exec/rank.h"
 

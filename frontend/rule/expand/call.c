@@ -1,6 +1,6 @@
 /* A call of a def with states, as statements of the rule. */
 #include "frontend/rule/expand/internal.h"
-#include "frontend/rule/expand/sugar.h"
+#include "frontend/rule/expand/expand.h"
 
 #include <string.h>
 

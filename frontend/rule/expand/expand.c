@@ -3,7 +3,6 @@
 #include "frontend/rule/expand/expand.h"
 
 #include "frontend/rule/expand/internal.h"
-#include "frontend/rule/expand/sugar.h"
 
 /* What stands in place of bytes of the file. */
 typedef struct edit {

@@ -1,7 +1,7 @@
 /* Expressions: their text, with names as the rule has them and without chains.
  */
 #include "frontend/rule/expand/internal.h"
-#include "frontend/rule/expand/sugar.h"
+#include "frontend/rule/expand/expand.h"
 
 #include <string.h>
 

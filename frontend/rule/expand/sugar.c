@@ -1,5 +1,5 @@
 /* Defs that declare states, as their text has them. */
-#include "frontend/rule/expand/sugar.h"
+#include "frontend/rule/expand/expand.h"
 
 #include <string.h>
 

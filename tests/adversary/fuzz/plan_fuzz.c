@@ -1,6 +1,6 @@
 /* Fuzz target for plan JSON: its reader, what tells a plan from itself, and one
  * simulated step.  Either one error, or a document that holds. */
-#include "frontend/cmd/machine.h"
+#include "frontend/cmd/cmd.h"
 #include "frontend/document/read.h"
 #include "frontend/report/report.h"
 #include "passes/simulate/simulate.h"

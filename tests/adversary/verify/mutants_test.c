@@ -5,7 +5,7 @@
  *   mutants_test PLANS MUTANTS_PER_PLAN [SEED] [MORE] [-v]
  *
  * MORE mutations of random kinds follow the first one of each mutant. */
-#include "frontend/run/program.h"
+#include "frontend/run/run.h"
 #include "passes/verify/verify.h"
 #include "tests/adversary/verify/mutation.h"
 #include "tests/adversary/verify/planned.h"

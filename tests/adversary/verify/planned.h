@@ -3,7 +3,7 @@
 #define CZ_TESTS_VERIFY_PLANNED_H
 
 #include "dsl/plan/plan.h"
-#include "frontend/run/ranks.h"
+#include "frontend/run/run.h"
 
 typedef struct planned {
     cz_arena arena;

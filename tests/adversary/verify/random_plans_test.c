@@ -2,7 +2,7 @@
  * share of them, executed, gives one rank's bits on both host devices.
  *
  *   random_plans_test PLANS RUNS [SEED] */
-#include "frontend/run/program.h"
+#include "frontend/run/run.h"
 #include "passes/verify/verify.h"
 #include "tests/adversary/verify/planned.h"
 #include "tests/adversary/verify/random_text.h"

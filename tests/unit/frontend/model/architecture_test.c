@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/model/architecture.h"
+#include "frontend/model/model.h"
 
 static void a_storage_serves_the_type_that_it_stores(void **state)
 {

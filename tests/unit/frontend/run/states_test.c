@@ -1,6 +1,6 @@
 /* States beside the interpreter's: what may be another basis, and what may not.
  */
-#include "frontend/run/states.h"
+#include "frontend/run/run.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,10 +1,30 @@
-/* The interpreter beside a run, update after update, for run --check. */
-#ifndef CZ_FRONTEND_CMD_RUN_CALLS_H
-#define CZ_FRONTEND_CMD_RUN_CALLS_H
+/* run --check: independent answers to compare a run with.  Private to
+ * frontend/cmd/run. */
+#ifndef CZ_FRONTEND_CMD_RUN_INTERNAL_H
+#define CZ_FRONTEND_CMD_RUN_INTERNAL_H
 
 #include "dsl/reference/reference.h"
 #include "frontend/cmd/cmd.h"
-#include "frontend/run/ranks.h"
+#include "frontend/run/run.h"
+
+/* The same source on one rank must give the same bits, unless values alone are
+ * asked for; ranks that have the same tensor must have the same; the float64
+ * interpreter of the math form must agree within the bound that is printed;
+ * the engine's counters must equal the plan's.  Prints a line for each that
+ * holds and reports what does not. */
+bool cz_run_check(cz_job *job, const cz_cmd_options *given,
+                  const cz_run_request *request, const cz_run_result *result);
+
+/* ---- the float64 interpreter on whole tensors ---- */
+
+/* Repeat the run for one parameter of every rule, the first of its kind, by
+ * the interpreter of math form, and compare what became of it.  Prints the
+ * largest error and its bound; reports an error beyond it.  Rules whose
+ * repetition would cost more than a few seconds are counted and left out. */
+bool cz_run_reference(cz_job *job, const cz_run_request *request,
+                      const cz_run_result *result);
+
+/* ---- the interpreter beside a run, update after update ---- */
 
 /* One parameter on its way through the steps. */
 typedef struct cz_repetition {
