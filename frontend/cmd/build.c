@@ -91,15 +91,6 @@ static bool write_files(cz_job *job, const char *folder, bool has_gpu)
     return n_written == n;
 }
 
-/* What the runtime makes of the text, by the rule of
- * runtime/cuda/driver/target.h. */
-static void say_targets(void)
-{
-    fputs("canzona build: GPUs 8.x get machine code of sm_80, 9.0 of sm_90a, "
-          "later ones PTX of compute_80 that their driver compiles\n",
-          stderr);
-}
-
 /* What is in no other figure of the plan. */
 static void say_batches(const cz_plan_view *view)
 {
@@ -165,7 +156,12 @@ static int run(const cz_cmd_options *given)
         !write_files(&job, given->output ? given->output : ".", has_gpu))
         status = cz_job_status(&job);
     else if (status == CZ_EXIT_OK && has_gpu) {
-        say_targets();
+        /* What the runtime makes of the text, by the rule of
+         * runtime/cuda/driver/target.h. */
+        fputs(
+            "canzona build: GPUs 8.x get machine code of sm_80, 9.0 of sm_90a, "
+            "later ones PTX of compute_80 that their driver compiles\n",
+            stderr);
         say_batches(job.view);
         say_library(job.view);
     }

@@ -45,22 +45,6 @@ static int64_t least_group(cz_arena *arena, const cz_plan_view *view)
     return 0;
 }
 
-static void report_group(cz_arena *arena, const cz_plan_view *view, int param,
-                         int64_t bytes, cz_diags *diags)
-{
-    const int64_t group = least_group(arena, view);
-    cz_diag_error(diags, CZ_INFEASIBLE, (cz_span){0},
-                  "'%s' needs %s of buffers where it is updated, more than "
-                  "`group` allows: at least `group %" PRId64 "B` has room",
-                  view->params[param].name, cz_number_short(bytes, "B").text,
-                  bytes);
-    if (group > 0)
-        cz_diag_note(diags, (cz_span){0},
-                     "or let %" PRId64 " ranks share each matrix: "
-                     "`-D tp_strategy=gram -D tp_group=%" PRId64 "`",
-                     group, group);
-}
-
 /* A group is above its cap where one matrix alone is. */
 static bool keep_group(cz_arena *arena, const cz_plan_view *view,
                        cz_diags *diags)
@@ -79,23 +63,21 @@ static bool keep_group(cz_arena *arena, const cz_plan_view *view,
     }
     if (param < 0)
         return true;
-    report_group(arena, view, param, most, diags);
+    const int64_t group = least_group(arena, view);
+    cz_diag_error(diags, CZ_INFEASIBLE, (cz_span){0},
+                  "'%s' needs %s of buffers where it is updated, more than "
+                  "`group` allows: at least `group %" PRId64 "B` has room",
+                  view->params[param].name, cz_number_short(most, "B").text,
+                  most);
+    if (group > 0)
+        cz_diag_note(diags, (cz_span){0},
+                     "or let %" PRId64 " ranks share each matrix: "
+                     "`-D tp_strategy=gram -D tp_group=%" PRId64 "`",
+                     group, group);
     return false;
 }
 
 /* ---- memory ---- */
-
-static void note_parts(const cz_rank_metrics *rank, cz_diags *diags)
-{
-    cz_text parts = {0};
-    for (int k = 0; k < CZ_N_MEMORIES; k++) {
-        cz_text_printf(&parts, "%s%s %s", k > 0 ? ", " : "",
-                       cz_memory_name((cz_memory)k),
-                       cz_number_short(rank->memory[k], "B").text);
-    }
-    cz_diag_note(diags, (cz_span){0}, "these are %s", cz_text_string(&parts));
-    cz_text_fini(&parts);
-}
 
 static bool keep_memory(cz_arena *arena, const cz_plan_view *view,
                         cz_diags *diags)
@@ -115,7 +97,14 @@ static bool keep_memory(cz_arena *arena, const cz_plan_view *view,
                   " bytes, more than `memory` allows: at least `memory "
                   "%" PRId64 "B` has room",
                   fullest, most, most);
-    note_parts(&metrics->ranks[fullest], diags);
+    cz_text parts = {0};
+    for (int k = 0; k < CZ_N_MEMORIES; k++) {
+        cz_text_printf(
+            &parts, "%s%s %s", k > 0 ? ", " : "", cz_memory_name((cz_memory)k),
+            cz_number_short(metrics->ranks[fullest].memory[k], "B").text);
+    }
+    cz_diag_note(diags, (cz_span){0}, "these are %s", cz_text_string(&parts));
+    cz_text_fini(&parts);
     return false;
 }
 

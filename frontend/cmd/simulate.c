@@ -63,12 +63,6 @@ static void show_progress(const char *name)
         fprintf(stderr, "\r\033[Ksimulating %s", name);
 }
 
-static void end_progress(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
-}
-
 static cz_simulation_row *simulate(simulation *s)
 {
     const cz_document *f = &s->document;
@@ -81,7 +75,8 @@ static cz_simulation_row *simulate(simulation *s)
         rows[i + 1] = (cz_simulation_row){
             f->baselines[i].name, cz_simulate_baseline(f, &s->options, i)};
     }
-    end_progress();
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
     return rows;
 }
 

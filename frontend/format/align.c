@@ -16,14 +16,6 @@ typedef struct ruler {
 
 static void measure(ruler *r, const cz_fmt_item *item);
 
-static void measure_words(ruler *r, const cz_fmt_part *part)
-{
-    for (int i = part->first; i < part->first + part->n && !r->done; i++) {
-        r->width += r->fmt->words[i].space + r->fmt->words[i].width;
-        r->done = i == r->stop;
-    }
-}
-
 static void measure_block(ruler *r, const cz_fmt_block *block)
 {
     r->width += 2; /* blank and brace */
@@ -39,7 +31,11 @@ static void measure_block(ruler *r, const cz_fmt_block *block)
 static void measure(ruler *r, const cz_fmt_item *item)
 {
     for (int p = 0; p < item->n_parts && !r->done; p++) {
-        measure_words(r, &item->parts[p]);
+        for (int i = item->parts[p].first;
+             i < item->parts[p].first + item->parts[p].n && !r->done; i++) {
+            r->width += r->fmt->words[i].space + r->fmt->words[i].width;
+            r->done = i == r->stop;
+        }
         if (item->parts[p].block && !r->done)
             measure_block(r, item->parts[p].block);
     }

@@ -57,15 +57,6 @@ static void take_comment(reader *r, size_t to)
         r->at++;
 }
 
-static void read_gap(reader *r, size_t to)
-{
-    while (r->at < to)
-        if (r->fmt->source->bytes[r->at] == '#')
-            take_comment(r, to);
-        else
-            r->n_newlines += r->fmt->source->bytes[r->at++] == '\n';
-}
-
 static int columns(const char *text, size_t n)
 {
     int width = 0;
@@ -90,19 +81,6 @@ static void take_word(reader *r, const cz_seen_token *token)
                       .width = columns(text, n)};
     r->n_newlines = 0;
     r->at = token->span.offset + n;
-}
-
-static void read_elements(reader *r, const cz_seen_tokens *tokens)
-{
-    for (int i = 0; i < tokens->n; i++) {
-        const cz_seen_token *token = &tokens->list[i];
-        read_gap(r, token->span.offset);
-        if (token->kind == TOK_NEWLINE)
-            push(r, END);
-        else if (token->kind != 0)
-            take_word(r, token);
-    }
-    push(r, END_OF_TEXT);
 }
 
 /* ---- statements and blocks ------------------------------------------------
@@ -233,7 +211,19 @@ void cz_fmt_read(cz_fmt *fmt, const cz_seen_tokens *tokens)
 {
     reader r = {.fmt = fmt};
 
-    read_elements(&r, tokens);
+    for (int i = 0; i < tokens->n; i++) {
+        const cz_seen_token *token = &tokens->list[i];
+        while (r.at < token->span.offset)
+            if (r.fmt->source->bytes[r.at] == '#')
+                take_comment(&r, token->span.offset);
+            else
+                r.n_newlines += r.fmt->source->bytes[r.at++] == '\n';
+        if (token->kind == TOK_NEWLINE)
+            push(&r, END);
+        else if (token->kind != 0)
+            take_word(&r, token);
+    }
+    push(&r, END_OF_TEXT);
     builder b = {fmt, r.list};
     fmt->file = read_block(&b, false);
 }

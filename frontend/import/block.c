@@ -23,14 +23,6 @@ typedef struct cz_index_set {
 
 enum { FEW_RUNS = 2, MAX_RUNS = 8 /* of one condition */ };
 
-/* Add a value that is greater than all in the set. */
-static void cz_index_set_add(cz_arena *arena, cz_index_set *set, int value)
-{
-    if (set->n_runs == 0 || set->runs[set->n_runs - 1].end != value)
-        *CZ_PUSH(arena, set->runs, set->n_runs) = (cz_index_run){value, value};
-    set->runs[set->n_runs - 1].end = value + 1;
-}
-
 /* The values below n that are not in the set. */
 static cz_index_set cz_index_set_complement(cz_arena *arena, cz_index_set set)
 {
@@ -47,19 +39,6 @@ static cz_index_set cz_index_set_complement(cz_arena *arena, cz_index_set set)
 }
 
 /* ---- texts ---- */
-
-static void put_run(cz_text *out, cz_index_run run, int n, const char *name)
-{
-    if (run.end == run.first + 1)
-        cz_text_printf(out, "%s == %d", name, run.first);
-    else if (run.first == 0)
-        cz_text_printf(out, "%s < %d", name, run.end);
-    else if (run.end == n)
-        cz_text_printf(out, "%s >= %d", name, run.first);
-    else
-        cz_text_printf(out, "%s >= %d and %s < %d", name, run.first, name,
-                       run.end);
-}
 
 /* The period p of { r, r + p, r + 2 p, ... } below n with r < p; 0: the set is
  * no such thing. */
@@ -105,7 +84,15 @@ static const char *cz_condition_text(cz_arena *arena, cz_index_set set,
         for (int i = 0; i < set.n_runs; i++) {
             if (i > 0)
                 cz_text_puts(&out, i % MAX_RUNS == 0 ? "\n" : " or ");
-            put_run(&out, set.runs[i], set.n, name);
+            if (set.runs[i].end == set.runs[i].first + 1)
+                cz_text_printf(&out, "%s == %d", name, set.runs[i].first);
+            else if (set.runs[i].first == 0)
+                cz_text_printf(&out, "%s < %d", name, set.runs[i].end);
+            else if (set.runs[i].end == set.n)
+                cz_text_printf(&out, "%s >= %d", name, set.runs[i].first);
+            else
+                cz_text_printf(&out, "%s >= %d and %s < %d", name,
+                               set.runs[i].first, name, set.runs[i].end);
         }
     }
     const char *text = cz_arena_copy(arena, cz_text_string(&out), out.n);
@@ -165,7 +152,12 @@ static statement statement_of(cz_arena *arena, const cz_import_member *members,
                      .order = members->order};
 
     for (int i = 0; i < n; i++) {
-        cz_index_set_add(arena, &out.values, members[i].value);
+        /* Add a value that is greater than all in the set. */
+        if (out.values.n_runs == 0 ||
+            out.values.runs[out.values.n_runs - 1].end != members[i].value)
+            *CZ_PUSH(arena, out.values.runs, out.values.n_runs) =
+                (cz_index_run){members[i].value, members[i].value};
+        out.values.runs[out.values.n_runs - 1].end = members[i].value + 1;
         if (members[i].order < out.order)
             out.order = members[i].order;
     }

@@ -42,30 +42,6 @@ static bool find_kind(const cz_json_text *text, input_kind *out)
     return !members.failed;
 }
 
-static bool convert_json(const cz_import *convert, const cz_json_text *text,
-                         cz_text *out)
-{
-    input_kind kind;
-
-    if (!find_kind(text, &kind))
-        return false;
-    switch (kind) {
-    case INDEX:
-        return cz_import_index(convert, text, out);
-    case PARAMS:
-        return cz_import_params(convert, text, out);
-    case CONFIG:
-        return cz_import_config(convert, out);
-    case UNKNOWN:
-        break;
-    }
-    cz_json_error(text, (cz_json_part){0, 1}, CZ_BAD_CONFIG,
-                  "this is no input of import: a config.json has "
-                  "\"model_type\", an index \"weight_map\", a dump "
-                  "\"parameters\"");
-    return false;
-}
-
 /* ---- reading ---- */
 
 static bool cannot_read(const cz_import *convert, const char *why)
@@ -82,7 +58,25 @@ static bool read_json(const cz_import *convert, const cz_text *text,
                               text->n};
     const cz_json_text json = {convert->arena, convert->diags, &source};
 
-    return convert_json(convert, &json, out);
+    input_kind kind;
+
+    if (!find_kind(&json, &kind))
+        return false;
+    switch (kind) {
+    case INDEX:
+        return cz_import_index(convert, &json, out);
+    case PARAMS:
+        return cz_import_params(convert, &json, out);
+    case CONFIG:
+        return cz_import_config(convert, out);
+    case UNKNOWN:
+        break;
+    }
+    cz_json_error(&json, (cz_json_part){0, 1}, CZ_BAD_CONFIG,
+                  "this is no input of import: a config.json has "
+                  "\"model_type\", an index \"weight_map\", a dump "
+                  "\"parameters\"");
+    return false;
 }
 
 static bool read_input(const cz_import *convert, cz_text *text, cz_text *out)

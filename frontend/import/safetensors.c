@@ -106,29 +106,6 @@ static int64_t count_bits(const header *h, const cz_json_entry *member,
     return total;
 }
 
-static bool take(const header *h, const cz_json_entry *member,
-                 const format_dtype *dtype, const json_t *shape)
-{
-    cz_import_param param = {.name = member->key, .dtype = dtype->dtype};
-
-    if (dtype->treatment == REFUSED) {
-        cz_json_error(&h->text, member->key_part, CZ_UNSUPPORTED,
-                      "tensor '%.240s' has type %s; parameters of type BF16, "
-                      "F32 and F64 are supported",
-                      member->key, dtype->name);
-        return false;
-    }
-    if (dtype->treatment == LEFT_OUT) {
-        cz_import_list_leave_out(
-            &h->text, &h->tensors->list, member->key,
-            cz_arena_printf(h->text.arena, "(%s is not trained)", dtype->name));
-        return true;
-    }
-    return cz_import_read_shape(&h->text, member->key_part, shape, &param) &&
-           cz_import_list_add(&h->text, member->key_part, &h->tensors->list,
-                              param);
-}
-
 static bool read_tensor(header *h, const cz_json_entry *member,
                         const json_t *json)
 {
@@ -149,7 +126,24 @@ static bool read_tensor(header *h, const cz_json_entry *member,
         !read_extent(h, member, json_object_get(json, "data_offsets"), bits))
         return false;
     *CZ_PUSH(h->text.arena, h->tensors->places, h->tensors->n_places) = new;
-    return take(h, member, dtype, shape);
+    cz_import_param param = {.name = member->key, .dtype = dtype->dtype};
+
+    if (dtype->treatment == REFUSED) {
+        cz_json_error(&h->text, member->key_part, CZ_UNSUPPORTED,
+                      "tensor '%.240s' has type %s; parameters of type BF16, "
+                      "F32 and F64 are supported",
+                      member->key, dtype->name);
+        return false;
+    }
+    if (dtype->treatment == LEFT_OUT) {
+        cz_import_list_leave_out(
+            &h->text, &h->tensors->list, member->key,
+            cz_arena_printf(h->text.arena, "(%s is not trained)", dtype->name));
+        return true;
+    }
+    return cz_import_read_shape(&h->text, member->key_part, shape, &param) &&
+           cz_import_list_add(&h->text, member->key_part, &h->tensors->list,
+                              param);
 }
 
 /* ---- one header ---- */

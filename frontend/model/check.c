@@ -93,10 +93,16 @@ static void add_family(checker *c, const cz_family *family)
     c->failed = true;
 }
 
-/* Cut the member at `index` out of family `target`: the others become families
- * behind all. */
-static void cut_out(checker *c, int target, const int64_t *index)
+/* A parameter lives wherever one of its names does. */
+static void join_homes(checker *c, const cz_tie *tie)
 {
+    int64_t index[CZ_MAX_INDICES];
+    const int target = find_target(c->model, tie, index);
+    const uint64_t home = c->model->families[target].home;
+    if ((home | tie->names.home) == home || home == 0)
+        return;
+    /* Cut the member at `index` out of family `target`: the others become
+     * families behind all. */
     for (int k = 0; k < c->model->families[target].n_indices; k++) {
         const cz_family all = c->model->families[target];
         cz_family rest = all;
@@ -110,17 +116,6 @@ static void cut_out(checker *c, int target, const int64_t *index)
         c->model->families[target].first[k] = index[k];
         c->model->families[target].extents[k] = 1;
     }
-}
-
-/* A parameter lives wherever one of its names does. */
-static void join_homes(checker *c, const cz_tie *tie)
-{
-    int64_t index[CZ_MAX_INDICES];
-    const int target = find_target(c->model, tie, index);
-    const uint64_t home = c->model->families[target].home;
-    if ((home | tie->names.home) == home || home == 0)
-        return;
-    cut_out(c, target, index);
     c->model->families[target].home |= tie->names.home;
 }
 

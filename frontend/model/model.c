@@ -75,25 +75,6 @@ static bool find_dtype(walk *w, const cz_node *node, cz_dtype *out)
     return false;
 }
 
-static void check_flags(walk *w, const cz_node *param, const cz_family *family)
-{
-    if (family->n_dims > 2 &&
-        (family->spread || family->n_indices == CZ_MAX_INDICES)) {
-        cz_diag_error(w->diags, CZ_UNSUPPORTED, param->span,
-                      family->spread
-                          ? "a batch of matrices inside an index that ranks "
-                            "share out is not supported yet"
-                          : "a batch of matrices inside so many indices is not "
-                            "supported yet");
-        fail(w);
-    }
-    if (family->transposed && family->n_dims < 2) {
-        cz_diag_error(w->diags, CZ_SHAPE_MISMATCH, param->span,
-                      "only a matrix can be stored transposed");
-        fail(w);
-    }
-}
-
 /* The name as walked so far, with its box of indices. */
 static cz_family name_here(const walk *w, const cz_node *node)
 {
@@ -130,7 +111,21 @@ static void add_param(walk *w, const cz_node *param, cz_env *env)
         fail(w);
         return;
     }
-    check_flags(w, param, &family);
+    if (family.n_dims > 2 &&
+        (family.spread || family.n_indices == CZ_MAX_INDICES)) {
+        cz_diag_error(w->diags, CZ_UNSUPPORTED, param->span,
+                      family.spread
+                          ? "a batch of matrices inside an index that ranks "
+                            "share out is not supported yet"
+                          : "a batch of matrices inside so many indices is not "
+                            "supported yet");
+        fail(w);
+    }
+    if (family.transposed && family.n_dims < 2) {
+        cz_diag_error(w->diags, CZ_SHAPE_MISMATCH, param->span,
+                      "only a matrix can be stored transposed");
+        fail(w);
+    }
     if (w->model->n == CZ_MAX_FAMILIES) {
         too_large(w, param->span, "families of parameters", CZ_MAX_FAMILIES);
         return;
@@ -428,17 +423,6 @@ static void walk_block(walk *w, const cz_node *block, cz_env *parent)
         walk_statement(w, cz_item(block, i), &env);
 }
 
-static void walk_model(walk *w, const cz_node *block, cz_env *env)
-{
-    for (int i = 0; i < cz_n_items(block); i++) {
-        const cz_node *node = cz_item(block, i);
-        if (node->kind == CZ_AST_LET)
-            cz_env_bind_now(env, node, w->diags);
-        else if (node->kind == CZ_AST_PARAMS && find_dtype(w, node, &w->dtype))
-            walk_block(w, node, env);
-    }
-}
-
 /* ---- the whole ---- */
 
 bool cz_model_build(cz_instance *instance, const cz_mesh *mesh,
@@ -451,7 +435,14 @@ bool cz_model_build(cz_instance *instance, const cz_mesh *mesh,
               .diags = diags};
     *out = (cz_model){0};
     w.model = out;
-    walk_model(&w, cz_model_block(instance->model), &instance->env);
+    const cz_node *block = cz_model_block(instance->model);
+    for (int i = 0; i < cz_n_items(block); i++) {
+        const cz_node *node = cz_item(block, i);
+        if (node->kind == CZ_AST_LET)
+            cz_env_bind_now(&instance->env, node, w.diags);
+        else if (node->kind == CZ_AST_PARAMS && find_dtype(&w, node, &w.dtype))
+            walk_block(&w, node, &instance->env);
+    }
     if (w.failed || diags->n_errors > n_errors)
         return false;
     if (out->n > 0)

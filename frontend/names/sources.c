@@ -233,35 +233,6 @@ static int compare_definitions(const void *left, const void *right)
     return names ? names : a->order - b->order;
 }
 
-/* The definitions in order of name, equal ones in order of the texts. */
-static void check_twice(cz_scope *scope)
-{
-    definitions all = {0};
-    for (int i = 0; i < scope->n_user_files; i++)
-        collect_definitions(scope, scope->files[i].tree, &all);
-    const cz_node **first = CZ_NEW(scope->arena, const cz_node *, all.n);
-    definition *sorted = CZ_NEW(scope->arena, definition, all.n);
-    if (all.n > 0)
-        memcpy(sorted, all.list, (size_t)all.n * sizeof *sorted);
-    if (all.n > 0)
-        qsort(sorted, (size_t)all.n, sizeof *sorted, compare_definitions);
-    scope->user = (definitions){sorted, all.n};
-    for (int i = 0; i < all.n; i++)
-        first[sorted[i].order] =
-            i > 0 && compare_names(&sorted[i - 1], &sorted[i]) == 0
-                ? first[sorted[i - 1].order]
-                : sorted[i].node;
-    for (int i = 0; i < all.n; i++) {
-        const cz_node *node = all.list[i].node;
-        if (first[i] == node)
-            continue;
-        cz_diag_error(scope->diags, CZ_DUPLICATE_NAME, node->span,
-                      "%s '%s' is defined twice", cz_kind_name(node->kind),
-                      node->text);
-        cz_diag_note(scope->diags, first[i]->span, "first here");
-    }
-}
-
 static void read_library(cz_scope *scope)
 {
     if (scope->library_read)
@@ -325,7 +296,31 @@ cz_scope *cz_scope_build(cz_arena *arena, const char *path, const cz_text *text,
                               "belongs in the main file");
         }
     }
-    check_twice(scope);
+    /* The definitions in order of name, equal ones in order of the texts. */
+    definitions all = {0};
+    for (int i = 0; i < scope->n_user_files; i++)
+        collect_definitions(scope, scope->files[i].tree, &all);
+    const cz_node **first = CZ_NEW(scope->arena, const cz_node *, all.n);
+    definition *sorted = CZ_NEW(scope->arena, definition, all.n);
+    if (all.n > 0)
+        memcpy(sorted, all.list, (size_t)all.n * sizeof *sorted);
+    if (all.n > 0)
+        qsort(sorted, (size_t)all.n, sizeof *sorted, compare_definitions);
+    scope->user = (definitions){sorted, all.n};
+    for (int i = 0; i < all.n; i++)
+        first[sorted[i].order] =
+            i > 0 && compare_names(&sorted[i - 1], &sorted[i]) == 0
+                ? first[sorted[i - 1].order]
+                : sorted[i].node;
+    for (int i = 0; i < all.n; i++) {
+        const cz_node *node = all.list[i].node;
+        if (first[i] == node)
+            continue;
+        cz_diag_error(scope->diags, CZ_DUPLICATE_NAME, node->span,
+                      "%s '%s' is defined twice", cz_kind_name(node->kind),
+                      node->text);
+        cz_diag_note(scope->diags, first[i]->span, "first here");
+    }
     return scope;
 }
 

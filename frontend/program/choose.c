@@ -161,22 +161,6 @@ static void offer_pieces(chooser *c, const cz_family *family, int number,
     }
 }
 
-static void report_unmapped(chooser *c, const cz_family *family, cz_part part,
-                            cz_use *use)
-{
-    assert(family->blocks);
-    const cz_piece *piece = &family->blocks->pieces[part.piece];
-    cz_diag_error(c->diags, CZ_UNSUPPORTED, cz_use_tiles(use->node)->span,
-                  "tiles of %lld rows that cut repetitions of %lld rows, as "
-                  "those of '%s' in %s are, are not supported yet",
-                  (long long)use->tile, (long long)piece->size, piece->name,
-                  cz_family_first_name(arena_of(c), family));
-    cz_diag_note(c->diags, cz_use_tiles(use->node)->span,
-                 "one has to divide the other; `view each tiles` and "
-                 "`view whole tiles` cut other matrices");
-    use->broken = true;
-}
-
 static void add_part(chooser *c, cell *out, cz_part part, int use)
 {
     if (c->n_parts++ >= CZ_MAX_FAMILIES) {
@@ -203,7 +187,18 @@ static void add_tiles(chooser *c, cell *out, cz_part part, int number)
         return;
     }
     if (!cz_tile_is_mapped(&out->family, part, use->tile)) {
-        report_unmapped(c, &out->family, part, use);
+        assert(out->family.blocks);
+        const cz_piece *piece = &out->family.blocks->pieces[part.piece];
+        cz_diag_error(
+            c->diags, CZ_UNSUPPORTED, cz_use_tiles(use->node)->span,
+            "tiles of %lld rows that cut repetitions of %lld rows, as "
+            "those of '%s' in %s are, are not supported yet",
+            (long long)use->tile, (long long)piece->size, piece->name,
+            cz_family_first_name(arena_of(c), &out->family));
+        cz_diag_note(c->diags, cz_use_tiles(use->node)->span,
+                     "one has to divide the other; `view each tiles` and "
+                     "`view whole tiles` cut other matrices");
+        use->broken = true;
         return;
     }
     part.tile = use->tile;
@@ -310,23 +305,6 @@ static void take(chooser *c, int start, const cz_family *family)
 static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
                 int k);
 
-/* Index k, which ranks share out, coordinate by coordinate. */
-static void cut_shares(chooser *c, int start, const cz_family *family,
-                       const cz_family *some, int k)
-{
-    const int64_t n = cz_mesh_extent(c->mesh, family->spread);
-    for (int64_t share = 0; share < n && !c->stopped; share++) {
-        cz_family all = *family, part = *some;
-        all.extents[k] = family->extents[k] / n;
-        all.first[k] = family->first[k] + share * all.extents[k];
-        part.share_axes = family->spread;
-        part.share = share;
-        part.spread = 0;
-        part.spread_index = 0;
-        cut(c, start, &all, &part, k);
-    }
-}
-
 /* All cells of `family` whose indices below `k` are fixed in `some`. */
 static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
                 int k)
@@ -339,7 +317,18 @@ static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
     for (int64_t from = family->first[k]; from < end && !c->stopped;) {
         const int64_t to = run_end(c, from, end);
         if (to < end && some->spread && k == some->spread_index) {
-            cut_shares(c, start, family, some, k);
+            /* Index k, which ranks share out, coordinate by coordinate. */
+            const int64_t n = cz_mesh_extent(c->mesh, family->spread);
+            for (int64_t share = 0; share < n && !c->stopped; share++) {
+                cz_family all = *family, part = *some;
+                all.extents[k] = family->extents[k] / n;
+                all.first[k] = family->first[k] + share * all.extents[k];
+                part.share_axes = family->spread;
+                part.share = share;
+                part.spread = 0;
+                part.spread_index = 0;
+                cut(c, start, &all, &part, k);
+            }
             return;
         }
         some->first[k] = from;

@@ -305,24 +305,6 @@ typedef struct uneven_names {
     const char *family, *frozen, *storage;
 } uneven_names;
 
-static void emit_storage(const emitter *e, const cz_choice *choice,
-                         const char *symbol)
-{
-    const cz_family *family = &choice->family;
-    const cz_fact_storage fact = {
-        .sym_name = symbol,
-        .pattern = cz_family_pattern(e->arena, family),
-        .first = {family->first, family->n_indices},
-        .extents = extents_of(e, family),
-        .shape = {family->stored, family->n_dims},
-        .shard = shard_of(e, family),
-        .dtype = family->dtype,
-        .spread = family->spread,
-        .spread_index = family->spread_index,
-    };
-    cz_ir_add_storage(e->ir, &fact);
-}
-
 /* Where the shards of a part lie along dimension `d`; none where they are
  * equal parts in order of the coordinate. */
 static cz_ints bounds_of(const emitter *e, const cz_family *stored,
@@ -386,7 +368,19 @@ static void emit_pieces(const emitter *e)
             cz_family padded = choice->family;
             memcpy(padded.shape, padded.stored, sizeof padded.shape);
             symbol = cz_arena_printf(e->arena, "storage.%d", choice->cell);
-            emit_storage(e, choice, symbol);
+            const cz_family *family = &choice->family;
+            const cz_fact_storage fact = {
+                .sym_name = symbol,
+                .pattern = cz_family_pattern(e->arena, family),
+                .first = {family->first, family->n_indices},
+                .extents = extents_of(e, family),
+                .shape = {family->stored, family->n_dims},
+                .shard = shard_of(e, family),
+                .dtype = family->dtype,
+                .spread = family->spread,
+                .spread_index = family->spread_index,
+            };
+            cz_ir_add_storage(e->ir, &fact);
             emit_uneven(e, &padded, cz_part_whole(),
                         (uneven_names){"", "", symbol});
         }

@@ -35,23 +35,6 @@ static bool count_leaves(const finder *f, int64_t set, int64_t *leaves)
     return false;
 }
 
-/* Terms of a mean: those of the dense gradients, which say how many ranks and
- * microbatches there are; or, where these arrive reduced, one's own. */
-static bool count_terms(const finder *f, const cz_grads *dense,
-                        const cz_grads *grads, const cz_reduction *r,
-                        int64_t *terms)
-{
-    int64_t leaves = r->leaves;
-    const int64_t set = dense->reduced ? r->reduce : dense->axes;
-    *terms = 1;
-    if (grads->sum || grads->reduced)
-        return true;
-    if (!dense->reduced && !count_leaves(f, dense->axes, &leaves))
-        return false;
-    *terms = cz_mesh_extent(f->mesh, set) * leaves;
-    return true;
-}
-
 static bool overlaps(const finder *f, int64_t set, const cz_family *family,
                      cz_span place, const char *what)
 {
@@ -95,5 +78,16 @@ bool cz_reduction_find(const cz_compile_options *options, const cz_mesh *mesh,
         out->leaves = 1;
     else if (!count_leaves(&f, out->reduce, &out->leaves))
         return false;
-    return count_terms(&f, dense, grads, out, &out->terms);
+    /* Terms of a mean: those of the dense gradients, which say how many ranks
+     * and microbatches there are; or, where these arrive reduced, one's own. */
+    int64_t *terms = &out->terms;
+    int64_t leaves = out->leaves;
+    const int64_t set = dense->reduced ? out->reduce : dense->axes;
+    *terms = 1;
+    if (grads->sum || grads->reduced)
+        return true;
+    if (!dense->reduced && !count_leaves(&f, dense->axes, &leaves))
+        return false;
+    *terms = cz_mesh_extent(f.mesh, set) * leaves;
+    return true;
 }

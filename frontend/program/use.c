@@ -35,33 +35,6 @@ static int by_name(const void *left, const void *right)
     return order ? order : a->number - b->number;
 }
 
-static void check_names(cz_arena *arena, cz_uses *uses, cz_diags *diags)
-{
-    /* The first use of the same name, or itself, for each. */
-    int *first = CZ_NEW(arena, int, uses->n);
-    named_use *sorted = CZ_NEW(arena, named_use, uses->n);
-    for (int i = 0; i < uses->n; i++)
-        sorted[i] = (named_use){uses->list[i].rule.name, i};
-    if (uses->n > 0)
-        qsort(sorted, (size_t)uses->n, sizeof *sorted, by_name);
-    for (int i = 0, start = 0; i < uses->n; i++) {
-        if (strcmp(sorted[i].name, sorted[start].name) != 0)
-            start = i;
-        first[sorted[i].number] = sorted[start].number;
-    }
-    for (int i = 0; i < uses->n; i++) {
-        cz_use *use = &uses->list[i];
-        if (first[i] == i)
-            continue;
-        cz_diag_error(diags, CZ_DUPLICATE_NAME, use->node->span,
-                      "two groups are called '%s': name one with `as`",
-                      use->rule.name);
-        cz_diag_note(diags, uses->list[first[i]].node->span,
-                     "the first is here");
-        use->broken = true;
-    }
-}
-
 void cz_uses_find(cz_scope *scope, const cz_node *file, cz_arena *arena,
                   cz_diags *diags, cz_uses *out)
 {
@@ -78,7 +51,29 @@ void cz_uses_find(cz_scope *scope, const cz_node *file, cz_arena *arena,
         use.broken = !use.rule.optimizer;
         *CZ_PUSH(arena, out->list, out->n) = use;
     }
-    check_names(arena, out, diags);
+    /* The first use of the same name, or itself, for each. */
+    int *first = CZ_NEW(arena, int, out->n);
+    named_use *sorted = CZ_NEW(arena, named_use, out->n);
+    for (int i = 0; i < out->n; i++)
+        sorted[i] = (named_use){out->list[i].rule.name, i};
+    if (out->n > 0)
+        qsort(sorted, (size_t)out->n, sizeof *sorted, by_name);
+    for (int i = 0, start = 0; i < out->n; i++) {
+        if (strcmp(sorted[i].name, sorted[start].name) != 0)
+            start = i;
+        first[sorted[i].number] = sorted[start].number;
+    }
+    for (int i = 0; i < out->n; i++) {
+        cz_use *use = &out->list[i];
+        if (first[i] == i)
+            continue;
+        cz_diag_error(diags, CZ_DUPLICATE_NAME, use->node->span,
+                      "two groups are called '%s': name one with `as`",
+                      use->rule.name);
+        cz_diag_note(diags, out->list[first[i]].node->span,
+                     "the first is here");
+        use->broken = true;
+    }
 }
 
 void cz_uses_allow(const cz_uses *uses, cz_options *options)

@@ -97,16 +97,6 @@ static void report_findings(checker *c, const cz_node *header, int n_paths)
 
 /* ---- optimizers ---- */
 
-/* [m, n]: the extents are what the header calls them. */
-static void name_extents(cz_rule *rule, const cz_node *header)
-{
-    static const double example[2] = {2, 3};
-    for (int i = 0; i < 2 && cz_n_items(header) == 2; i++)
-        rule->extent[i] =
-            cz_rule_path_symbol(rule->path, &rule->scalars,
-                                cz_item(header, i)->text, false, example[i]);
-}
-
 static void check_header_names(cz_rule *rule, const cz_node *header)
 {
     for (int i = 0; i < cz_n_items(header); i++) {
@@ -147,7 +137,12 @@ static void check_path(checker *c, const cz_node *optimizer, cz_rule_path *path)
     const bool any = cz_rule_is_any(&rule);
     const cz_rule_shape shape = {.n_dims = any ? 0 : 2, .master_dtype = CZ_F32};
     cz_rule_phases phases;
-    name_extents(&rule, header);
+    /* [m, n]: the extents are what the header calls them. */
+    static const double example[2] = {2, 3};
+    for (int i = 0; i < 2 && cz_n_items(header) == 2; i++)
+        rule.extent[i] =
+            cz_rule_path_symbol(rule.path, &rule.scalars,
+                                cz_item(header, i)->text, false, example[i]);
     cz_rule_bind_formals(&rule);
     check_header_names(&rule, header);
     if (!rule.failed)

@@ -39,15 +39,6 @@ static bool check_kinds(cz_rule *rule, const cz_node *node,
     return true;
 }
 
-static cz_rule_value *finite(cz_rule *rule, const cz_node *node,
-                             const cz_scalar *number)
-{
-    if (cz_scalar_is_constant(number) && !isfinite(number->constant))
-        return cz_rule_error(rule, CZ_BAD_NUMBER, node,
-                             "the result is not a finite number");
-    return cz_rule_number(rule, number);
-}
-
 static cz_rule_value *apply_numbers(cz_rule *rule, const cz_node *node,
                                     cz_opcode op,
                                     cz_rule_value *const *operands, int n)
@@ -55,7 +46,11 @@ static cz_rule_value *apply_numbers(cz_rule *rule, const cz_node *node,
     const cz_scalar *numbers[MAX_OPERANDS];
     for (int i = 0; i < n; i++)
         numbers[i] = operands[i]->number;
-    return finite(rule, node, cz_scalar_apply(&rule->scalars, op, numbers, n));
+    const cz_scalar *number = cz_scalar_apply(&rule->scalars, op, numbers, n);
+    if (cz_scalar_is_constant(number) && !isfinite(number->constant))
+        return cz_rule_error(rule, CZ_BAD_NUMBER, node,
+                             "the result is not a finite number");
+    return cz_rule_number(rule, number);
 }
 
 cz_rule_value *cz_rule_element(cz_rule *rule, const cz_node *node, cz_opcode op,

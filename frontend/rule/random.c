@@ -87,15 +87,6 @@ static cz_ir_value mix_rows(const sampler *s, const cz_node *node,
     return cz_rule_spread(s->rule, cz_rule_tensor(s->rule, as), s->result);
 }
 
-/* Keys, name, row, column: each mixed to what came before. */
-static void sample(const sampler *s, const cz_node *node,
-                   cz_rule_value *const *keys, int n)
-{
-    cz_rule_value *columns = places(s, node, 1);
-    const cz_ir_value rows = mix_rows(s, node, keys, n);
-    s->result->wide = scale(s, mix(s, rows, place(s, columns, s->result)));
-}
-
 static bool check(cz_rule *rule, const cz_node *node, cz_rule_value **args,
                   int n)
 {
@@ -131,6 +122,9 @@ cz_rule_value *cz_rule_uniform(cz_rule *rule, const cz_node *node,
     const sampler s = {rule, &rule->builder, &result};
     if (rule->building)
         cz_ir_at(&rule->builder, node->span);
-    sample(&s, node, &args[1], n - 1);
+    /* Keys, name, row, column: each mixed to what came before. */
+    cz_rule_value *columns = places(&s, node, 1);
+    const cz_ir_value rows = mix_rows(&s, node, &args[1], n - 1);
+    s.result->wide = scale(&s, mix(&s, rows, place(&s, columns, s.result)));
     return cz_rule_tensor(rule, result);
 }

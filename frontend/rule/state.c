@@ -76,14 +76,6 @@ static bool is_literal_one(const cz_node *node)
     return node->kind == CZ_AST_NUMBER && node->number == 1;
 }
 
-/* A vector lies as the rule sees it, a matrix as the parameter. */
-static void lay(cz_rule *rule, const cz_scalar *const *seen, cz_tensor *as)
-{
-    as->flipped = as->kept == CZ_RULE_MATRIX && rule->shape->transposed;
-    for (int dim = 0; dim < 2; dim++)
-        as->extent[dim ^ (int)as->flipped] = seen[dim];
-}
-
 static const char *what_is(const cz_rule_slot *slot)
 {
     return slot->is_extern ? "an extern" : "a state";
@@ -105,7 +97,10 @@ static bool find_dimensions(cz_rule *rule, const cz_node *type,
     }
     if (!seen[0] || !seen[1])
         return false;
-    lay(rule, seen, as);
+    /* A vector lies as the rule sees it, a matrix as the parameter. */
+    as->flipped = as->kept == CZ_RULE_MATRIX && rule->shape->transposed;
+    for (int dim = 0; dim < 2; dim++)
+        as->extent[dim ^ (int)as->flipped] = seen[dim];
     if (rule->path)
         return true;
     if (!(as->extent[0]->constant * as->extent[1]->constant >

@@ -131,19 +131,6 @@ static const cz_node *operand_node(const cz_node *node, int i, int n)
                                                   : operand;
 }
 
-static void report_misfit(cz_rule *rule, const cz_node *node,
-                          cz_rule_value *const *operands, int n, int first,
-                          int second)
-{
-    const cz_rule_value *a = operands[first], *b = operands[second];
-    cz_diag_error(rule->diags, CZ_SHAPE_MISMATCH, node->span,
-                  "the shapes %s and %s do not fit", cz_rule_text(rule, a),
-                  cz_rule_text(rule, b));
-    cz_rule_note_origins(rule, operand_node(node, first, n), a,
-                         operand_node(node, second, n), b);
-    cz_rule_failed(rule, CZ_SHAPE_MISMATCH);
-}
-
 bool cz_rule_unify(cz_rule *rule, const cz_node *node,
                    cz_rule_value *const *operands, int n, cz_tensor *out)
 {
@@ -154,7 +141,13 @@ bool cz_rule_unify(cz_rule *rule, const cz_node *node,
         if (operands[i]->kind != CZ_RULE_TENSOR)
             continue;
         if (!admit(rule, &operands[i]->tensor, out)) {
-            report_misfit(rule, node, operands, n, first_at, i);
+            const cz_rule_value *a = operands[first_at], *b = operands[i];
+            cz_diag_error(rule->diags, CZ_SHAPE_MISMATCH, node->span,
+                          "the shapes %s and %s do not fit",
+                          cz_rule_text(rule, a), cz_rule_text(rule, b));
+            cz_rule_note_origins(rule, operand_node(node, first_at, n), a,
+                                 operand_node(node, i, n), b);
+            cz_rule_failed(rule, CZ_SHAPE_MISMATCH);
             return false;
         }
         if (first_at < 0 || rank_of(operands[i]->tensor.kept) >

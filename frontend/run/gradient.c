@@ -36,25 +36,6 @@ static uint64_t key_of(const cz_sample *sample)
     return mix(key ^ (uint64_t)(sample->step + 1));
 }
 
-/* Elements 2i and 2i + 1 are one pair: Marsaglia's polar method, which takes
- * the next hash until a point falls inside the unit circle. */
-static void pair(uint64_t key, int64_t i, float out[2])
-{
-    uint64_t hash = mix(key + (uint64_t)i);
-    double x, y, square, factor;
-
-    for (;; hash = mix(hash)) {
-        x = signed_unit((uint32_t)(hash >> 32));
-        y = signed_unit((uint32_t)hash);
-        square = x * x + y * y;
-        if (square < 1 && square > 0)
-            break;
-    }
-    factor = sqrt(-2 * log(square) / square);
-    out[0] = (float)(x * factor);
-    out[1] = (float)(y * factor);
-}
-
 void cz_sample_fill(const cz_sample *sample, int64_t first, int64_t n,
                     float *out)
 {
@@ -63,7 +44,21 @@ void cz_sample_fill(const cz_sample *sample, int64_t first, int64_t n,
     float values[2];
 
     while (i < first + n) {
-        pair(key, i / 2, values);
+        /* Elements 2i and 2i + 1 are one pair: Marsaglia's polar method, which
+         * takes the next hash until a point falls inside the unit circle. */
+        uint64_t hash = mix(key + (uint64_t)(i / 2));
+        double x, y, square, factor;
+
+        for (;; hash = mix(hash)) {
+            x = signed_unit((uint32_t)(hash >> 32));
+            y = signed_unit((uint32_t)hash);
+            square = x * x + y * y;
+            if (square < 1 && square > 0)
+                break;
+        }
+        factor = sqrt(-2 * log(square) / square);
+        values[0] = (float)(x * factor);
+        values[1] = (float)(y * factor);
         out[i - first] = values[i % 2];
         if (i % 2 == 0 && i + 1 < first + n)
             out[++i - first] = values[1];

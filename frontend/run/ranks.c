@@ -109,9 +109,16 @@ static void add_tensors(const cz_plan_view *view, cz_arena *arena,
             p->names[c], state, n_bytes, CZ_NEW(arena, unsigned char, n_bytes)};
 }
 
-static void make_tensors(const cz_plan_view *view, cz_arena *arena,
-                         cz_run_result *result)
+czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
+                        cz_run_result *result)
 {
+    const cz_plan_view *view = request->view;
+    const int64_t ranks = view->n_ranks;
+    run shared = {.request = request, .result = result};
+    czr_status status;
+
+    *result = (cz_run_result){0};
+    result->first_tensor = CZ_NEW(arena, int, view->n_params);
     for (int p = 0; p < view->n_params; p++) {
         const cz_view_family *family = &view->families[view->params[p].family];
         result->first_tensor[p] = result->n_tensors;
@@ -132,19 +139,6 @@ static void make_tensors(const cz_plan_view *view, cz_arena *arena,
                 n * cz_dtype_bytes(view->rules[family->rule].states[s]));
         }
     }
-}
-
-czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
-                        cz_run_result *result)
-{
-    const cz_plan_view *view = request->view;
-    const int64_t ranks = view->n_ranks;
-    run shared = {.request = request, .result = result};
-    czr_status status;
-
-    *result = (cz_run_result){0};
-    result->first_tensor = CZ_NEW(arena, int, view->n_params);
-    make_tensors(view, arena, result);
     result->norms = CZ_NEW(arena, double, request->steps + 1);
     result->updates = CZ_NEW(arena, int64_t, ranks * view->n_params);
     result->whole = CZ_NEW(arena, int64_t, ranks * view->n_params);

@@ -71,17 +71,6 @@ typedef struct name_list {
     int n;
 } name_list;
 
-static void collect_names(const cz_expected *expected, name_list *list)
-{
-    list->n = 0;
-    for (int i = 0; i < COUNT(families); i++)
-        if (has_kind(expected, families[i].sign))
-            list->names[list->n++] = families[i].name;
-    for (int i = 0; i < expected->n; i++)
-        if (!is_covered(expected, expected->kinds[i]))
-            list->names[list->n++] = cz_token_name(expected->kinds[i]);
-}
-
 static const char *join_names(cz_arena *arena, const name_list *list)
 {
     const char *text = "";
@@ -121,15 +110,6 @@ static void note_open_bracket(const cz_parser *parser)
                  cz_token_name(open->kind));
 }
 
-/* A bracket may have been forgotten on an earlier line. */
-static void note_earlier_bracket(const cz_parser *parser, cz_token token)
-{
-    const cz_scanner *scanner = &parser->scanner;
-    if (cz_scan_in_brackets(scanner) &&
-        scanner->open[scanner->n_open - 1].span.line < token.span.line)
-        note_open_bracket(parser);
-}
-
 static void report_end(const char *list, cz_parser *parser, cz_token token)
 {
     if (parser->end_reported)
@@ -145,7 +125,13 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
 {
     name_list names;
 
-    collect_names(expected, &names);
+    names.n = 0;
+    for (int i = 0; i < COUNT(families); i++)
+        if (has_kind(expected, families[i].sign))
+            names.names[names.n++] = families[i].name;
+    for (int i = 0; i < expected->n; i++)
+        if (!is_covered(expected, expected->kinds[i]))
+            names.names[names.n++] = cz_token_name(expected->kinds[i]);
     const char *list = join_names(parser->arena, &names);
     if (token.span.offset == token.span.source->n) {
         report_end(list, parser, token);
@@ -164,5 +150,9 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
         token.text ? nearest_keyword(expected, token.text) : NULL;
     if (meant)
         cz_diag_note(parser->diags, (cz_span){0}, "did you mean '%s'?", meant);
-    note_earlier_bracket(parser, token);
+    /* A bracket may have been forgotten on an earlier line. */
+    const cz_scanner *scanner = &parser->scanner;
+    if (cz_scan_in_brackets(scanner) &&
+        scanner->open[scanner->n_open - 1].span.line < token.span.line)
+        note_open_bracket(parser);
 }

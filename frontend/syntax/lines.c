@@ -67,21 +67,6 @@ static void close_bracket(cz_scanner *s, int kind)
     }
 }
 
-/* Blocks do not stand within ( ) or [ ]: those were forgotten. */
-static void track_brackets(cz_scanner *s, int kind, cz_span span)
-{
-    if (kind == TOK_LBRACE || kind == TOK_RBRACE)
-        cz_scan_resync(s);
-    if (kind == TOK_LPAREN || kind == TOK_LBRACK || kind == TOK_LBRACE)
-        open_bracket(s, kind, span);
-    else if (kind == TOK_RPAREN)
-        close_bracket(s, TOK_LPAREN);
-    else if (kind == TOK_RBRACK)
-        close_bracket(s, TOK_LBRACK);
-    else if (kind == TOK_RBRACE)
-        close_bracket(s, TOK_LBRACE);
-}
-
 void cz_scan_resync(cz_scanner *s)
 {
     while (cz_scan_in_brackets(s))
@@ -117,6 +102,16 @@ int cz_scan(cz_scanner *s, bool path, cz_token *token)
     }
     s->at_end = kind == 0;
     s->previous = kind;
-    track_brackets(s, kind, token->span);
+    /* Blocks do not stand within ( ) or [ ]: those were forgotten. */
+    if (kind == TOK_LBRACE || kind == TOK_RBRACE)
+        cz_scan_resync(s);
+    if (kind == TOK_LPAREN || kind == TOK_LBRACK || kind == TOK_LBRACE)
+        open_bracket(s, kind, token->span);
+    else if (kind == TOK_RPAREN)
+        close_bracket(s, TOK_LPAREN);
+    else if (kind == TOK_RBRACK)
+        close_bracket(s, TOK_LBRACK);
+    else if (kind == TOK_RBRACE)
+        close_bracket(s, TOK_LBRACE);
     return kind;
 }

@@ -114,20 +114,6 @@ static bool should_stop(const cz_parser *parser)
     return parser->scanner.too_deep || parser->diags->n_errors >= CZ_MAX_ERRORS;
 }
 
-/* Feed one token.  What the grammar would have taken is asked before, as it
- * reduces its stack before it finds the error. */
-static void feed(cz_parser *parser, cz_grammar *grammar, int kind,
-                 cz_token token)
-{
-    cz_expected expected = {.n = 0};
-
-    if (!cz_grammar_accepts(grammar, kind))
-        cz_expected_collect(&expected, grammar);
-    cz_grammar_feed(grammar, kind, token);
-    if (parser->syntax_error)
-        cz_expected_report(&expected, parser, kind, token);
-}
-
 static void feed_all(cz_parser *parser, cz_grammar *grammar)
 {
     cz_token token;
@@ -140,7 +126,15 @@ static void feed_all(cz_parser *parser, cz_grammar *grammar)
         if (parser->tokens)
             *CZ_PUSH(parser->arena, parser->tokens->list, parser->tokens->n) =
                 (cz_seen_token){kind, token.span};
-        feed(parser, grammar, kind, token);
+        /* Feed one token.  What the grammar would have taken is asked before,
+         * as it reduces its stack before it finds the error. */
+        cz_expected expected = {.n = 0};
+
+        if (!cz_grammar_accepts(grammar, kind))
+            cz_expected_collect(&expected, grammar);
+        cz_grammar_feed(grammar, kind, token);
+        if (parser->syntax_error)
+            cz_expected_report(&expected, parser, kind, token);
         if (cz_grammar_depth(grammar) > MAX_STACK)
             cz_parse_too_deep(parser);
         if (!parser->syntax_error)

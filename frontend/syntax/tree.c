@@ -24,20 +24,15 @@ cz_span cz_span_join(cz_span a, cz_span b)
     return a;
 }
 
-static int depth_of(const cz_node *const *children, int n)
-{
-    int deepest = 0;
-    for (int i = 0; i < n; i++)
-        if (children[i]->depth > deepest)
-            deepest = children[i]->depth;
-    return deepest + 1;
-}
-
 /* Kids were set: derive the depth, and cut the tree where it is too deep. */
 static cz_node *seal(cz_parser *parser, cz_node *node)
 {
-    node->depth =
-        depth_of((const cz_node *const *)node->children, node->n_children);
+    const cz_node *const *children = (const cz_node *const *)node->children;
+    int deepest = 0;
+    for (int i = 0; i < node->n_children; i++)
+        if (children[i]->depth > deepest)
+            deepest = children[i]->depth;
+    node->depth = deepest + 1;
     if (node->depth <= CZ_MAX_DEPTH)
         return node;
     cz_diag_error(parser->diags, CZ_TOO_LARGE, node->span,

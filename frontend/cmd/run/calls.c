@@ -198,15 +198,6 @@ static cz_run_state state_of(cz_repetition *r, const cz_run_result *result,
                           r->spreads[state]};
 }
 
-static void go_on_from(cz_repetition *r, const cz_run_result *result, int state)
-{
-    const float *values = state_values(r, result, state);
-    const int64_t n = elements_of(r, state);
-
-    for (int64_t i = 0; values && i < n; i++)
-        r->states[state][i] = (double)values[i];
-}
-
 bool cz_calls_take_over(cz_repetition *r, int step, double bound)
 {
     const cz_run_result *result = run_after(r, step);
@@ -217,7 +208,11 @@ bool cz_calls_take_over(cz_repetition *r, int step, double bound)
     for (int k = 0; k < r->n_states; k++)
         states[k] = state_of(r, result, k);
     for (int k = 0; k < r->n_states; k++) {
-        go_on_from(r, result, k);
+        const float *values = state_values(r, result, k);
+        const int64_t n = elements_of(r, k);
+
+        for (int64_t i = 0; values && i < n; i++)
+            r->states[k][i] = (double)values[i];
         if (!ok || cz_run_state_agrees(states, r->n_states, k, bound))
             continue;
         cz_diag_error(

@@ -68,17 +68,6 @@ static bool members_divide(cz_job *job, const cz_cmd_options *given)
     return false;
 }
 
-static void print_summary(const cz_job *job, const cz_cmd_options *given,
-                          const cz_run_result *result)
-{
-    printf(
-        "%s: %lld steps on %d ranks, %.3f s per step, %lld skipped, grad "
-        "norm %.6g\n",
-        job->view->program->name, (long long)given->steps, job->view->n_ranks,
-        given->steps ? result->seconds / (double)given->steps : 0.0,
-        (long long)(given->steps - result->last.step), result->last.grad_norm);
-}
-
 /* ---- a GPU's lines ------------------------------------------------------- */
 
 static void print_gpu(const cz_run_gpu *gpu)
@@ -151,12 +140,6 @@ static bool open_run(cz_job *job, const cz_cmd_options *given, opened *o)
                                &o->loaded);
 }
 
-static void close_run(opened *o)
-{
-    cz_loaded_close(&o->loaded);
-    cz_run_gpu_close(&o->gpu);
-}
-
 static bool report_run(cz_job *job, czr_status status,
                        const cz_run_result *result)
 {
@@ -183,7 +166,12 @@ static bool execute(cz_job *job, const cz_cmd_options *given, const opened *o,
     request->cuda = o->loaded.cuda;
     if (!report_run(job, cz_run_ranks(request, &job->arena, &result), &result))
         return false;
-    print_summary(job, given, &result);
+    printf("%s: %lld steps on %d ranks, %.3f s per step, %lld skipped, grad "
+           "norm %.6g\n",
+           job->view->program->name, (long long)given->steps,
+           job->view->n_ranks,
+           given->steps ? result.seconds / (double)given->steps : 0.0,
+           (long long)(given->steps - result.last.step), result.last.grad_norm);
     if (o->has_gpu) {
         print_batches(job, o->loaded.cuda);
         print_graphs(given, &result);
@@ -218,7 +206,8 @@ static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu)
     memcpy(request.user, given, sizeof *given);
     ok = members_divide(job, given) && open_run(job, given, &o) &&
          execute(job, given, &o, &request);
-    close_run(&o);
+    cz_loaded_close(&o.loaded);
+    cz_run_gpu_close(&o.gpu);
     if (ok)
         return CZ_EXIT_OK;
     return lacks_gpu(&job->diags) ? CZ_EXIT_NO_GPU : CZ_EXIT_ERRORS;
