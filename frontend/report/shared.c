@@ -288,3 +288,92 @@ const char *cz_basis_word(const cz_basis *basis)
         return "assumed";
     return measured == n ? "measured" : "partly measured";
 }
+
+/* ---- bars ---- */
+
+enum { N_HEIGHTS = 9 };
+
+static const char *const heights[][N_HEIGHTS] = {
+    [CZ_BARS_ASCII] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"},
+    [CZ_BARS_BLOCKS] = {" ", "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83",
+                        "\xe2\x96\x84", "\xe2\x96\x85", "\xe2\x96\x86",
+                        "\xe2\x96\x87", "\xe2\x96\x88"}};
+
+__extension__ typedef __int128 wide;
+
+/* Rounded up, so that what is not 0 is seen. */
+static int height_of(int64_t value, int64_t most)
+{
+    return most > 0 ? (int)(((wide)value * (N_HEIGHTS - 1) + most - 1) / most)
+                    : 0;
+}
+
+void cz_bars_put(cz_arena *arena, const int64_t *values, int n, int n_columns,
+                 cz_bar_style style, cz_text *out)
+{
+    const int *sorted = cz_ranks_sorted(arena, values, n);
+    const int together = (n + n_columns - 1) / n_columns;
+    for (int i = 0; i < n; i += together)
+        cz_text_puts(
+            out,
+            heights[style][height_of(values[sorted[i]], values[sorted[0]])]);
+}
+
+/* ---- lines no wider than a terminal ---- */
+
+enum { HANG = 2 };
+
+static int count_leading(const char *line, int n)
+{
+    int spaces = 0;
+    while (spaces < n && line[spaces] == ' ')
+        spaces++;
+    return spaces;
+}
+
+/* Bytes of the line that fit, up to a space that has a word before it; where
+ * none does, up to the first. */
+static int count_fitting(const char *line, int n, int width)
+{
+    int end = 0;
+    for (int i = count_leading(line, n); i < n; i++) {
+        if (line[i] != ' ')
+            continue;
+        if (i > width && end > 0)
+            return end;
+        end = i;
+        if (i > width)
+            return end;
+    }
+    return n <= width || end == 0 ? n : end;
+}
+
+static void put_line(const char *line, int n, int width, cz_text *out)
+{
+    const int indent = count_leading(line, n) + HANG;
+    int take = count_fitting(line, n, width);
+    cz_text_put(out, line, (size_t)take);
+    while (take < n) {
+        line += take;
+        n -= take;
+        const int spaces = count_leading(line, n);
+        line += spaces;
+        n -= spaces;
+        take = count_fitting(line, n, width - indent);
+        cz_text_printf(out, "\n%*s", indent, "");
+        cz_text_put(out, line, (size_t)take);
+    }
+}
+
+void cz_report_wrap(const char *text, int width, cz_text *out)
+{
+    while (*text) {
+        const size_t n = strcspn(text, "\n");
+        put_line(text, (int)n, width, out);
+        text += n;
+        if (*text == '\n') {
+            cz_text_puts(out, "\n");
+            text++;
+        }
+    }
+}
