@@ -126,8 +126,8 @@ typedef struct czr_result {
 /* Where a parameter lies in the engine's buffers on this rank.
  *
  * `param` and `grad` point at this rank's shard.  They are the engine's, from
- * czr_open to czr_close.  Microbatch gradient k lies k * leaf_stride elements
- * behind `grad`.
+ * czr_open to czr_close.  Microbatch gradient k lies k * microbatch_stride
+ * elements behind `grad`.
  *
  * A stored tensor with several matrices, or with padding, has no place there.
  * Its pointers are NULL, its bucket and offset are -1. */
@@ -137,7 +137,8 @@ typedef struct czr_layout_info {
     int64_t n;      /* elements of the shard; may be 0 if shards are unequal */
     void *param, *grad;
     czr_dtype param_dtype, grad_dtype;
-    int64_t leaves, leaf_stride; /* microbatch gradients; elements apart */
+    int64_t leaves,
+        microbatch_stride; /* microbatch gradients; elements apart */
     int n_dims;
     int64_t shape[8];  /* of the shard */
     int64_t global[8]; /* of the whole tensor */

@@ -24,7 +24,7 @@ typedef struct czr_cuda_call {
     size_t count, part;
     unsigned char *work;
     /* Memory of this stage alone until the stream has done it: as many bytes as
-     * czr_cuda_stages_room says, aligned to 256. */
+     * czr_cuda_stages_workspace says, aligned to 256. */
     unsigned char *room;
     /* The rank's scratch, [scratch_bytes].  A skipped step may leave anything
      * there.  NULL: none. */

@@ -87,7 +87,7 @@ static czr_status take(gpu_library *l)
 {
     const gpu_machine *m = l->machine;
     czr_status status = czr_context_alloc(
-        m->context, czr_cuda_stages_room(&l->stages) + 1, &l->room);
+        m->context, czr_cuda_stages_workspace(&l->stages) + 1, &l->room);
 
     if (status == CZR_OK)
         status = czr_context_alloc(m->context, SKIP_BYTES, &l->skip);

@@ -106,7 +106,7 @@ static bool open_kernel(gpu_product *g, cz_tile_shape shape)
     }
     cz_tile_order(&tiling, table);
     czr_cuda_product_plan_split(p, &device, &tiles,
-                                czr_tiles_parts(p, &device, &tiles), &plan);
+                                czr_tiles_splits(p, &device, &tiles), &plan);
     const bool is_ok = compile_and_load(g, &plan, table) && take_sums(g, &plan);
     free(table);
     return is_ok;

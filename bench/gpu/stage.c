@@ -111,7 +111,7 @@ static czr_status take_all(setting *s)
     if (status == CZR_OK)
         status = take(s, (size_t)s->program->arena_bytes[0] + 1, &s->work);
     if (status == CZR_OK)
-        status = take(s, czr_cuda_stages_room(&s->stages) + 1, &s->room);
+        status = take(s, czr_cuda_stages_workspace(&s->stages) + 1, &s->room);
     if (status == CZR_OK)
         status = take(s, FLAG_BYTES, &s->flags);
     if (status == CZR_OK)

@@ -407,8 +407,8 @@ static int emit_once(cz_emitter *emitter, const cz_text *text,
     const int found = find_loop(emitter, text);
     const int number = found < 0 ? add_loop(emitter, text) : found;
 
-    if (emitter->heard)
-        emitter->heard(emitter, loop, number, found < 0, is_epilogue);
+    if (emitter->on_loop)
+        emitter->on_loop(emitter, loop, number, found < 0, is_epilogue);
     return number;
 }
 

@@ -56,17 +56,17 @@ static void put_affine(cz_stage_printer *p, const cz_loop *loop,
         ", .room_rows = %lld,\n"
         "        .out = %s, .out_dtype = %s, .alpha = ",
         (long long)cz_view_accumulator_rows(step),
-        cz_stage_part(p, p->names[first_result],
-                      cz_stage_part_elements(step, CZ_ACCESS_ELEMENT)),
+        cz_stage_at_rank(p, p->names[first_result],
+                         cz_stage_rank_offset(step, CZ_ACCESS_ELEMENT)),
         cz_dtype_czr_tag(step->out_dtype[0]));
     cz_emit_f32(p->out, (float)step->alpha);
     if (step->beta == 0)
         return;
-    cz_text_printf(p->out,
-                   ",\n        .addend = %s, .addend_dtype = %s, .beta = ",
-                   cz_stage_part(p, p->names[step->in[2]],
-                                 cz_stage_part_elements(step, step->access[2])),
-                   cz_dtype_czr_tag(loop->in_dtype[2]));
+    cz_text_printf(
+        p->out, ",\n        .addend = %s, .addend_dtype = %s, .beta = ",
+        cz_stage_at_rank(p, p->names[step->in[2]],
+                         cz_stage_rank_offset(step, step->access[2])),
+        cz_dtype_czr_tag(loop->in_dtype[2]));
     cz_emit_f32(p->out, (float)step->beta);
 }
 
@@ -75,19 +75,20 @@ static void put_product(cz_stage_printer *p, const cz_loop *loop,
 {
     const cz_view_step *step = loop->step;
 
-    cz_text_printf(p->out,
-                   "%s{\n"
-                   "        .m = %lld, .n = %lld, .k = %lld, .c = %s,\n"
-                   "        .a = %s, .a_dtype = %s, .transpose_a = %d,\n"
-                   "        .b = %s, .b_dtype = %s, .transpose_b = %d,\n"
-                   "        .symmetric = %d",
-                   p->dialect->product, (long long)step->rows,
-                   (long long)step->columns, (long long)step->inner, target,
-                   cz_stage_part(p, p->names[step->in[0]],
-                                 step->deal > 1 ? step->rows * step->inner : 0),
-                   cz_dtype_czr_tag(loop->in_dtype[0]), step->transpose_a,
-                   p->names[step->in[1]], cz_dtype_czr_tag(loop->in_dtype[1]),
-                   step->transpose_b, step->symmetric && step->deal <= 1);
+    cz_text_printf(
+        p->out,
+        "%s{\n"
+        "        .m = %lld, .n = %lld, .k = %lld, .c = %s,\n"
+        "        .a = %s, .a_dtype = %s, .transpose_a = %d,\n"
+        "        .b = %s, .b_dtype = %s, .transpose_b = %d,\n"
+        "        .symmetric = %d",
+        p->dialect->product, (long long)step->rows, (long long)step->columns,
+        (long long)step->inner, target,
+        cz_stage_at_rank(p, p->names[step->in[0]],
+                         step->deal > 1 ? step->rows * step->inner : 0),
+        cz_dtype_czr_tag(loop->in_dtype[0]), step->transpose_a,
+        p->names[step->in[1]], cz_dtype_czr_tag(loop->in_dtype[1]),
+        step->transpose_b, step->symmetric && step->deal <= 1);
     if (step->blocks.inner > 1)
         cz_text_printf(p->out, ", .blocks = %lld%s",
                        (long long)step->blocks.inner,
@@ -161,9 +162,9 @@ static void put_step(cz_stage_printer *p, int s, int first_result, int number)
     if (step->is_product)
         put_product(p, &loop,
                     *acc ? acc
-                         : cz_stage_part(
+                         : cz_stage_at_rank(
                                p, p->names[first_result],
-                               cz_stage_part_elements(step, CZ_ACCESS_ELEMENT)),
+                               cz_stage_rank_offset(step, CZ_ACCESS_ELEMENT)),
                     first_result);
     if (step->is_product && (!*acc || is_affine(step)))
         return;

@@ -20,9 +20,10 @@ typedef struct cz_emitter {
     /* Where stages go that launch kernels; NULL: they are the host's, and go
      * behind their loops. */
     cz_text *launches;
-    /* Hears of each loop function that a stage calls, in order; may be NULL. */
-    void (*heard)(struct cz_emitter *emitter, const struct cz_loop *loop,
-                  int number, bool is_new, bool is_epilogue);
+    /* Called for each loop function that a stage calls, in order; may be NULL.
+     */
+    void (*on_loop)(struct cz_emitter *emitter, const struct cz_loop *loop,
+                    int number, bool is_new, bool is_epilogue);
     void *user;
 } cz_emitter;
 

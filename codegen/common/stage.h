@@ -55,10 +55,10 @@ const char *cz_stage_address(const cz_stage_printer *p,
 cz_loop cz_stage_loop(cz_stage_printer *p, int s, int first_result);
 /* How far from its start the rank's part of an operand, or of a result, lies
  * that belongs to all rows of a step which deals them out. */
-int64_t cz_stage_part_elements(const cz_view_step *step, cz_access access);
+int64_t cz_stage_rank_offset(const cz_view_step *step, cz_access access);
 /* `name` so many elements on for each part. */
-const char *cz_stage_part(const cz_stage_printer *p, const char *name,
-                          int64_t elements);
+const char *cz_stage_at_rank(const cz_stage_printer *p, const char *name,
+                             int64_t elements);
 /* Pointers and scalars of a loop's parameters in order, each between the two
  * texts; the accumulator is not among them. */
 void cz_stage_arguments(cz_stage_printer *p, const cz_loop *loop,

@@ -218,7 +218,7 @@ cz_loop cz_stage_loop(cz_stage_printer *p, int s, int first_result)
         false,    cz_loop_checked_result(p->stage, step, first_result)};
 }
 
-int64_t cz_stage_part_elements(const cz_view_step *step, cz_access access)
+int64_t cz_stage_rank_offset(const cz_view_step *step, cz_access access)
 {
     if (step->deal <= 1)
         return 0;
@@ -227,8 +227,8 @@ int64_t cz_stage_part_elements(const cz_view_step *step, cz_access access)
     return access == CZ_ACCESS_ROW ? step->rows : 0;
 }
 
-const char *cz_stage_part(const cz_stage_printer *p, const char *name,
-                          int64_t elements)
+const char *cz_stage_at_rank(const cz_stage_printer *p, const char *name,
+                             int64_t elements)
 {
     return elements == 0
                ? name
@@ -245,13 +245,13 @@ void cz_stage_arguments(cz_stage_printer *p, const cz_loop *loop,
         if (cz_loop_written_by(loop, i) < 0)
             cz_text_printf(
                 p->out, "%s%s%s", before,
-                cz_stage_part(p, p->names[step->in[i]],
-                              cz_stage_part_elements(step, step->access[i])),
+                cz_stage_at_rank(p, p->names[step->in[i]],
+                                 cz_stage_rank_offset(step, step->access[i])),
                 after);
     for (int o = 0; o < step->n_out; o++)
         cz_text_printf(
             p->out, "%s%s%s", before,
-            cz_stage_part(p, p->names[first_result + o],
-                          cz_stage_part_elements(step, step->out_access[o])),
+            cz_stage_at_rank(p, p->names[first_result + o],
+                             cz_stage_rank_offset(step, step->out_access[o])),
             after);
 }

@@ -22,9 +22,9 @@ typedef struct cz_cuda_kernel {
     bool is_epilogue; /* `acc` stands for operands a and b */
     bool by_columns;  /* the one that reduces down columns */
     cz_cuda_form form;
-    int parts; /* blocks that sums are made in */
-    int width; /* neighbours that a thread of a run or row takes */
-    int depth; /* of the lines that come next */
+    int blocks; /* blocks that sums are made in */
+    int width;  /* neighbours that a thread of a run or row takes */
+    int depth;  /* of the lines that come next */
 } cz_cuda_kernel;
 
 /* What parameters of a kernel are, behind its extents. */

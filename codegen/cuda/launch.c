@@ -193,7 +193,7 @@ void cz_emit_launches(const cz_plan_view *view, const cz_text *cuda,
                           .arena = &arena,
                           .out = &c,
                           .launches = out,
-                          .heard = hear,
+                          .on_loop = hear,
                           .user = &t};
 
     cz_arena_init(&arena);

@@ -131,8 +131,8 @@ static void put_wide(const cz_cuda_kernel *k)
         cz_cuda_line(k, "const u64 n = rows * columns;");
     if (!cz_cuda_is_wide(k))
         return;
-    snprintf(length, sizeof length, "n / %d", k->parts);
-    cz_cuda_alignment(k, k->parts > 1 ? length : NULL);
+    snprintf(length, sizeof length, "n / %d", k->blocks);
+    cz_cuda_alignment(k, k->blocks > 1 ? length : NULL);
 }
 
 static void put_run_sums(const cz_cuda_kernel *k)
@@ -160,7 +160,7 @@ static void put_chunk(cz_cuda_kernel *k, const char *index, const char *length)
                  "%s); %s += %d * THREADS) {",
                  index, k->width, index, length, index, k->width);
     k->depth++;
-    if (k->parts > 1 && cz_cuda_is_wide(k))
+    if (k->blocks > 1 && cz_cuda_is_wide(k))
         cz_cuda_line(k, "const u64 at = part * length + e;");
     snprintf(left, sizeof left, "%s - %s", length, index);
     cz_cuda_neighbours(k, left);
@@ -172,15 +172,15 @@ static void put_chunk(cz_cuda_kernel *k, const char *index, const char *length)
 /* A block of threads for each chunk, of each part. */
 static void put_chunks(cz_cuda_kernel *k)
 {
-    const bool has_parts = k->parts > 1;
+    const bool has_parts = k->blocks > 1;
 
     if (has_parts) {
         cz_cuda_line(k,
                      "const u64 length = n / %d, chunks = chunks_of(length);",
-                     k->parts);
+                     k->blocks);
         cz_cuda_line(
             k, "for (u64 c = blockIdx.x; c < %d * chunks; c += gridDim.x) {",
-            k->parts);
+            k->blocks);
     } else {
         cz_cuda_line(
             k, "for (u64 c = blockIdx.x; c < chunks_of(n); c += gridDim.x) {");
@@ -237,7 +237,7 @@ static void put_finish(const cz_cuda_kernel *k)
         else
             cz_text_printf(k->out,
                            "// y%d: %s_parts of partial%d, %d of them.\n", i,
-                           verb, i, k->parts);
+                           verb, i, k->blocks);
     }
 }
 
@@ -284,7 +284,7 @@ void cz_cuda_kernels(cz_text *out, const cz_loop *loop, int number,
                             .number = number,
                             .is_epilogue = is_epilogue,
                             .by_columns = by_columns,
-                            .parts = cz_loop_n_blocks(loop->step),
+                            .blocks = cz_loop_n_blocks(loop->step),
                             .depth = 1};
         if (!makes_any(&k))
             continue;

@@ -56,7 +56,7 @@ void cz_emit_cuda(const cz_plan_view *view, cz_text *out)
                           .arena = &arena,
                           .out = out,
                           .is_cuda = true,
-                          .heard = hear};
+                          .on_loop = hear};
 
     cz_arena_init(&arena);
     cz_text_printf(out,

@@ -5,7 +5,7 @@
 /* The parts of a row that sums of it are made in. */
 static int row_parts(const cz_cuda_kernel *k)
 {
-    return cz_cuda_reduces(k) && cz_cuda_step(k)->blocks.columns > 1 ? k->parts
+    return cz_cuda_reduces(k) && cz_cuda_step(k)->blocks.columns > 1 ? k->blocks
                                                                      : 1;
 }
 
@@ -34,7 +34,7 @@ static void put_row_trees(const cz_cuda_kernel *k)
             cz_cuda_line(k, "if (t.lane == 0)");
             cz_cuda_line(
                 k, "    y%d[i] = tree_%s(parts%d[threadIdx.x / WARP], %d);", i,
-                cz_cuda_is_largest(k, i) ? "largest" : "sum", i, k->parts);
+                cz_cuda_is_largest(k, i) ? "largest" : "sum", i, k->blocks);
         }
 }
 
@@ -47,7 +47,7 @@ static void put_row(cz_cuda_kernel *k)
             cz_loop_reduces_to(k->loop, i, CZ_ACCESS_ROW))
             cz_cuda_line(k, "__shared__ double parts%d[WARPS][MAX_PARTS];", i);
     if (has_parts) {
-        cz_cuda_line(k, "for (int part = 0; part < %d; part++) {", k->parts);
+        cz_cuda_line(k, "for (int part = 0; part < %d; part++) {", k->blocks);
         k->depth++;
     }
     cz_cuda_sums_begin(k);
@@ -80,7 +80,7 @@ void cz_cuda_rows(cz_cuda_kernel *k)
     const bool has_parts = row_parts(k) > 1;
 
     if (has_parts)
-        cz_cuda_line(k, "const u64 length = columns / %d;", k->parts);
+        cz_cuda_line(k, "const u64 length = columns / %d;", k->blocks);
     cz_cuda_line(k, "const team t = team_of(%s);",
                  has_parts ? "length" : "columns");
     cz_cuda_alignment(k, has_parts ? "length" : "columns");

@@ -47,7 +47,7 @@ static void put_row(cz_cuda_kernel *k, void *user)
 {
     const bool by_rows = cz_cuda_step(k)->blocks.rows > 1;
     const char *columns = k->by_columns ? "_columns" : "";
-    const bool has_parts = cz_cuda_reduces(k) && k->parts > 1;
+    const bool has_parts = cz_cuda_reduces(k) && k->blocks > 1;
     rows *r = user;
 
     cz_text_printf(k->out, "static const uint16_t loop_%d%s_arguments[] = {",
@@ -61,8 +61,8 @@ static void put_row(cz_cuda_kernel *k, void *user)
                    "CZR_CUDA_%s, %d, %d, %d, %d},\n",
                    k->number, columns, k->number, columns, k->number, columns,
                    forms[k->form], k->loop->flat, k->width,
-                   has_parts && by_rows ? k->parts : 1,
-                   has_parts && !by_rows ? k->parts : 1);
+                   has_parts && by_rows ? k->blocks : 1,
+                   has_parts && !by_rows ? k->blocks : 1);
     r->n++;
 }
 

@@ -121,7 +121,7 @@ void cz_cuda_neighbours(cz_cuda_kernel *k, const char *left)
         cz_cuda_line(k,
                      "const u64 at = at_in_part(e + k, part, columns / %d, "
                      "columns);",
-                     k->parts);
+                     k->blocks);
     cz_cuda_element(k);
     k->depth--;
     cz_cuda_line(k, "}");

@@ -97,14 +97,14 @@ static bool keep_memory(cz_arena *arena, const cz_plan_view *view,
                   " bytes, more than `memory` allows: at least `memory "
                   "%" PRId64 "B` has room",
                   fullest, most, most);
-    cz_text parts = {0};
+    cz_text clocks = {0};
     for (int k = 0; k < CZ_N_MEMORIES; k++) {
         cz_text_printf(
-            &parts, "%s%s %s", k > 0 ? ", " : "", cz_memory_name((cz_memory)k),
+            &clocks, "%s%s %s", k > 0 ? ", " : "", cz_memory_name((cz_memory)k),
             cz_number_short(metrics->ranks[fullest].memory[k], "B").text);
     }
-    cz_diag_note(diags, (cz_span){0}, "these are %s", cz_text_string(&parts));
-    cz_text_fini(&parts);
+    cz_diag_note(diags, (cz_span){0}, "these are %s", cz_text_string(&clocks));
+    cz_text_fini(&clocks);
     return false;
 }
 

@@ -22,8 +22,8 @@
 
 /* ---- processor time, for --time ---- */
 
-/* In the order in which they run.  CZ_PART(enum, name) */
-#define CZ_PARTS(X)                                                            \
+/* In the order in which they run.  CZ_CLOCK(enum, name) */
+#define CZ_CLOCKS(X)                                                           \
     X(FRONT, "front end")                                                      \
     X(OWNERS, "owners")                                                        \
     X(SCHEDULE, "schedule")                                                    \
@@ -32,24 +32,24 @@
     X(HASH, "hash")                                                            \
     X(REPORT, "report")
 
-typedef enum cz_part {
-#define CZ_PART(tag, name) CZ_PART_##tag,
-    CZ_PARTS(CZ_PART)
-#undef CZ_PART
-        CZ_N_PARTS
-} cz_part;
+typedef enum cz_clock {
+#define CZ_CLOCK(tag, name) CZ_CLOCK_##tag,
+    CZ_CLOCKS(CZ_CLOCK)
+#undef CZ_CLOCK
+        CZ_N_CLOCKS
+} cz_clock;
 
-typedef struct cz_parts {
+typedef struct cz_clocks {
     clock_t since; /* when the part that runs now began */
-    clock_t ticks[CZ_N_PARTS];
-} cz_parts;
+    clock_t ticks[CZ_N_CLOCKS];
+} cz_clocks;
 
 /* Everything is zero, and a part begins now. */
-void cz_parts_begin(cz_parts *parts);
+void cz_clocks_begin(cz_clocks *clocks);
 /* What was done since the last call was of this part. */
-void cz_parts_end(cz_parts *parts, cz_part part);
+void cz_clocks_end(cz_clocks *clocks, cz_clock part);
 /* A line for each part and one for their sum, in seconds. */
-void cz_parts_print(const cz_parts *parts, cz_text *out);
+void cz_clocks_print(const cz_clocks *clocks, cz_text *out);
 
 /* ---- options and commands ---- */
 
@@ -179,7 +179,7 @@ typedef struct cz_job {
     cz_ir *ir;
     const cz_plan_view *view; /* of the planned module */
     char plan_hash[65];       /* SHA-256 of the printed module, hex */
-    cz_parts parts;           /* processor time so far */
+    cz_clocks clocks;         /* processor time so far */
 } cz_job;
 
 /* Read the input (.cz, or IR that `plan --ir` printed), and take it to the
@@ -221,7 +221,8 @@ int cz_cmd_plan_text(const cz_cmd_options *given, const char *file,
 
 /* The job's plan, which is done.  Everything belongs to the job's arena; NULL
  * after reporting what is wrong, as constants that it does not say. */
-const cz_look *cz_cmd_look(cz_job *job, const cz_cmd_options *given);
+const cz_report_context *cz_cmd_report_context(cz_job *job,
+                                               const cz_cmd_options *given);
 
 /* The machine `name`, or that of the document where it is NULL, with n -D, and
  * without measured times.  False after reporting, also one that is too small:

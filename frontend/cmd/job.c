@@ -151,7 +151,7 @@ static bool plan(cz_job *job, cz_job_goal goal, bool has_gpu)
 
     if (!is_assigned && !cz_passes_assign(job->ir, &job->diags))
         return false;
-    cz_parts_end(&job->parts, CZ_PART_OWNERS);
+    cz_clocks_end(&job->clocks, CZ_CLOCK_OWNERS);
     if (goal == CZ_JOB_ASSIGNED)
         return true;
     if (cz_ir_count(job->ir, CZ_FACT_op) == 0 &&
@@ -159,16 +159,16 @@ static bool plan(cz_job *job, cz_job_goal goal, bool has_gpu)
         return false;
     if (has_gpu && !plan_gpu(job, NULL))
         return false;
-    cz_parts_end(&job->parts, CZ_PART_SCHEDULE);
+    cz_clocks_end(&job->clocks, CZ_CLOCK_SCHEDULE);
     job->view = cz_plan_view_build(&job->arena, job->ir, &job->diags);
-    cz_parts_end(&job->parts, CZ_PART_VIEW);
+    cz_clocks_end(&job->clocks, CZ_CLOCK_VIEW);
     if (!job->view || !cz_verify(job->view, &job->diags))
         return false;
-    cz_parts_end(&job->parts, CZ_PART_VERIFIER);
+    cz_clocks_end(&job->clocks, CZ_CLOCK_VERIFIER);
     if (!cz_cmd_caps_keep(&job->arena, job->view, &job->diags))
         return false;
     hash_plan(job);
-    cz_parts_end(&job->parts, CZ_PART_HASH);
+    cz_clocks_end(&job->clocks, CZ_CLOCK_HASH);
     return true;
 }
 
@@ -188,9 +188,9 @@ int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
     job->diagnostics_are_output = options->diagnostics_are_output;
     cz_arena_init(&job->arena);
     cz_diags_init(&job->diags, &job->arena);
-    cz_parts_begin(&job->parts);
+    cz_clocks_begin(&job->clocks);
     job->ir = read_input(job, options);
-    cz_parts_end(&job->parts, CZ_PART_FRONT);
+    cz_clocks_end(&job->clocks, CZ_CLOCK_FRONT);
     if (job->ir && goal == CZ_JOB_AFTER)
         plan_up_to(job, options->ir + strlen(CZ_AFTER), has_gpu);
     else if (job->ir && goal != CZ_JOB_LOWERED)

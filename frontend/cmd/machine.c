@@ -26,7 +26,7 @@ static const cz_document_constant *find(const cz_document *document,
 /* The document's constants, as a machine that was read. */
 static bool read(cz_arena *arena, const char *input,
                  const cz_document *document, cz_diags *diags,
-                 cz_machine_said *out)
+                 cz_machine_given *out)
 {
     const char **sources = CZ_NEW(arena, const char *, N_CONSTANTS);
     int64_t *values = CZ_NEW(arena, int64_t, N_CONSTANTS);
@@ -42,17 +42,17 @@ static bool read(cz_arena *arena, const char *input,
         sources[i] = "plan";
         values[i] = it->value;
     }
-    *out = (cz_machine_said){.fact = {.name = "the plan's",
-                                      .values = {values, N_CONSTANTS},
-                                      .measured = {measured, N_CONSTANTS},
-                                      .sources = {sources, N_CONSTANTS}}};
+    *out = (cz_machine_given){.fact = {.name = "the plan's",
+                                       .values = {values, N_CONSTANTS},
+                                       .measured = {measured, N_CONSTANTS},
+                                       .sources = {sources, N_CONSTANTS}}};
     for (int i = 0; i < document->n_uneven_reduces; i++)
         *CZ_PUSH(arena, out->uneven_reduces, out->n_uneven_reduces) =
             document->uneven_reduces[i];
     return true;
 }
 
-static bool check(const char *input, const cz_machine_said *said,
+static bool check(const char *input, const cz_machine_given *said,
                   cz_diags *diags)
 {
     for (int i = 0; i < N_CONSTANTS; i++)
@@ -69,7 +69,7 @@ bool cz_cmd_machine(cz_arena *arena, const char *input,
                     const char *const *defines, int n, cz_diags *diags,
                     cz_machine *out)
 {
-    cz_machine_said said;
+    cz_machine_given said;
     int i = 0;
     if ((!name && !read(arena, input, document, diags, &said)) ||
         ((name || n > 0) &&

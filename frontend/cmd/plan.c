@@ -60,7 +60,8 @@ static cz_bar_style style_of(int file)
 }
 
 /* `look` is NULL where nothing was asked for that needs it. */
-static void print(const cz_cmd_options *given, cz_job *job, const cz_look *look)
+static void print(const cz_cmd_options *given, cz_job *job,
+                  const cz_report_context *context)
 {
     cz_text out = {0};
 
@@ -72,7 +73,7 @@ static void print(const cz_cmd_options *given, cz_job *job, const cz_look *look)
     } else if (given->json)
         cz_report_json(job->view, job->plan_hash, !given->no_baselines, &out);
     else if (given->explain)
-        cz_report_explain(look, &out);
+        cz_report_explain(context, &out);
     else
         cz_report_screen(job->view, job->plan_hash, style_of(STDOUT_FILENO),
                          &out);
@@ -80,17 +81,17 @@ static void print(const cz_cmd_options *given, cz_job *job, const cz_look *look)
     cz_text_fini(&out);
 }
 
-typedef void (*report)(const cz_look *look, cz_text *out);
+typedef void (*report)(const cz_report_context *context, cz_text *out);
 
-static void write_report(cz_job *job, const cz_look *look, const char *path,
-                         report make)
+static void write_report(cz_job *job, const cz_report_context *context,
+                         const char *path, report make)
 {
     const char *why = "cannot be written";
     cz_text out = {0};
 
     if (!path)
         return;
-    make(look, &out);
+    make(context, &out);
     if (!cz_text_write_file(&out, path, &why))
         cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", path,
                       why);
@@ -99,20 +100,20 @@ static void write_report(cz_job *job, const cz_look *look, const char *path,
 
 static int show(const cz_cmd_options *given, cz_job *job)
 {
-    const cz_look *look = NULL;
+    const cz_report_context *context = NULL;
 
     if (given->html || given->trace || given->explain) {
-        look = cz_cmd_look(job, given);
-        if (!look)
+        context = cz_cmd_report_context(job, given);
+        if (!context)
             return cz_job_status(job);
     }
-    write_report(job, look, given->html, cz_report_html);
-    write_report(job, look, given->trace, cz_report_trace);
+    write_report(job, context, given->html, cz_report_html);
+    write_report(job, context, given->trace, cz_report_trace);
     if (given->trace && job->view->n_ranks > CZ_TRACE_MAX_RANKS)
         fprintf(stderr, "canzona plan: %s has the first %d of %d ranks\n",
                 given->trace, CZ_TRACE_MAX_RANKS, job->view->n_ranks);
     if (cz_job_status(job) == CZ_EXIT_OK)
-        print(given, job, look);
+        print(given, job, context);
     return cz_job_status(job);
 }
 
@@ -132,12 +133,12 @@ static bool is_clear(const cz_cmd_options *given)
     return false;
 }
 
-static void print_time(cz_parts *parts)
+static void print_time(cz_clocks *clocks)
 {
     cz_text out = {0};
 
-    cz_parts_end(parts, CZ_PART_REPORT);
-    cz_parts_print(parts, &out);
+    cz_clocks_end(clocks, CZ_CLOCK_REPORT);
+    cz_clocks_print(clocks, &out);
     fputs(cz_text_string(&out), stderr);
     cz_text_fini(&out);
 }
@@ -160,7 +161,7 @@ static int run(const cz_cmd_options *given)
     if (status == CZ_EXIT_OK)
         status = show(given, &job);
     if (status == CZ_EXIT_OK && given->time)
-        print_time(&job.parts);
+        print_time(&job.clocks);
     cz_job_close(&job);
     return status;
 }

@@ -610,7 +610,7 @@ const cz_json_field cz_document_micro_groups_fields[] = {
 
 /* ---- digests ---- */
 
-const char *const cz_document_parts[CZ_DOCUMENT_N_PARTS] = {
+const char *const cz_document_members[CZ_DOCUMENT_N_PARTS] = {
     "mesh",          "policy",     "reductions", "parameters", "families",
     "stages",        "classes",    "matrices",   "states",     "buckets",
     "groups",        "schedule",   "metrics",    "baselines",  "constants",
@@ -626,7 +626,7 @@ static int add_bytes(const char *bytes, size_t n, void *context)
 static void find_digests(reader *r, const cz_json_at *root)
 {
     for (int i = 0; i < CZ_DOCUMENT_N_PARTS; i++) {
-        const cz_json_at part = cz_json_member(root, cz_document_parts[i]);
+        const cz_json_at part = cz_json_member(root, cz_document_members[i]);
         struct sha256_ctx context;
         uint8_t digest[SHA256_DIGEST_SIZE];
         if (!part.value)

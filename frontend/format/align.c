@@ -77,7 +77,7 @@ static bool may_stand_on_one_line(const cz_fmt *fmt, const cz_fmt_item *item,
     if (block->n_items == 0)
         return !block->comment;
     if (block->comment || cz_fmt_has_comments(fmt, item) ||
-        !(block->is_pieces || (is_lone_if && block->n_items == 1)))
+        !(block->is_blocks || (is_lone_if && block->n_items == 1)))
         return false;
     for (int i = 0; i < block->n_items; i++)
         if (!is_plain(fmt, &block->items[i]))
@@ -133,7 +133,7 @@ static const struct row_style {
 static int find_stop(const cz_fmt *fmt, const cz_fmt_item *item,
                      const int kinds[2])
 {
-    const cz_fmt_part *part = &item->parts[0];
+    const cz_fmt_run *part = &item->parts[0];
     int depth = 0;
 
     for (int i = part->first; i < part->first + part->n; i++) {

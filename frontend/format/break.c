@@ -217,7 +217,7 @@ static void put_inner_comments(printer *p, const cz_fmt_word *word, int indent)
         put_comment_line(p, &word->comments[i], indent, false);
 }
 
-static void put_words(printer *p, place *at, const cz_fmt_part *part, int tail)
+static void put_words(printer *p, place *at, const cz_fmt_run *part, int tail)
 {
     const int end = part->first + part->n;
     bool begins_line = at->column == p->line.indent;
@@ -247,7 +247,7 @@ static void put_inline_block(printer *p, const cz_fmt_block *block)
 {
     put(p, 1, "{", 1, 1);
     for (int i = 0; i < block->n_items; i++) {
-        const cz_fmt_part *part = &block->items[i].parts[0];
+        const cz_fmt_run *part = &block->items[i].parts[0];
         if (i > 0)
             put(p, 0, ",", 1, 1);
         put(p, 1, "", 0, 0);
@@ -269,7 +269,7 @@ static void put_broken_block(printer *p, const cz_fmt_block *block, int indent)
 
 /* Columns behind the words of a part. */
 static int tail_of(const printer *p, const cz_fmt_item *item,
-                   const cz_fmt_part *part)
+                   const cz_fmt_run *part)
 {
     const int last = part->first + part->n - 1;
 
@@ -289,7 +289,7 @@ static void put_statement(printer *p, const cz_fmt_item *item, int indent)
     p->is_broken = cz_fmt_has_comments(p->fmt, item) ||
                    indent + cz_fmt_width(p->fmt, item, -1) > CZ_FMT_LIMIT;
     for (int i = 0; i < item->n_parts; i++) {
-        const cz_fmt_part *part = &item->parts[i];
+        const cz_fmt_run *part = &item->parts[i];
         p->base = indent;
         put_words(p, &at, part, tail_of(p, item, part));
         if (part->block && part->block->one_line)

@@ -92,7 +92,7 @@ static bool is_same_tree(const cz_node *a, const cz_node *b)
         return false;
     for (int i = 0; i < cz_n_children(a); i++) {
         const bool is_known =
-            cz_fmt_shares_children(a, i) && cz_fmt_shares_children(b, i);
+            cz_fmt_same_children(a, i) && cz_fmt_same_children(b, i);
         if (is_known ? !is_same_node(cz_child(a, i), cz_child(b, i))
                      : !is_same_tree(cz_child(a, i), cz_child(b, i)))
             return false;

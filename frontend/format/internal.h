@@ -30,14 +30,14 @@ typedef struct cz_fmt_word {
 } cz_fmt_word;
 
 /* Words, and the block that follows them. */
-typedef struct cz_fmt_part {
+typedef struct cz_fmt_run {
     int first, n;               /* of cz_fmt.words; braces are not among them */
     struct cz_fmt_block *block; /* NULL: none */
-} cz_fmt_part;
+} cz_fmt_run;
 
 /* A statement, or a comment with lines of its own (n_parts is 0). */
 typedef struct cz_fmt_item {
-    cz_fmt_part *parts;
+    cz_fmt_run *parts;
     int n_parts;
     bool blank_before;             /* the text has a blank line there */
     const cz_fmt_comment *comment; /* behind the statement, or NULL */
@@ -46,7 +46,7 @@ typedef struct cz_fmt_item {
 typedef struct cz_fmt_block {
     cz_fmt_item *items;
     int n_items;
-    bool is_pieces;                /* of `blocks`: separated by commas too */
+    bool is_blocks;                /* of `blocks`: separated by commas too */
     bool one_line;                 /* { a = 1 } */
     const cz_fmt_comment *comment; /* behind the brace that opens it, or NULL */
 } cz_fmt_block;
@@ -104,6 +104,6 @@ const cz_fmt_word *cz_fmt_first(const cz_fmt *fmt, const cz_fmt_item *item);
 /* Has child i the very children of child i - 1?  `state a, b : T = E` is two
  * nodes with one T and one E: to walk them once is enough, and no slower than
  * the text is long. */
-bool cz_fmt_shares_children(const cz_node *node, int i);
+bool cz_fmt_same_children(const cz_node *node, int i);
 
 #endif

@@ -84,7 +84,7 @@ static void mark(cz_fmt *fmt, const cz_node *node)
     if (node->kind == CZ_AST_LIST)
         mark_rows(fmt, node);
     for (int i = 0; i < cz_n_children(node); i++)
-        if (!cz_fmt_shares_children(node, i))
+        if (!cz_fmt_same_children(node, i))
             mark(fmt, cz_child(node, i));
 }
 
@@ -135,7 +135,7 @@ static void space_block(cz_fmt *fmt, const cz_fmt_block *block);
 static void space_item(cz_fmt *fmt, const cz_fmt_item *item)
 {
     for (int p = 0; p < item->n_parts; p++) {
-        const cz_fmt_part *part = &item->parts[p];
+        const cz_fmt_run *part = &item->parts[p];
         for (int i = 0; i < part->n; i++) {
             cz_fmt_word *word = &fmt->words[part->first + i];
             word->space = i > 0 ? space_between(word) : p > 0;

@@ -96,20 +96,20 @@ static int kind_at(const builder *b)
     return b->at->kind == WORD ? b->fmt->words[b->at->word].kind : 0;
 }
 
-static cz_fmt_block *read_block(builder *b, bool is_pieces);
+static cz_fmt_block *read_block(builder *b, bool is_blocks);
 
-static cz_fmt_part *add_part(builder *b, cz_fmt_item *item)
+static cz_fmt_run *add_part(builder *b, cz_fmt_item *item)
 {
-    cz_fmt_part *part = CZ_PUSH(b->fmt->arena, item->parts, item->n_parts);
+    cz_fmt_run *part = CZ_PUSH(b->fmt->arena, item->parts, item->n_parts);
 
-    *part = (cz_fmt_part){.first = b->at->word};
+    *part = (cz_fmt_run){.first = b->at->word};
     return part;
 }
 
 /* A comment inside a statement, or behind its end. */
 static void take_inner_comment(builder *b, cz_fmt_item *item)
 {
-    const cz_fmt_part *part = &item->parts[item->n_parts - 1];
+    const cz_fmt_run *part = &item->parts[item->n_parts - 1];
     cz_fmt_word *word = &b->fmt->words[part->first + part->n - 1];
 
     if (b->at[1].kind == END || part->block)
@@ -132,7 +132,7 @@ static bool has_colon(const cz_fmt *fmt, const cz_fmt_item *item)
 
 static void take_inner_block(builder *b, cz_fmt_item *item)
 {
-    cz_fmt_part *part = &item->parts[item->n_parts - 1];
+    cz_fmt_run *part = &item->parts[item->n_parts - 1];
 
     b->at++;
     part->block = read_block(b, has_colon(b->fmt, item));
@@ -189,11 +189,11 @@ static void take_comment_item(builder *b, cz_fmt_block *block)
 }
 
 /* Up to the brace that closes it, or the end of the text. */
-static cz_fmt_block *read_block(builder *b, bool is_pieces)
+static cz_fmt_block *read_block(builder *b, bool is_blocks)
 {
     cz_fmt_block *block = CZ_NEW(b->fmt->arena, cz_fmt_block, 1);
 
-    block->is_pieces = is_pieces;
+    block->is_blocks = is_blocks;
     while (b->at->kind != END_OF_TEXT && kind_at(b) != TOK_RBRACE) {
         if (b->at->kind == END)
             b->at++;
@@ -202,7 +202,7 @@ static cz_fmt_block *read_block(builder *b, bool is_pieces)
         else
             read_statement(b,
                            CZ_PUSH(b->fmt->arena, block->items, block->n_items),
-                           is_pieces);
+                           is_blocks);
     }
     return block;
 }
@@ -246,7 +246,7 @@ const cz_fmt_word *cz_fmt_first(const cz_fmt *fmt, const cz_fmt_item *item)
     return item->n_parts > 0 ? &fmt->words[item->parts[0].first] : NULL;
 }
 
-bool cz_fmt_shares_children(const cz_node *node, int i)
+bool cz_fmt_same_children(const cz_node *node, int i)
 {
     const cz_node *child = cz_child(node, i),
                   *before = i ? cz_child(node, i - 1) : NULL;

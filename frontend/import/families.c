@@ -307,7 +307,7 @@ static cz_import_lines collapse(cz_arena *arena, cz_import_lines lines,
     return out;
 }
 
-void cz_import_families(cz_arena *arena, const cz_import_list *list,
+void cz_import_patterns(cz_arena *arena, const cz_import_list *list,
                         cz_dtype dtype, cz_text *out)
 {
     cz_import_lines lines = {CZ_NEW(arena, cz_import_line, list->n), list->n};

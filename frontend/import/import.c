@@ -34,7 +34,7 @@ static bool find_kind(const cz_json_text *text, input_kind *out)
     cz_json_entry member;
 
     *out = UNKNOWN;
-    if (!cz_json_open_members(&members, text, cz_json_whole(text), '{',
+    if (!cz_json_open_members(&members, text, cz_json_all(text), '{',
                               "the input"))
         return false;
     while (*out == UNKNOWN && cz_json_next(&members, &member))
@@ -72,7 +72,7 @@ static bool read_json(const cz_import *convert, const cz_text *text,
     case UNKNOWN:
         break;
     }
-    cz_json_error(&json, (cz_json_part){0, 1}, CZ_BAD_CONFIG,
+    cz_json_error(&json, (cz_json_range){0, 1}, CZ_BAD_CONFIG,
                   "this is no input of import: a config.json has "
                   "\"model_type\", an index \"weight_map\", a dump "
                   "\"parameters\"");

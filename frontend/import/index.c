@@ -11,13 +11,13 @@ enum { MAX_SHARDS = 4096 };
 
 typedef struct index_entry {
     const char *name, *file;
-    cz_json_part at;
+    cz_json_range at;
 } index_entry;
 
 typedef struct index_file {
     const cz_import *convert;
     const cz_json_text *text;
-    cz_json_part weight_map, metadata; /* n = 0: absent */
+    cz_json_range weight_map, metadata; /* n = 0: absent */
     index_entry *entries;
     int n;
     const char **shards; /* different ones, in the order of the index */
@@ -31,16 +31,16 @@ static bool read_root(index_file *index)
     cz_json_members members;
     cz_json_entry member;
 
-    if (!cz_json_open_members(&members, index->text, cz_json_whole(index->text),
+    if (!cz_json_open_members(&members, index->text, cz_json_all(index->text),
                               '{', "an index"))
         return false;
     while (cz_json_next(&members, &member)) {
-        cz_json_part *known =
+        cz_json_range *known =
             strcmp(member.key, "weight_map") == 0 ? &index->weight_map
             : strcmp(member.key, "metadata") == 0 ? &index->metadata
                                                   : NULL;
         if (known && known->n > 0) {
-            cz_json_error(index->text, member.key_part, CZ_DUPLICATE_NAME,
+            cz_json_error(index->text, member.key_range, CZ_DUPLICATE_NAME,
                           "\"%s\" is there twice", member.key);
             return false;
         }
@@ -78,7 +78,7 @@ static bool read_entry(index_file *index, const cz_json_entry *member)
     cz_arena *arena = index->text->arena;
     json_t *json = cz_json_load(index->text, member->value);
     const char *file = json_string_value(json);
-    index_entry entry = {member->key, NULL, member->key_part};
+    index_entry entry = {member->key, NULL, member->key_range};
 
     if (file && is_plain_name(file))
         entry.file = cz_arena_copy(arena, file, strlen(file));
@@ -105,7 +105,7 @@ static bool read_weight_map(index_file *index)
         if (!read_entry(index, &member))
             return false;
         if (index->n > 2 * CZ_IMPORT_MAX_PARAMS) {
-            cz_json_error(index->text, member.key_part, CZ_TOO_LARGE,
+            cz_json_error(index->text, member.key_range, CZ_TOO_LARGE,
                           "more than %d tensors", 2 * CZ_IMPORT_MAX_PARAMS);
             return false;
         }
@@ -150,7 +150,7 @@ static int by_entry(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static bool disagree(const index_file *index, cz_json_part at,
+static bool disagree(const index_file *index, cz_json_range at,
                      const cz_tensor_place *place, const char *how)
 {
     cz_json_error(index->text, at, CZ_BAD_CONFIG, "tensor '%.260s' %s '%.260s'",
@@ -163,7 +163,7 @@ static bool check_tensors(const index_file *index, cz_safetensors *tensors)
 {
     static const cz_tensor_place none[1];
     const cz_tensor_place *places = tensors->places ? tensors->places : none;
-    const cz_json_part start = {0, 1};
+    const cz_json_range start = {0, 1};
     int n = 0;
 
     if (tensors->places)

@@ -27,13 +27,13 @@ typedef struct cz_json_text {
 } cz_json_text;
 
 /* A stretch of that text. */
-typedef struct cz_json_part {
+typedef struct cz_json_range {
     size_t from, n;
-} cz_json_part;
+} cz_json_range;
 
 typedef struct cz_json_entry {
     const char *key; /* in the arena; NULL in an array */
-    cz_json_part key_part, value;
+    cz_json_range key_range, value;
 } cz_json_entry;
 
 typedef struct cz_json_members {
@@ -44,24 +44,24 @@ typedef struct cz_json_members {
 } cz_json_members;
 
 /* The whole text without the blanks around it. */
-cz_json_part cz_json_whole(const cz_json_text *text);
+cz_json_range cz_json_all(const cz_json_text *text);
 /* '{', '[', '"' or the first byte of something else; 0: nothing there. */
-char cz_json_kind(const cz_json_text *text, cz_json_part part);
+char cz_json_kind(const cz_json_text *text, cz_json_range part);
 
 /* The members of the object or the elements of the array that `part` is.
  * False after reporting that it is something else; `what` names it. */
 bool cz_json_open_members(cz_json_members *members, const cz_json_text *text,
-                          cz_json_part part, char bracket, const char *what);
+                          cz_json_range part, char bracket, const char *what);
 /* The next one.  False at the end, and after reporting what is no JSON: then
  * members->failed. */
 bool cz_json_next(cz_json_members *members, cz_json_entry *out);
 
 /* A small value as a tree, which the caller lets go with json_decref().  NULL
  * after reporting what is no strict JSON, has a key twice or is too large. */
-json_t *cz_json_load(const cz_json_text *text, cz_json_part part);
+json_t *cz_json_load(const cz_json_text *text, cz_json_range part);
 
 /* Report an error at a part of the text. */
-void cz_json_error(const cz_json_text *text, cz_json_part part, cz_code code,
+void cz_json_error(const cz_json_text *text, cz_json_range part, cz_code code,
                    const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -106,7 +106,7 @@ size_t cz_import_stack_length(const char *name);
 
 /* Print the statements that define exactly these parameters, whose names are
  * good ones and differ.  `dtype` is the type of the block around them. */
-void cz_import_families(cz_arena *arena, const cz_import_list *list,
+void cz_import_patterns(cz_arena *arena, const cz_import_list *list,
                         cz_dtype dtype, cz_text *out);
 
 /* ---- lines ---- */
@@ -150,13 +150,13 @@ cz_import_line cz_import_block(cz_arena *arena, cz_import_member *members,
 
 /* The array of sizes `json` as the shape of `param`, in the arena.  Reports
  * at `at` what is no shape of the language; `param` has its name. */
-bool cz_import_read_shape(const cz_json_text *text, cz_json_part at,
+bool cz_import_read_shape(const cz_json_text *text, cz_json_range at,
                           const json_t *json, cz_import_param *param);
 /* Elements of a shape, or -1 where 2^62 do not hold them. */
 int64_t cz_import_numel(const int64_t *shape, int n_dims);
 
 /* Append a parameter after checking name and count.  False after reporting. */
-bool cz_import_list_add(const cz_json_text *text, cz_json_part at,
+bool cz_import_list_add(const cz_json_text *text, cz_json_range at,
                         cz_import_list *list, cz_import_param param);
 /* Say in a comment what was left out; of many, how many. */
 void cz_import_list_leave_out(const cz_json_text *text, cz_import_list *list,

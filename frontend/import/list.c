@@ -15,7 +15,7 @@ int64_t cz_import_numel(const int64_t *shape, int n_dims)
     return cz_checked_product(shape, n_dims, &numel) ? numel : -1;
 }
 
-static bool bad_shape(const cz_json_text *text, cz_json_part at,
+static bool bad_shape(const cz_json_text *text, cz_json_range at,
                       const cz_import_param *param, cz_code code,
                       const char *why)
 {
@@ -23,7 +23,7 @@ static bool bad_shape(const cz_json_text *text, cz_json_part at,
     return false;
 }
 
-bool cz_import_read_shape(const cz_json_text *text, cz_json_part at,
+bool cz_import_read_shape(const cz_json_text *text, cz_json_range at,
                           const json_t *json, cz_import_param *param)
 {
     const size_t n = json_array_size(json);
@@ -52,7 +52,7 @@ bool cz_import_read_shape(const cz_json_text *text, cz_json_part at,
                      "has more than 2^62 elements");
 }
 
-bool cz_import_list_add(const cz_json_text *text, cz_json_part at,
+bool cz_import_list_add(const cz_json_text *text, cz_json_range at,
                         cz_import_list *list, cz_import_param param)
 {
     const char *why = cz_import_bad_name(param.name);
@@ -91,7 +91,7 @@ static int by_name(const void *left, const void *right)
 bool cz_import_list_check(const cz_json_text *text, const cz_import_list *list)
 {
     const char **names = CZ_NEW(text->arena, const char *, list->n);
-    const cz_json_part start = {0, 1};
+    const cz_json_range start = {0, 1};
 
     if (list->n == 0) {
         cz_json_error(text, start, CZ_BAD_CONFIG,

@@ -13,7 +13,7 @@ enum {
 
 enum { SHOWN_BEHIND = 256 /* bytes that a message may show */ };
 
-static cz_span span_of(const cz_json_text *text, cz_json_part part)
+static cz_span span_of(const cz_json_text *text, cz_json_range part)
 {
     cz_span span = cz_json_span(text->source, part.from);
 
@@ -29,7 +29,7 @@ static cz_span span_of(const cz_json_text *text, cz_json_part part)
     return span;
 }
 
-void cz_json_error(const cz_json_text *text, cz_json_part part, cz_code code,
+void cz_json_error(const cz_json_text *text, cz_json_range part, cz_code code,
                    const char *format, ...)
 {
     cz_text message = {0};
@@ -45,7 +45,7 @@ void cz_json_error(const cz_json_text *text, cz_json_part part, cz_code code,
 
 static bool malformed(const cz_json_text *text, size_t at, const char *why)
 {
-    cz_json_error(text, (cz_json_part){at, 1}, CZ_BAD_CONFIG,
+    cz_json_error(text, (cz_json_range){at, 1}, CZ_BAD_CONFIG,
                   "this is not JSON: %s", why);
     return false;
 }
@@ -94,7 +94,7 @@ static bool skip_brackets(const cz_json_text *text, size_t *at, size_t end)
         }
         depth += (c == '{' || c == '[') - (c == '}' || c == ']');
         if (depth > MAX_DEPTH) {
-            cz_json_error(text, (cz_json_part){*at, 1}, CZ_TOO_LARGE,
+            cz_json_error(text, (cz_json_range){*at, 1}, CZ_TOO_LARGE,
                           "nesting deeper than %d", MAX_DEPTH);
             return false;
         }
@@ -121,29 +121,29 @@ static bool skip_value(const cz_json_text *text, size_t *at, size_t end)
 
 /* ---- members ---- */
 
-cz_json_part cz_json_whole(const cz_json_text *text)
+cz_json_range cz_json_all(const cz_json_text *text)
 {
     size_t end = text->source->n;
     const size_t from = skip_blanks(text, 0, end);
 
     while (end > from && is_blank(text->source->bytes[end - 1]))
         end--;
-    return (cz_json_part){from, end - from};
+    return (cz_json_range){from, end - from};
 }
 
-char cz_json_kind(const cz_json_text *text, cz_json_part part)
+char cz_json_kind(const cz_json_text *text, cz_json_range part)
 {
     return (char)(part.n > 0 ? text->source->bytes[part.from] : '\0');
 }
 
 bool cz_json_open_members(cz_json_members *members, const cz_json_text *text,
-                          cz_json_part part, char bracket, const char *what)
+                          cz_json_range part, char bracket, const char *what)
 {
     size_t end = part.from;
 
     *members = (cz_json_members){.text = text, .failed = true};
     if (cz_json_kind(text, part) != bracket) {
-        cz_json_error(text, (cz_json_part){part.from, 1}, CZ_BAD_CONFIG,
+        cz_json_error(text, (cz_json_range){part.from, 1}, CZ_BAD_CONFIG,
                       "%s is to be %s", what,
                       bracket == '{' ? "an object" : "an array");
         return false;
@@ -169,8 +169,8 @@ static bool read_key(cz_json_members *members, cz_json_entry *out)
         return malformed(text, at, "a key in double quotes is expected");
     if (!skip_value(text, &at, members->end))
         return false;
-    out->key_part = (cz_json_part){members->at, at - members->at};
-    json_t *key = cz_json_load(text, out->key_part);
+    out->key_range = (cz_json_range){members->at, at - members->at};
+    json_t *key = cz_json_load(text, out->key_range);
     if (!key)
         return false;
     out->key = cz_arena_copy(text->arena, json_string_value(key),
@@ -213,19 +213,19 @@ bool cz_json_next(cz_json_members *members, cz_json_entry *out)
     const size_t from = members->at;
     if (!skip_value(members->text, &members->at, members->end))
         return false;
-    out->value = (cz_json_part){from, members->at - from};
+    out->value = (cz_json_range){from, members->at - from};
     members->failed = false;
     return true;
 }
 
 /* ---- values ---- */
 
-json_t *cz_json_load(const cz_json_text *text, cz_json_part part)
+json_t *cz_json_load(const cz_json_text *text, cz_json_range part)
 {
     json_error_t error;
 
     if (part.n > MAX_VALUE_BYTES) {
-        cz_json_error(text, (cz_json_part){part.from, 1}, CZ_TOO_LARGE,
+        cz_json_error(text, (cz_json_range){part.from, 1}, CZ_TOO_LARGE,
                       "a value of more than %d bytes", MAX_VALUE_BYTES);
         return NULL;
     }

@@ -16,7 +16,7 @@ static const char *const part_names[N_PARTS] = {"schema", "mesh", "experts",
 
 typedef struct params_dump {
     const cz_json_text *text;
-    cz_json_part parts[N_PARTS]; /* n = 0: absent */
+    cz_json_range parts[N_PARTS]; /* n = 0: absent */
     cz_import_mesh mesh;
     cz_import_list list;
 } params_dump;
@@ -24,7 +24,7 @@ typedef struct params_dump {
 static bool bad_key(const cz_json_text *text, const cz_json_entry *member,
                     const char *why)
 {
-    cz_json_error(text, member->key_part, CZ_BAD_CONFIG, "\"%.64s\" %s",
+    cz_json_error(text, member->key_range, CZ_BAD_CONFIG, "\"%.64s\" %s",
                   member->key, why);
     return false;
 }
@@ -47,7 +47,7 @@ static bool read_root(params_dump *dump)
     cz_json_members members;
     cz_json_entry member;
 
-    if (!cz_json_open_members(&members, dump->text, cz_json_whole(dump->text),
+    if (!cz_json_open_members(&members, dump->text, cz_json_all(dump->text),
                               '{', "a dump of parameters"))
         return false;
     while (cz_json_next(&members, &member))
@@ -58,7 +58,7 @@ static bool read_root(params_dump *dump)
 
 static bool check_schema(const params_dump *dump)
 {
-    const cz_json_part part = dump->parts[SCHEMA];
+    const cz_json_range part = dump->parts[SCHEMA];
     json_t *json = part.n > 0 ? cz_json_load(dump->text, part) : NULL;
     const char *schema = json_string_value(json);
     const bool good = schema && strcmp(schema, CZ_PARAMS_SCHEMA) == 0;
@@ -84,7 +84,7 @@ static bool read_axis(params_dump *dump, const cz_json_entry *member,
             : NULL;
 
     if (why)
-        cz_json_error(dump->text, member->key_part, CZ_BAD_MESH,
+        cz_json_error(dump->text, member->key_range, CZ_BAD_MESH,
                       "axis '%.64s': %s", member->key, why);
     const bool good = json && !why;
     json_decref(json);
@@ -119,7 +119,7 @@ static bool read_mesh(params_dump *dump, const cz_import_mesh *wanted)
 
 typedef struct entry {
     params_dump *dump;
-    cz_json_part at;
+    cz_json_range at;
     json_t *json;
     cz_import_param param;
 } entry;
@@ -262,7 +262,7 @@ static bool read_stage(entry *e)
     return true;
 }
 
-static bool read_param(params_dump *dump, cz_json_part at, json_t *json)
+static bool read_param(params_dump *dump, cz_json_range at, json_t *json)
 {
     const json_t *name = json_object_get(json, "name");
     entry e = {.dump = dump, .at = at, .json = json};

@@ -61,7 +61,7 @@ typedef struct header {
 static bool bad_tensor(const header *h, const cz_json_entry *member,
                        cz_code code, const char *why)
 {
-    cz_json_error(&h->text, member->key_part, code, "tensor '%.260s' %s",
+    cz_json_error(&h->text, member->key_range, code, "tensor '%.260s' %s",
                   member->key, why);
     return false;
 }
@@ -129,7 +129,7 @@ static bool read_tensor(header *h, const cz_json_entry *member,
     cz_import_param param = {.name = member->key, .dtype = dtype->dtype};
 
     if (dtype->treatment == REFUSED) {
-        cz_json_error(&h->text, member->key_part, CZ_UNSUPPORTED,
+        cz_json_error(&h->text, member->key_range, CZ_UNSUPPORTED,
                       "tensor '%.240s' has type %s; parameters of type BF16, "
                       "F32 and F64 are supported",
                       member->key, dtype->name);
@@ -141,8 +141,8 @@ static bool read_tensor(header *h, const cz_json_entry *member,
             cz_arena_printf(h->text.arena, "(%s is not trained)", dtype->name));
         return true;
     }
-    return cz_import_read_shape(&h->text, member->key_part, shape, &param) &&
-           cz_import_list_add(&h->text, member->key_part, &h->tensors->list,
+    return cz_import_read_shape(&h->text, member->key_range, shape, &param) &&
+           cz_import_list_add(&h->text, member->key_range, &h->tensors->list,
                               param);
 }
 
@@ -160,7 +160,7 @@ static bool read_member(header *h, const cz_json_entry *member)
             return false;
         while (cz_json_next(&members, &entry))
             if (cz_json_kind(&h->text, entry.value) != '"') {
-                cz_json_error(&h->text, entry.key_part, CZ_BAD_CONFIG,
+                cz_json_error(&h->text, entry.key_range, CZ_BAD_CONFIG,
                               "__metadata__ maps strings to strings");
                 return false;
             }
@@ -192,7 +192,7 @@ static bool check_extents(header *h)
     for (int i = 0; i < h->n_extents; i++) {
         const extent *e = &h->extents[i];
         if (e->begin != at) {
-            cz_json_error(&h->text, (cz_json_part){0, 1}, CZ_BAD_CONFIG,
+            cz_json_error(&h->text, (cz_json_range){0, 1}, CZ_BAD_CONFIG,
                           "the data of tensor '%.260s' begin at %" PRId64
                           ", where %" PRId64 " is %s",
                           e->name, e->begin, at,
@@ -204,7 +204,7 @@ static bool check_extents(header *h)
     }
     if (cz_checked_add(h->tensors->data_bytes, at, &h->tensors->data_bytes))
         return true;
-    cz_json_error(&h->text, (cz_json_part){0, 1}, CZ_TOO_LARGE,
+    cz_json_error(&h->text, (cz_json_range){0, 1}, CZ_TOO_LARGE,
                   "more data than 2^63 bytes");
     return false;
 }
@@ -261,7 +261,7 @@ static bool read_bytes(const cz_import *convert, const char *name,
     cz_json_members members;
     cz_json_entry member;
 
-    if (!cz_json_open_members(&members, &h.text, cz_json_whole(&h.text), '{',
+    if (!cz_json_open_members(&members, &h.text, cz_json_all(&h.text), '{',
                               "a safetensors header"))
         return false;
     while (cz_json_next(&members, &member))

@@ -185,7 +185,7 @@ void cz_import_write_model(const cz_import *convert, const cz_import_list *list,
     const cz_dtype dtype = (cz_dtype)best;
     cz_text statements = {0};
 
-    cz_import_families(convert->arena, list, dtype, &statements);
+    cz_import_patterns(convert->arena, list, dtype, &statements);
     cz_import_write_title(convert, out);
     cz_import_mesh_print(mesh, out);
     cz_text_puts(out, "\n");

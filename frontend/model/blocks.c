@@ -47,16 +47,16 @@ static int row_dim(const cz_family *family)
     return cz_matrix_dim(family, 0);
 }
 
-static bool add_piece(cz_blocks *blocks, cz_piece *pieces, const cz_node *node,
+static bool add_piece(cz_blocks *blocks, cz_strip *strips, const cz_node *node,
                       int64_t size, cz_diags *diags)
 {
-    for (int i = 0; i < blocks->n_pieces; i++)
-        if (strcmp(pieces[i].name, node->text) == 0) {
+    for (int i = 0; i < blocks->n_strips; i++)
+        if (strcmp(strips[i].name, node->text) == 0) {
             cz_diag_error(diags, CZ_DUPLICATE_NAME, node->span,
                           "two pieces are called '%s'", node->text);
             return false;
         }
-    pieces[blocks->n_pieces++] = (cz_piece){node->text, blocks->period, size};
+    strips[blocks->n_strips++] = (cz_strip){node->text, blocks->period, size};
     return cz_checked_add(blocks->period, size, &blocks->period);
 }
 
@@ -65,7 +65,7 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
 {
     cz_env inner;
     cz_blocks *blocks = CZ_NEW(env->arena, cz_blocks, 1);
-    cz_piece *pieces = CZ_NEW(env->arena, cz_piece, cz_n_items(node));
+    cz_strip *strips = CZ_NEW(env->arena, cz_strip, cz_n_items(node));
     cz_mesh_bind(mesh, env, &inner);
     if (!cz_eval_size(cz_blocks_count(node), &inner, diags,
                       "number of repetitions", 1, CZ_MAX_DIM, &blocks->n))
@@ -74,10 +74,10 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
         int64_t size;
         if (!cz_eval_size(cz_piece_rows(cz_item(node, i)), &inner, diags,
                           "size of a piece", 1, CZ_MAX_DIM, &size) ||
-            !add_piece(blocks, pieces, cz_item(node, i), size, diags))
+            !add_piece(blocks, strips, cz_item(node, i), size, diags))
             return false;
     }
-    blocks->pieces = pieces;
+    blocks->strips = strips;
     for (int d = 0; d < family->n_dims; d++)
         if (family->stored[d] != family->shape[d]) {
             cz_diag_error(diags, CZ_UNSUPPORTED, node->span,
@@ -100,35 +100,35 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
 
 /* ---- parts ---- */
 
-cz_part cz_part_whole(void)
+cz_storage_view cz_storage_view_all(void)
 {
-    return (cz_part){.piece = -1, .repeat = -1};
+    return (cz_storage_view){.piece = -1, .repeat = -1};
 }
 
-bool cz_part_equal(const cz_part *a, const cz_part *b)
+bool cz_storage_view_equal(const cz_storage_view *a, const cz_storage_view *b)
 {
     return a->piece == b->piece && a->repeat == b->repeat &&
            a->batch == b->batch && a->tile == b->tile && a->at[0] == b->at[0] &&
            a->at[1] == b->at[1];
 }
 
-cz_family cz_part_family(const cz_family *family, cz_part part)
+cz_family cz_storage_view_pattern(const cz_family *family, cz_storage_view view)
 {
     cz_family seen = *family;
     seen.blocks = NULL;
-    if (part.piece >= 0) {
-        const int64_t size = family->blocks->pieces[part.piece].size;
+    if (view.piece >= 0) {
+        const int64_t size = family->blocks->strips[view.piece].size;
         seen.shape[row_dim(family)] =
-            part.repeat < 0 ? size * family->blocks->n : size;
+            view.repeat < 0 ? size * family->blocks->n : size;
     }
-    if (part.batch) {
+    if (view.batch) {
         /* The first dimension becomes the last index. */
         const int k = seen.n_indices++;
         seen.first[k] = 0;
         seen.extents[k] = seen.shape[0];
         seen.spread = seen.shard[0];
         seen.spread_index = k;
-        seen.shared |= 1U << k;
+        seen.partitioned |= 1U << k;
         seen.n_dims--;
         for (int d = 0; d < seen.n_dims; d++) {
             seen.shape[d] = seen.shape[d + 1];
@@ -136,53 +136,54 @@ cz_family cz_part_family(const cz_family *family, cz_part part)
             seen.shard[d] = seen.shard[d + 1];
         }
     }
-    if (part.tile > 0) {
+    if (view.tile > 0) {
         /* Of a matrix its tile. */
         for (int k = 0; k < 2; k++) {
             int64_t *size = &seen.shape[cz_matrix_dim(&seen, k)];
-            const int64_t rest = *size - part.at[k] * part.tile;
-            *size = rest < part.tile ? rest : part.tile;
+            const int64_t rest = *size - view.at[k] * view.tile;
+            *size = rest < view.tile ? rest : view.tile;
         }
     }
     return seen;
 }
 
-bool cz_part_is_stored(const cz_family *family, cz_part part)
+bool cz_storage_view_is_stored(const cz_family *family, cz_storage_view view)
 {
     for (int d = 0; d < family->n_dims; d++)
         if (family->stored[d] != family->shape[d])
             return false;
-    return part.piece < 0 && !part.batch && part.tile == 0;
+    return view.piece < 0 && !view.batch && view.tile == 0;
 }
 
-const char *cz_part_suffix(cz_arena *arena, const cz_family *family,
-                           cz_part part)
+const char *cz_storage_view_suffix(cz_arena *arena, const cz_family *family,
+                                   cz_storage_view view)
 {
-    if (cz_part_is_stored(family, part))
+    if (cz_storage_view_is_stored(family, view))
         return "";
-    if (part.piece < 0 && !part.batch && part.tile == 0)
+    if (view.piece < 0 && !view.batch && view.tile == 0)
         return "[unpadded]";
     const char *text =
-        part.batch ? cz_arena_printf(arena, "{%d}", family->n_indices) : "";
-    if (part.piece >= 0)
+        view.batch ? cz_arena_printf(arena, "{%d}", family->n_indices) : "";
+    if (view.piece >= 0)
         text = cz_arena_printf(arena, "%s%s%s", text, *text ? "." : "",
-                               family->blocks->pieces[part.piece].name);
-    if (part.repeat >= 0)
-        text = cz_arena_printf(arena, "%s.%lld", text, (long long)part.repeat);
-    if (part.tile > 0)
+                               family->blocks->strips[view.piece].name);
+    if (view.repeat >= 0)
+        text = cz_arena_printf(arena, "%s.%lld", text, (long long)view.repeat);
+    if (view.tile > 0)
         text = cz_arena_printf(arena, "%s%s%lld,%lld", text, *text ? "." : "",
-                               (long long)part.at[0], (long long)part.at[1]);
+                               (long long)view.at[0], (long long)view.at[1]);
     return cz_arena_printf(arena, "[%s]", text);
 }
 
 /* Along the rows: a piece of all repetitions, or of one. */
-static void map_piece(const cz_blocks *blocks, cz_part part, int64_t rows[3])
+static void map_piece(const cz_blocks *blocks, cz_storage_view view,
+                      int64_t rows[3])
 {
-    const cz_piece *piece = &blocks->pieces[part.piece];
+    const cz_strip *piece = &blocks->strips[view.piece];
     rows[0] =
-        piece->base + (part.repeat < 0 ? 0 : part.repeat * blocks->period);
+        piece->base + (view.repeat < 0 ? 0 : view.repeat * blocks->period);
     rows[1] = piece->size;
-    rows[2] = part.repeat < 0 && blocks->n > 1 ? blocks->period : piece->size;
+    rows[2] = view.repeat < 0 && blocks->n > 1 ? blocks->period : piece->size;
 }
 
 /* Elements [first, first + size) of what `map` says: whole blocks of it, the
@@ -194,19 +195,19 @@ static void map_tile(int64_t map[3], int64_t first, int64_t size)
         map[1] = map[2] = size;
 }
 
-void cz_part_map(const cz_family *family, cz_part part,
-                 int64_t map[CZ_MAX_NDIM][3])
+void cz_storage_view_map(const cz_family *family, cz_storage_view view,
+                         int64_t map[CZ_MAX_NDIM][3])
 {
     for (int d = 0; d < family->n_dims; d++) {
         map[d][0] = 0;
-        map[d][1] = map[d][2] = part.batch && d == 0 ? 1 : family->shape[d];
+        map[d][1] = map[d][2] = view.batch && d == 0 ? 1 : family->shape[d];
     }
-    if (part.piece >= 0)
-        map_piece(family->blocks, part, map[row_dim(family)]);
-    if (part.tile == 0)
+    if (view.piece >= 0)
+        map_piece(family->blocks, view, map[row_dim(family)]);
+    if (view.tile == 0)
         return;
-    const cz_family seen = cz_part_family(family, part);
+    const cz_family seen = cz_storage_view_pattern(family, view);
     for (int k = 0; k < 2; k++)
-        map_tile(map[cz_matrix_dim(family, k)], part.at[k] * part.tile,
+        map_tile(map[cz_matrix_dim(family, k)], view.at[k] * view.tile,
                  seen.shape[cz_matrix_dim(&seen, k)]);
 }

@@ -74,11 +74,11 @@ static bool same_blocks(const cz_blocks *a, const cz_blocks *b)
 {
     if (!a || !b || a == b)
         return a == b;
-    if (a->n != b->n || a->n_pieces != b->n_pieces)
+    if (a->n != b->n || a->n_strips != b->n_strips)
         return false;
-    for (int i = 0; i < a->n_pieces; i++)
-        if (a->pieces[i].size != b->pieces[i].size ||
-            strcmp(a->pieces[i].name, b->pieces[i].name) != 0)
+    for (int i = 0; i < a->n_strips; i++)
+        if (a->strips[i].size != b->strips[i].size ||
+            strcmp(a->strips[i].name, b->strips[i].name) != 0)
             return false;
     return true;
 }
@@ -91,7 +91,7 @@ bool cz_family_is_alike(const cz_family *a, const cz_family *b, int k)
         a->transposed != b->transposed || !same_blocks(a->blocks, b->blocks) ||
         a->spread != b->spread || a->spread_index != b->spread_index ||
         a->expert != b->expert || a->home != b->home ||
-        a->share_axes != b->share_axes || a->share != b->share)
+        a->held_axes != b->held_axes || a->held_at != b->held_at)
         return false;
     for (int i = 0; i < a->n_dims; i++)
         if (a->shape[i] != b->shape[i] || a->stored[i] != b->stored[i] ||

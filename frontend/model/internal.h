@@ -47,7 +47,7 @@ bool cz_shape_count(const cz_node *count, cz_env *env, const cz_mesh *mesh,
 
 /* Whether the bound of an index names axes, of whatever size, that share its
  * values out. */
-bool cz_shape_is_shared(const cz_node *count);
+bool cz_shape_is_partitioned(const cz_node *count);
 
 /* ---- the model as a whole ---- */
 

@@ -29,9 +29,9 @@ typedef struct walk {
     int n_indices;
     int64_t spread; /* pieces of the mesh that share out spread_index */
     int spread_index;
-    unsigned shared; /* bit i: index i is one that the text shares out */
-    uint64_t home;   /* stages, as said so far */
-    bool expert;     /* inside an index that names the experts' axes */
+    unsigned partitioned; /* bit i: index i is one that the text shares out */
+    uint64_t home;        /* stages, as said so far */
+    bool expert;          /* inside an index that names the experts' axes */
     int n_steps;
     bool failed;  /* something was reported: results are not used */
     bool stopped; /* a limit was reached */
@@ -87,7 +87,7 @@ static cz_family name_here(const walk *w, const cz_node *node)
     memcpy(family.extents, w->extents, sizeof family.extents);
     family.spread = w->spread;
     family.spread_index = w->spread_index;
-    family.shared = w->shared;
+    family.partitioned = w->partitioned;
     family.home = w->home;
     family.expert = w->expert;
     return family;
@@ -177,10 +177,10 @@ static void push_word(walk *w, const cz_node *node, int at, cz_word word,
 }
 
 /* The rest of a segment behind the text so far, part by part. */
-static void walk_parts(walk *w, const cz_node *node, int at, int part,
+static void walk_parts(walk *w, const cz_node *node, int at, int view,
                        const char *text, cz_env *env);
 
-static void walk_range(walk *w, const cz_node *node, int at, int part,
+static void walk_range(walk *w, const cz_node *node, int at, int view,
                        const cz_node *range, const char *text, cz_env *env)
 {
     const int64_t low = cz_range_low(range)->integer;
@@ -190,31 +190,31 @@ static void walk_range(walk *w, const cz_node *node, int at, int part,
         return;
     }
     for (int64_t i = low; i <= high; i++)
-        walk_parts(w, node, at, part + 1,
+        walk_parts(w, node, at, view + 1,
                    cz_arena_printf(w->arena, "%s%lld", text, (long long)i),
                    env);
 }
 
-static void walk_choice(walk *w, const cz_node *node, int at, int part,
+static void walk_choice(walk *w, const cz_node *node, int at, int view,
                         const char *text, cz_env *env)
 {
-    const cz_node *choice = cz_item(step_at(node, at), part);
+    const cz_node *choice = cz_item(step_at(node, at), view);
     for (int i = 0; i < cz_n_items(choice); i++) {
         const cz_node *option = cz_item(choice, i);
         if (option->kind == CZ_AST_RANGE)
-            walk_range(w, node, at, part, option, text, env);
+            walk_range(w, node, at, view, option, text, env);
         else
-            walk_parts(w, node, at, part + 1,
+            walk_parts(w, node, at, view + 1,
                        cz_arena_printf(w->arena, "%s%s", text, option->text),
                        env);
     }
 }
 
-static void walk_parts(walk *w, const cz_node *node, int at, int part,
+static void walk_parts(walk *w, const cz_node *node, int at, int view,
                        const char *text, cz_env *env)
 {
     const cz_node *segment = step_at(node, at);
-    const cz_node *here = cz_item(segment, part);
+    const cz_node *here = cz_item(segment, view);
     if (!step(w, segment))
         return;
     if (strlen(text) > MAX_WORD_LENGTH) {
@@ -222,10 +222,10 @@ static void walk_parts(walk *w, const cz_node *node, int at, int part,
     } else if (!here) {
         push_word(w, node, at, (cz_word){text, 0}, env);
     } else if (here->kind == CZ_AST_PART) {
-        walk_parts(w, node, at, part + 1,
+        walk_parts(w, node, at, view + 1,
                    cz_arena_printf(w->arena, "%s%s", text, here->text), env);
     } else if (here->kind == CZ_AST_CHOICE) {
-        walk_choice(w, node, at, part, text, env);
+        walk_choice(w, node, at, view, text, env);
     } else {
         cz_diag_error(w->diags, CZ_BAD_PATH, segment->span,
                       "a parameter's name cannot hold *");
@@ -312,14 +312,14 @@ static bool find_runs(walk *w, const cz_node *node, const cz_node *index,
 {
     const cz_node *bound = cz_index_bound(index);
     int64_t extent, spread;
-    if (cz_stage_is_dealt(bound))
-        return cz_stage_deal(bound, w->pipeline, w->mesh, env, w->diags,
-                             MAX_EXTENT, runs);
+    if (cz_stage_is_partitioned(bound))
+        return cz_stage_partition(bound, w->pipeline, w->mesh, env, w->diags,
+                                  MAX_EXTENT, runs);
     if (!cz_shape_count(bound, env, w->mesh, w->diags, MAX_EXTENT, &extent,
                         &spread, &w->expert) ||
         (spread && !spread_over(w, node, index, w->n_indices, spread)))
         return false;
-    w->shared |= (unsigned)cz_shape_is_shared(bound) << w->n_indices;
+    w->partitioned |= (unsigned)cz_shape_is_partitioned(bound) << w->n_indices;
     *runs = (cz_runs){CZ_NEW(w->arena, cz_run, 1), extent > 0};
     runs->list[0] = (cz_run){0, extent, w->home};
     return true;
@@ -358,7 +358,7 @@ static void walk_index(walk *w, const cz_node *node, int at, cz_env *env)
     w->home = outer.home;
     w->spread = outer.spread;
     w->spread_index = outer.spread_index;
-    w->shared = outer.shared;
+    w->partitioned = outer.partitioned;
     w->expert = outer.expert;
 }
 

@@ -83,16 +83,16 @@ typedef struct cz_word {
 } cz_word;
 
 /* Rows [base, base + size) of each repetition. */
-typedef struct cz_piece {
+typedef struct cz_strip {
     const char *name;
     int64_t base, size;
-} cz_piece;
+} cz_strip;
 
 /* What fused storage holds: n times `period` rows. */
 typedef struct cz_blocks {
     int64_t n, period;
-    int n_pieces;
-    const cz_piece *pieces;
+    int n_strips;
+    const cz_strip *strips;
 } cz_blocks;
 
 typedef struct cz_family {
@@ -109,17 +109,17 @@ typedef struct cz_family {
     int chunk_dim;
     bool ceil; /* to ceil-chunks, as FSDP does; else equally */
     cz_dtype dtype;
-    int64_t spread;     /* pieces of the mesh whose coordinates hold other */
-    int spread_index;   /* values of this index: coordinate c the c-th part */
-    unsigned shared;    /* bit i: index i is one that the text shares out over
-                         * ranks, or counts a batch, of whatever mesh */
-    int64_t share_axes; /* pieces of the mesh; ranks at coordinate `share` */
-    int64_t share;      /* over them have it.  0: all have */
-    uint64_t home;      /* stages that have it: bit s, coordinate s over pp; 0
-                         * where pp is 1, or nothing was said */
-    bool expert;        /* sharded or spread over the experts' axes */
-    bool transposed;    /* the optimizer sees the other order */
-    bool frozen;        /* nobody trains it */
+    int64_t spread;       /* pieces of the mesh whose coordinates hold other */
+    int spread_index;     /* values of this index: coordinate c the c-th part */
+    unsigned partitioned; /* bit i: index i is one that the text shares out over
+                           * ranks, or counts a batch, of whatever mesh */
+    int64_t held_axes; /* pieces of the mesh; ranks at coordinate `held_at` */
+    int64_t held_at;   /* over them have it.  0: all have */
+    uint64_t home;     /* stages that have it: bit s, coordinate s over pp; 0
+                        * where pp is 1, or nothing was said */
+    bool expert;       /* sharded or spread over the experts' axes */
+    bool transposed;   /* the optimizer sees the other order */
+    bool frozen;       /* nobody trains it */
     const cz_blocks *blocks; /* storage of several matrices, or NULL */
     const cz_node *node;     /* PARAM, for messages */
 } cz_family;
@@ -190,11 +190,11 @@ bool cz_pipeline_read(const cz_node *node, const cz_mesh *mesh, cz_env *env,
 
 /* Whether a bound deals its index out: `n/pp`, or `n/pp + m`, which has m
  * further values on the last stage. */
-bool cz_stage_is_dealt(const cz_node *bound);
+bool cz_stage_is_partitioned(const cz_node *bound);
 /* Deal out.  False after reporting. */
-bool cz_stage_deal(const cz_node *bound, const cz_pipeline *pipeline,
-                   const cz_mesh *mesh, cz_env *env, cz_diags *diags,
-                   int64_t high, cz_runs *out);
+bool cz_stage_partition(const cz_node *bound, const cz_pipeline *pipeline,
+                        const cz_mesh *mesh, cz_env *env, cz_diags *diags,
+                        int64_t high, cz_runs *out);
 
 /* The stages that a STAGE node names, which is a child of `node`; *home stays
  * as it is where there is none, or pp is 1.  False after reporting. */
@@ -286,33 +286,34 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
 /* What a rule sees as one: the stored tensor (piece -1), a piece joined from
  * all repetitions (repeat -1), or one repetition of it; of a batch of matrices,
  * each one for itself; and of that a tile. */
-typedef struct cz_part {
+typedef struct cz_storage_view {
     int piece;
     int64_t repeat;
     bool batch;    /* the first of three dimensions counts matrices */
     int64_t tile;  /* rows and columns of a tile, the last ones less; 0: all */
     int64_t at[2]; /* the tile's row and column among the tiles */
-} cz_part;
+} cz_storage_view;
 
 /* The whole tensor, without padding. */
-cz_part cz_part_whole(void);
+cz_storage_view cz_storage_view_all(void);
 /* The stored dimension that the optimizer sees as rows (0) or columns (1) of a
  * matrix, or of each one of a batch. */
 int cz_matrix_dim(const cz_family *family, int k);
-bool cz_part_equal(const cz_part *a, const cz_part *b);
+bool cz_storage_view_equal(const cz_storage_view *a, const cz_storage_view *b);
 /* The family as a rule sees the part: its shape, and no blocks.  A batch has
  * one index more, its last; ranks that cut the batch share out its values. */
-cz_family cz_part_family(const cz_family *family, cz_part part);
+cz_family cz_storage_view_pattern(const cz_family *family,
+                                  cz_storage_view view);
 /* Whether that is the tensor as the trainer holds it. */
-bool cz_part_is_stored(const cz_family *family, cz_part part);
+bool cz_storage_view_is_stored(const cz_family *family, cz_storage_view view);
 /* What tells its name from the stored tensor's: "", "[q]", "[q.3]",
  * "[unpadded]", and in a batch "[{1}]", "[{1}.q]", "[{1}.q.3]"; of a tile
  * "[0,1]", "[q.0,1]", "[q.3.0,1]" and so on. */
-const char *cz_part_suffix(cz_arena *arena, const cz_family *family,
-                           cz_part part);
+const char *cz_storage_view_suffix(cz_arena *arena, const cz_family *family,
+                                   cz_storage_view view);
 /* Base, block and stride of each stored dimension (dsl/vocab/facts.def, piece).
  */
-void cz_part_map(const cz_family *family, cz_part part,
-                 int64_t map[CZ_MAX_NDIM][3]);
+void cz_storage_view_map(const cz_family *family, cz_storage_view view,
+                         int64_t map[CZ_MAX_NDIM][3]);
 
 #endif

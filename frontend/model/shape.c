@@ -56,7 +56,7 @@ static bool is_axis(const cz_node *node)
     return node->kind == CZ_AST_NAME && cz_mesh_is_axis(node->text);
 }
 
-bool cz_shape_is_shared(const cz_node *count)
+bool cz_shape_is_partitioned(const cz_node *count)
 {
     return count->kind == CZ_AST_DIV && is_axis(cz_binary_right(count));
 }
@@ -64,7 +64,7 @@ bool cz_shape_is_shared(const cz_node *count)
 /* Split `V/dp/tp` into V and its axes. */
 static const cz_node *peel(const shaper *s, const cz_node *dim, int64_t *shard)
 {
-    while (cz_shape_is_shared(dim)) {
+    while (cz_shape_is_partitioned(dim)) {
         if (!take_axis(s, cz_binary_right(dim), shard))
             return NULL;
         dim = cz_binary_left(dim);

@@ -54,7 +54,7 @@ bool cz_pipeline_read(const cz_node *node, const cz_mesh *mesh, cz_env *env,
 
 /* ---- indices ---- */
 
-bool cz_stage_is_dealt(const cz_node *bound)
+bool cz_stage_is_partitioned(const cz_node *bound)
 {
     while (bound->kind == CZ_AST_ADD)
         bound = cz_binary_left(bound);
@@ -205,9 +205,9 @@ static bool deal_sum(const dealer *d, const cz_node *bound, int64_t *end)
     return true;
 }
 
-bool cz_stage_deal(const cz_node *bound, const cz_pipeline *pipeline,
-                   const cz_mesh *mesh, cz_env *env, cz_diags *diags,
-                   int64_t high, cz_runs *out)
+bool cz_stage_partition(const cz_node *bound, const cz_pipeline *pipeline,
+                        const cz_mesh *mesh, cz_env *env, cz_diags *diags,
+                        int64_t high, cz_runs *out)
 {
     *out = (cz_runs){0};
     const dealer d = {pipeline, cz_mesh_stages(mesh), env, diags, high, out};

@@ -16,9 +16,9 @@ enum { NO_USE = -1, MAX_NAMED = 3 };
 typedef struct cell {
     cz_family family;
     struct taken {
-        cz_part part;
+        cz_storage_view view;
         int use;
-    } * parts;
+    } * views;
     int n;
     int grads; /* clause of the policy */
 } cell;
@@ -127,9 +127,9 @@ static bool offer_whole(chooser *c, const cz_family *family, int number,
                         pieces *p)
 {
     cz_use *use = &c->uses->list[number];
-    const cz_part part = {
+    const cz_storage_view view = {
         .piece = -1, .repeat = -1, .batch = sees_batch(use, family)};
-    const cz_family seen = cz_part_family(family, part);
+    const cz_family seen = cz_storage_view_pattern(family, view);
     if (!condition_holds(c, use, &seen))
         return false;
     use->matches = true;
@@ -137,7 +137,7 @@ static bool offer_whole(chooser *c, const cz_family *family, int number,
         return true;
     use->taken = p->taken = true;
     p->whole = number;
-    p->batch = part.batch;
+    p->batch = view.batch;
     return false;
 }
 
@@ -147,9 +147,9 @@ static void offer_pieces(chooser *c, const cz_family *family, int number,
     cz_use *use = &c->uses->list[number];
     const bool each = cz_node_has(use->node, CZ_FLAG_EACH) && !sees_whole(use);
     for (int i = 0; i < p->n; i++) {
-        const cz_part part = {
+        const cz_storage_view view = {
             .piece = i, .repeat = each ? 0 : -1, .batch = family->n_dims > 2};
-        const cz_family seen = cz_part_family(family, part);
+        const cz_family seen = cz_storage_view_pattern(family, view);
         if (!condition_holds(c, use, &seen))
             continue;
         use->matches = true;
@@ -161,7 +161,7 @@ static void offer_pieces(chooser *c, const cz_family *family, int number,
     }
 }
 
-static void add_part(chooser *c, cell *out, cz_part part, int use)
+static void add_part(chooser *c, cell *out, cz_storage_view view, int use)
 {
     if (c->n_parts++ >= CZ_MAX_FAMILIES) {
         if (!c->stopped)
@@ -172,23 +172,23 @@ static void add_part(chooser *c, cell *out, cz_part part, int use)
         c->stopped = true;
         return;
     }
-    *CZ_PUSH(arena_of(c), out->parts, out->n) = (struct taken){part, use};
+    *CZ_PUSH(arena_of(c), out->views, out->n) = (struct taken){view, use};
 }
 
 /* What a use took, or each of the tiles that it cuts that to. */
-static void add_tiles(chooser *c, cell *out, cz_part part, int number)
+static void add_tiles(chooser *c, cell *out, cz_storage_view view, int number)
 {
     cz_use *use = number == NO_USE ? NULL : &c->uses->list[number];
     int64_t grid[2] = {1, 1};
     if (use && !use->broken)
-        cz_tile_grid(&out->family, part, use->tile, grid);
+        cz_tile_grid(&out->family, view, use->tile, grid);
     if (grid[0] == 1 && grid[1] == 1) {
-        add_part(c, out, part, number);
+        add_part(c, out, view, number);
         return;
     }
-    if (!cz_tile_is_mapped(&out->family, part, use->tile)) {
+    if (!cz_tile_is_mapped(&out->family, view, use->tile)) {
         assert(out->family.blocks);
-        const cz_piece *piece = &out->family.blocks->pieces[part.piece];
+        const cz_strip *piece = &out->family.blocks->strips[view.piece];
         cz_diag_error(
             c->diags, CZ_UNSUPPORTED, cz_use_tiles(use->node)->span,
             "tiles of %lld rows that cut repetitions of %lld rows, as "
@@ -201,10 +201,10 @@ static void add_tiles(chooser *c, cell *out, cz_part part, int number)
         use->broken = true;
         return;
     }
-    part.tile = use->tile;
-    for (part.at[0] = 0; part.at[0] < grid[0] && !c->stopped; part.at[0]++)
-        for (part.at[1] = 0; part.at[1] < grid[1] && !c->stopped; part.at[1]++)
-            add_part(c, out, part, number);
+    view.tile = use->tile;
+    for (view.at[0] = 0; view.at[0] < grid[0] && !c->stopped; view.at[0]++)
+        for (view.at[1] = 0; view.at[1] < grid[1] && !c->stopped; view.at[1]++)
+            add_part(c, out, view, number);
 }
 
 /* What became of the pieces, in order. */
@@ -214,17 +214,18 @@ static void list_parts(chooser *c, cell *out, const pieces *p)
     const int64_t n = blocks ? blocks->n : 0;
     const bool batch = out->family.n_dims > 2;
     if (p->whole != NO_USE || !p->taken) {
-        const cz_part part = {.piece = -1, .repeat = -1, .batch = p->batch};
-        add_tiles(c, out, part, p->whole);
+        const cz_storage_view view = {
+            .piece = -1, .repeat = -1, .batch = p->batch};
+        add_tiles(c, out, view, p->whole);
         return;
     }
     for (int i = 0; i < p->n && !c->stopped; i++) {
-        cz_part part = {.piece = i, .repeat = -1, .batch = batch};
+        cz_storage_view view = {.piece = i, .repeat = -1, .batch = batch};
         if (!p->each[i])
-            add_tiles(c, out, part, p->use[i]);
+            add_tiles(c, out, view, p->use[i]);
         else
-            for (part.repeat = 0; part.repeat < n && !c->stopped; part.repeat++)
-                add_tiles(c, out, part, p->use[i]);
+            for (view.repeat = 0; view.repeat < n && !c->stopped; view.repeat++)
+                add_tiles(c, out, view, p->use[i]);
     }
 }
 
@@ -233,8 +234,8 @@ static bool same_parts(const cell *a, const cell *b)
     if (a->n != b->n)
         return false;
     for (int i = 0; i < a->n; i++)
-        if (!cz_part_equal(&a->parts[i].part, &b->parts[i].part) ||
-            a->parts[i].use != b->parts[i].use)
+        if (!cz_storage_view_equal(&a->views[i].view, &b->views[i].view) ||
+            a->views[i].use != b->views[i].use)
             return false;
     return true;
 }
@@ -275,7 +276,7 @@ static bool extend(chooser *c, int start, const cell *by)
 
 static void take(chooser *c, int start, const cz_family *family)
 {
-    const int n = family->blocks ? family->blocks->n_pieces : 0;
+    const int n = family->blocks ? family->blocks->n_strips : 0;
     pieces p = {n,
                 CZ_NEW(arena_of(c), int, n),
                 CZ_NEW(arena_of(c), bool, n),
@@ -320,14 +321,14 @@ static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
             /* Index k, which ranks share out, coordinate by coordinate. */
             const int64_t n = cz_mesh_extent(c->mesh, family->spread);
             for (int64_t share = 0; share < n && !c->stopped; share++) {
-                cz_family all = *family, part = *some;
+                cz_family all = *family, view = *some;
                 all.extents[k] = family->extents[k] / n;
                 all.first[k] = family->first[k] + share * all.extents[k];
-                part.share_axes = family->spread;
-                part.share = share;
-                part.spread = 0;
-                part.spread_index = 0;
-                cut(c, start, &all, &part, k);
+                view.held_axes = family->spread;
+                view.held_at = share;
+                view.spread = 0;
+                view.spread_index = 0;
+                cut(c, start, &all, &view, k);
             }
             return;
         }
@@ -391,7 +392,7 @@ static void check_covered(chooser *c, cz_span model_place)
         cz_diag_note(
             c->diags, choice->family.node->span, "%s%s, for one",
             cz_family_first_name(arena_of(c), &choice->family),
-            cz_part_suffix(arena_of(c), &choice->family, choice->part));
+            cz_storage_view_suffix(arena_of(c), &choice->family, choice->view));
     }
 }
 
@@ -418,7 +419,8 @@ static void check_choices(chooser *c)
         cz_use *use = choice->use < 0 ? NULL : &c->uses->list[choice->use];
         if (!use || use->broken)
             continue;
-        const cz_family seen = cz_part_family(&choice->family, choice->part);
+        const cz_family seen =
+            cz_storage_view_pattern(&choice->family, choice->view);
         use->broken = !check_dims(c, use, &seen);
     }
 }
@@ -447,9 +449,9 @@ void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
     /* The parts of all cells, one behind the other. */
     for (int i = 0; i < c.n_cells; i++)
         for (int k = 0; k < c.cells[i].n; k++) {
-            const struct taken *taken = &c.cells[i].parts[k];
+            const struct taken *taken = &c.cells[i].views[k];
             *CZ_PUSH(arena_of(&c), c.out->list, c.out->n) =
-                (cz_choice){c.cells[i].family, taken->part, taken->use,
+                (cz_choice){c.cells[i].family, taken->view, taken->use,
                             c.cells[i].grads, i};
         }
     check_uses(&c);

@@ -150,14 +150,14 @@ bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
 /* ---- shards ---- */
 
 /* Coordinate over the pieces of `part`, of one over those of `set`. */
-static int64_t coordinate_over(const cz_mesh *mesh, int64_t set, int64_t part,
+static int64_t coordinate_over(const cz_mesh *mesh, int64_t set, int64_t view,
                                int64_t coordinate)
 {
     int64_t result = 0, weight = 1;
     for (int a = mesh->n - 1; a >= 0; a--) {
         if (!(set >> a & 1))
             continue;
-        if (part >> a & 1) {
+        if (view >> a & 1) {
             result += coordinate % mesh->sizes[a] * weight;
             weight *= mesh->sizes[a];
         }

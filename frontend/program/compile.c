@@ -12,21 +12,22 @@ typedef struct front {
     cz_env globals;
     cz_options defines;
     cz_instance instance;
-    cz_unit unit;
+    cz_compilation compilation;
 } front;
 
 /* -D needs to know all names that can be set before any value is read. */
 static bool resolve_defines(front *f, const cz_compile_options *options)
 {
     const bool found =
-        cz_instance_find(f->unit.scope, f->file, f->diags, &f->instance);
-    cz_uses_find(f->unit.scope, f->file, f->arena, f->diags, &f->unit.uses);
+        cz_instance_find(f->compilation.scope, f->file, f->diags, &f->instance);
+    cz_uses_find(f->compilation.scope, f->file, f->arena, f->diags,
+                 &f->compilation.uses);
     cz_options_build(f->arena, options->defines, options->n_defines, f->diags,
                      &f->defines);
     cz_mesh_allow(f->file, &f->defines);
     if (found)
         cz_instance_allow(&f->instance, &f->defines);
-    cz_uses_allow(&f->unit.uses, &f->defines);
+    cz_uses_allow(&f->compilation.uses, &f->defines);
     cz_policy_allow(&f->defines);
     cz_machine_allow(&f->defines);
     if (found)
@@ -53,7 +54,7 @@ static bool check_rules(front *f, const cz_compile_options *options)
 {
     cz_rules_checked checked;
     const bool alone = options->alone && has_rules_alone(f);
-    cz_rules_check(f->unit.scope, alone, f->arena, f->diags, &checked);
+    cz_rules_check(f->compilation.scope, alone, f->arena, f->diags, &checked);
     if (!alone)
         return true;
     *options->alone = checked;
@@ -65,28 +66,29 @@ static bool check_rules(front *f, const cz_compile_options *options)
 
 static bool build_model(front *f)
 {
-    cz_instance_bind(&f->instance, f->unit.scope, &f->defines, &f->globals,
-                     f->diags);
-    f->unit.config = f->instance.config.source;
-    return cz_model_build(&f->instance, &f->unit.mesh, &f->unit.policy.pipeline,
-                          f->diags, &f->unit.model) &&
-           cz_chunk_model(&f->unit.policy, &f->unit.mesh, f->arena, f->diags,
-                          &f->unit.model);
+    cz_instance_bind(&f->instance, f->compilation.scope, &f->defines,
+                     &f->globals, f->diags);
+    f->compilation.config = f->instance.config.source;
+    return cz_model_build(&f->instance, &f->compilation.mesh,
+                          &f->compilation.policy.pipeline, f->diags,
+                          &f->compilation.model) &&
+           cz_chunk_model(&f->compilation.policy, &f->compilation.mesh,
+                          f->arena, f->diags, &f->compilation.model);
 }
 
 /* Every stage up to facts.  False after an error. */
 static bool check(front *f, const cz_compile_options *options)
 {
-    f->unit.options = options;
-    f->unit.scope =
+    f->compilation.options = options;
+    f->compilation.scope =
         cz_scope_build(f->arena, options->path, options->text, f->diags);
     if (f->diags->n_errors > 0)
         return false;
-    f->file = cz_scope_file_at(f->unit.scope, 0)->tree;
+    f->file = cz_scope_file_at(f->compilation.scope, 0)->tree;
     /* File-level lets: the user's, and none of the library. */
     cz_env_init(&f->globals, f->arena, NULL);
-    for (int i = 0; i < cz_scope_n_files(f->unit.scope); i++) {
-        const cz_scope_file *file = cz_scope_file_at(f->unit.scope, i);
+    for (int i = 0; i < cz_scope_n_files(f->compilation.scope); i++) {
+        const cz_scope_file *file = cz_scope_file_at(f->compilation.scope, i);
         for (int k = 0; k < cz_n_items(file->tree) && !file->library; k++)
             if (cz_item(file->tree, k)->kind == CZ_AST_LET)
                 cz_env_bind_let(&f->globals, cz_item(file->tree, k));
@@ -95,18 +97,19 @@ static bool check(front *f, const cz_compile_options *options)
         return false;
     const bool has_model = resolve_defines(f, options);
     /* Everything but the model's parameters. */
-    cz_mesh_build(f->file, &f->defines, f->unit.options->one_rank, &f->globals,
-                  f->diags, &f->unit.mesh);
-    cz_policy_build(f->file, &f->unit.mesh, &f->defines, &f->globals, f->diags,
-                    &f->unit.policy);
-    cz_uses_bind(&f->unit.uses, &f->defines, f->unit.policy.fact.clip > 0,
-                 f->diags);
-    cz_machine_read(f->unit.scope, f->file, &f->defines, &f->globals, f->diags,
-                    &f->unit.machine);
+    cz_mesh_build(f->file, &f->defines, f->compilation.options->one_rank,
+                  &f->globals, f->diags, &f->compilation.mesh);
+    cz_policy_build(f->file, &f->compilation.mesh, &f->defines, &f->globals,
+                    f->diags, &f->compilation.policy);
+    cz_uses_bind(&f->compilation.uses, &f->defines,
+                 f->compilation.policy.fact.clip > 0, f->diags);
+    cz_machine_read(f->compilation.scope, f->file, &f->defines, &f->globals,
+                    f->diags, &f->compilation.machine);
     if (has_model && build_model(f))
-        cz_choose(&f->unit.model, &f->unit.uses, &f->unit.policy, &f->unit.mesh,
+        cz_choose(&f->compilation.model, &f->compilation.uses,
+                  &f->compilation.policy, &f->compilation.mesh,
                   f->instance.from->span, &f->globals, f->diags,
-                  &f->unit.choices);
+                  &f->compilation.choices);
     return f->diags->n_errors == 0;
 }
 
@@ -119,7 +122,7 @@ cz_ir *cz_compile(cz_arena *arena, const cz_compile_options *options,
     cz_ir *ir = cz_ir_open(diags);
     if (!ir)
         return NULL;
-    if (cz_emit(ir, &f.unit, arena, diags) && diags->n_errors == 0 &&
+    if (cz_emit(ir, &f.compilation, arena, diags) && diags->n_errors == 0 &&
         cz_ir_verify(ir))
         return ir;
     cz_ir_close(ir);

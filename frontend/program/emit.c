@@ -9,7 +9,7 @@
 
 typedef struct emitter {
     cz_ir *ir;
-    const cz_unit *unit;
+    const cz_compilation *compilation;
     cz_arena *arena;
     cz_diags *diags;
     struct lowered {
@@ -41,17 +41,18 @@ static const char *source_hash(const emitter *e)
 {
     struct sha256_ctx context;
     uint8_t digest[SHA256_DIGEST_SIZE];
-    const cz_compile_options *options = e->unit->options;
+    const cz_compile_options *options = e->compilation->options;
     char *hex = cz_arena_alloc(e->arena, 2 * sizeof digest + 1, 1);
 
     sha256_init(&context);
-    for (int i = 0; i < cz_scope_n_files(e->unit->scope); i++) {
-        const cz_scope_file *file = cz_scope_file_at(e->unit->scope, i);
+    for (int i = 0; i < cz_scope_n_files(e->compilation->scope); i++) {
+        const cz_scope_file *file = cz_scope_file_at(e->compilation->scope, i);
         if (file->used)
             hash_text(&context, file->source->bytes, file->source->n);
     }
-    if (e->unit->config)
-        hash_text(&context, e->unit->config->bytes, e->unit->config->n);
+    if (e->compilation->config)
+        hash_text(&context, e->compilation->config->bytes,
+                  e->compilation->config->n);
     for (int i = 0; i < options->n_defines; i++)
         hash_text(&context, options->defines[i], strlen(options->defines[i]));
     sha256_digest(&context, sizeof digest, digest);
@@ -72,8 +73,8 @@ static bool is_letter(char c)
 static const char *program_name(const emitter *e)
 {
     enum { MAX_STEM = 64 };
-    const char *file = cz_scope_file_at(e->unit->scope, 0)->source->name;
-    if (strcmp(e->unit->options->path, "-") == 0)
+    const char *file = cz_scope_file_at(e->compilation->scope, 0)->source->name;
+    if (strcmp(e->compilation->options->path, "-") == 0)
         return "stdin";
     const char *dot = strrchr(file, '.');
     const size_t n = dot && dot > file ? (size_t)(dot - file) : strlen(file);
@@ -98,7 +99,7 @@ static bool emit_program(const emitter *e)
 {
     cz_fact_program program = {.name = program_name(e)};
     program.strict = e->strict;
-    program.compiler = e->unit->options->compiler;
+    program.compiler = e->compilation->options->compiler;
     program.source_hash = source_hash(e);
     if (program.name)
         cz_ir_add_program(e->ir, &program);
@@ -110,9 +111,10 @@ static bool emit_program(const emitter *e)
 /* `master none` says that there is nothing to keep apart. */
 static bool check_master(const emitter *e)
 {
-    const cz_policy *policy = &e->unit->policy;
-    for (int i = 0; i < e->unit->choices.n && policy->master_none.source; i++)
-        if (e->unit->choices.list[i].family.dtype != CZ_F32) {
+    const cz_policy *policy = &e->compilation->policy;
+    for (int i = 0; i < e->compilation->choices.n && policy->master_none.source;
+         i++)
+        if (e->compilation->choices.list[i].family.dtype != CZ_F32) {
             cz_diag_error(e->diags, CZ_UNSUPPORTED, policy->master_none,
                           "parameters narrower than f32 without a master are "
                           "not supported yet");
@@ -134,13 +136,14 @@ static int find_reduction(emitter *e, const cz_reduction *reduction)
 
 static bool find_reductions(emitter *e)
 {
-    const cz_choices *choices = &e->unit->choices;
+    const cz_choices *choices = &e->compilation->choices;
     cz_reduction reduction;
     e->reduction_of = CZ_NEW(e->arena, int, choices->n);
     for (int i = 0; i < choices->n; i++) {
-        if (!cz_reduction_find(e->unit->options, &e->unit->mesh,
-                               &e->unit->policy, e->strict, &choices->list[i],
-                               e->arena, e->diags, &reduction))
+        if (!cz_reduction_find(e->compilation->options, &e->compilation->mesh,
+                               &e->compilation->policy, e->strict,
+                               &choices->list[i], e->arena, e->diags,
+                               &reduction))
             return false;
         e->reduction_of[i] = find_reduction(e, &reduction);
     }
@@ -149,9 +152,9 @@ static bool find_reductions(emitter *e)
 
 static cz_ints axes_of(const emitter *e, int64_t set)
 {
-    int64_t *axes = CZ_NEW(e->arena, int64_t, e->unit->mesh.n);
+    int64_t *axes = CZ_NEW(e->arena, int64_t, e->compilation->mesh.n);
     int n = 0;
-    for (int a = 0; a < e->unit->mesh.n; a++)
+    for (int a = 0; a < e->compilation->mesh.n; a++)
         if (set >> a & 1)
             axes[n++] = a;
     return (cz_ints){axes, n};
@@ -178,8 +181,8 @@ static void emit_reductions(const emitter *e)
 
 static void emit_uses(const emitter *e)
 {
-    for (int i = 0; i < e->unit->uses.n; i++) {
-        const cz_use *use = &e->unit->uses.list[i];
+    for (int i = 0; i < e->compilation->uses.n; i++) {
+        const cz_use *use = &e->compilation->uses.list[i];
         const cz_rule_signature *signature = &use->signature;
         const int n = signature->n_hypers;
         const cz_fact_use fact = {.sym_name = use->rule.name,
@@ -225,12 +228,13 @@ static struct lowered *find_lowered(const emitter *e, int use,
 /* Uses in order, so that rules stand as dsl/IR.md says. */
 static bool emit_rules(emitter *e, int number)
 {
-    const cz_use *use = &e->unit->uses.list[number];
+    const cz_use *use = &e->compilation->uses.list[number];
     bool good = true;
     /* what is wrong at one shape is mostly wrong at all */
-    for (int i = 0; i < e->unit->choices.n && good; i++) {
-        const cz_choice *choice = &e->unit->choices.list[i];
-        const cz_family seen = cz_part_family(&choice->family, choice->part);
+    for (int i = 0; i < e->compilation->choices.n && good; i++) {
+        const cz_choice *choice = &e->compilation->choices.list[i];
+        const cz_family seen =
+            cz_storage_view_pattern(&choice->family, choice->view);
         const cz_rule_shape shape = rule_shape(use, &seen);
         if (choice->use != number || find_lowered(e, number, &shape))
             continue;
@@ -260,7 +264,7 @@ static cz_ints extents_of(const emitter *e, const cz_family *family)
         extents[i] = family->extents[i];
     if (family->spread)
         extents[family->spread_index] /=
-            cz_mesh_extent(&e->unit->mesh, family->spread);
+            cz_mesh_extent(&e->compilation->mesh, family->spread);
     return (cz_ints){extents, family->n_indices};
 }
 
@@ -272,17 +276,17 @@ static const char *family_symbol(const emitter *e, int number)
 static void emit_family(const emitter *e, int number, const cz_choice *choice)
 {
     const cz_family *stored = &choice->family;
-    const cz_family family = cz_part_family(stored, choice->part);
-    const cz_use *use = &e->unit->uses.list[choice->use];
+    const cz_family family = cz_storage_view_pattern(stored, choice->view);
+    const cz_use *use = &e->compilation->uses.list[choice->use];
     const cz_rule_shape shape = rule_shape(use, &family);
     int64_t home_axes;
     const cz_ints home =
-        cz_home_find(e->arena, &e->unit->mesh, &family, &home_axes);
+        cz_home_find(e->arena, &e->compilation->mesh, &family, &home_axes);
     const cz_fact_family fact = {
         .sym_name = family_symbol(e, number),
         .pattern = cz_arena_printf(
             e->arena, "%s%s", cz_family_pattern(e->arena, stored),
-            cz_part_suffix(e->arena, stored, choice->part)),
+            cz_storage_view_suffix(e->arena, stored, choice->view)),
         .first = {family.first, family.n_indices},
         .extents = extents_of(e, &family),
         .shape = {family.shape, family.n_dims},
@@ -308,16 +312,16 @@ typedef struct uneven_names {
 /* Where the shards of a part lie along dimension `d`; none where they are
  * equal parts in order of the coordinate. */
 static cz_ints bounds_of(const emitter *e, const cz_family *stored,
-                         cz_part part, int d)
+                         cz_storage_view view, int d)
 {
-    const cz_mesh *mesh = &e->unit->mesh;
-    const cz_family seen = cz_part_family(stored, part);
-    const int64_t size = seen.shape[d - part.batch];
+    const cz_mesh *mesh = &e->compilation->mesh;
+    const cz_family seen = cz_storage_view_pattern(stored, view);
+    const int64_t size = seen.shape[d - view.batch];
     const int64_t parts = cz_mesh_extent(mesh, stored->shard[d]);
     int64_t map[CZ_MAX_NDIM][3];
     int64_t *bounds = CZ_NEW(e->arena, int64_t, 2 * parts);
     bool equal = size % parts == 0;
-    cz_part_map(stored, part, map);
+    cz_storage_view_map(stored, view, map);
     for (int64_t p = 0; p < parts; p++) {
         int64_t *own = bounds + 2 * p, shard[2];
         cz_chunk_shard(mesh, stored, d, p, shard);
@@ -329,13 +333,13 @@ static cz_ints bounds_of(const emitter *e, const cz_family *stored,
     return (cz_ints){bounds, equal ? 0 : 2 * (int)parts};
 }
 
-static void emit_uneven(const emitter *e, const cz_family *stored, cz_part part,
-                        uneven_names names)
+static void emit_uneven(const emitter *e, const cz_family *stored,
+                        cz_storage_view view, uneven_names names)
 {
-    for (int d = part.batch; d < stored->n_dims; d++) {
+    for (int d = view.batch; d < stored->n_dims; d++) {
         const cz_fact_uneven fact = {names.family, names.frozen, names.storage,
-                                     d - part.batch,
-                                     bounds_of(e, stored, part, d)};
+                                     d - view.batch,
+                                     bounds_of(e, stored, view, d)};
         if (fact.bounds.n > 0)
             cz_ir_add_uneven(e->ir, &fact);
     }
@@ -343,31 +347,31 @@ static void emit_uneven(const emitter *e, const cz_family *stored, cz_part part,
 
 static void emit_piece(const emitter *e, int number, const char *storage)
 {
-    const cz_choice *choice = &e->unit->choices.list[number];
+    const cz_choice *choice = &e->compilation->choices.list[number];
     int64_t map[CZ_MAX_NDIM][3];
-    cz_part_map(&choice->family, choice->part, map);
+    cz_storage_view_map(&choice->family, choice->view, map);
     const cz_fact_piece fact = {family_symbol(e, number),
                                 storage,
                                 {map[0], 3 * choice->family.n_dims},
-                                choice->part.batch};
+                                choice->view.batch};
     cz_ir_add_piece(e->ir, &fact);
 }
 
 /* Parts of one cell stand together: its storage comes with the first. */
 static void emit_pieces(const emitter *e)
 {
-    const cz_choices *choices = &e->unit->choices;
+    const cz_choices *choices = &e->compilation->choices;
     const char *symbol = NULL;
     for (int i = 0; i < choices->n; i++) {
         const cz_choice *choice = &choices->list[i];
-        emit_uneven(e, &choice->family, choice->part,
+        emit_uneven(e, &choice->family, choice->view,
                     (uneven_names){family_symbol(e, i), "", ""});
-        if (cz_part_is_stored(&choice->family, choice->part))
+        if (cz_storage_view_is_stored(&choice->family, choice->view))
             continue;
-        if (i == 0 || choices->list[i - 1].cell != choice->cell) {
+        if (i == 0 || choices->list[i - 1].members != choice->members) {
             cz_family padded = choice->family;
             memcpy(padded.shape, padded.stored, sizeof padded.shape);
-            symbol = cz_arena_printf(e->arena, "storage.%d", choice->cell);
+            symbol = cz_arena_printf(e->arena, "storage.%d", choice->members);
             const cz_family *family = &choice->family;
             const cz_fact_storage fact = {
                 .sym_name = symbol,
@@ -381,7 +385,7 @@ static void emit_pieces(const emitter *e)
                 .spread_index = family->spread_index,
             };
             cz_ir_add_storage(e->ir, &fact);
-            emit_uneven(e, &padded, cz_part_whole(),
+            emit_uneven(e, &padded, cz_storage_view_all(),
                         (uneven_names){"", "", symbol});
         }
         emit_piece(e, i, symbol);
@@ -400,7 +404,7 @@ static void emit_frozen(const emitter *e, int number, const cz_family *family)
         .dtype = family->dtype,
     };
     cz_ir_add_frozen(e->ir, &fact);
-    emit_uneven(e, family, cz_part_whole(),
+    emit_uneven(e, family, cz_storage_view_all(),
                 (uneven_names){"", fact.sym_name, ""});
 }
 
@@ -409,10 +413,11 @@ static void emit_tie(const emitter *e, const cz_tie *tie)
 {
     int64_t index[CZ_MAX_INDICES] = {0};
     int i = 0;
-    while (!cz_tie_finds(tie, &e->unit->choices.list[i].family, index))
+    while (!cz_tie_finds(tie, &e->compilation->choices.list[i].family, index))
         i++;
-    const cz_choice *target = &e->unit->choices.list[i];
-    const cz_family seen = cz_part_family(&target->family, target->part);
+    const cz_choice *target = &e->compilation->choices.list[i];
+    const cz_family seen =
+        cz_storage_view_pattern(&target->family, target->view);
     const cz_fact_tie fact = {
         .pattern = cz_family_pattern(e->arena, &tie->names),
         .first = {tie->names.first, tie->names.n_indices},
@@ -423,21 +428,23 @@ static void emit_tie(const emitter *e, const cz_tie *tie)
     cz_ir_add_tie(e->ir, &fact);
 }
 
-bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
+bool cz_emit(cz_ir *ir, const cz_compilation *compilation, cz_arena *arena,
+             cz_diags *diags)
 {
-    emitter e = {.ir = ir, .unit = unit, .arena = arena, .diags = diags};
-    e.strict = unit->options->strict || unit->policy.strict;
+    emitter e = {
+        .ir = ir, .compilation = compilation, .arena = arena, .diags = diags};
+    e.strict = compilation->options->strict || compilation->policy.strict;
     bool good = check_master(&e) && find_reductions(&e) && emit_program(&e);
     if (!good)
         return false;
-    const cz_mesh *mesh = &e.unit->mesh;
+    const cz_mesh *mesh = &e.compilation->mesh;
     const cz_fact_mesh fact = {.axes = {mesh->axes, mesh->n},
                                .sizes = {mesh->sizes, mesh->n},
                                .names = {mesh->names, mesh->n_names},
                                .sets = {mesh->sets, mesh->n_names}};
     cz_ir_add_mesh(e.ir, &fact);
-    cz_ir_add_policy(ir, &unit->policy.fact);
-    const cz_machine_said *machine = &e.unit->machine;
+    cz_ir_add_policy(ir, &compilation->policy.fact);
+    const cz_machine_given *machine = &e.compilation->machine;
     cz_ir_add_machine(e.ir, &machine->fact);
     for (int i = 0; i < machine->n_timings; i++)
         cz_ir_add_timing(e.ir, &machine->timings[i]);
@@ -445,13 +452,13 @@ bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags)
         cz_ir_add_uneven_reduce(e.ir, &machine->uneven_reduces[i]);
     emit_reductions(&e);
     emit_uses(&e);
-    for (int i = 0; i < unit->uses.n; i++)
+    for (int i = 0; i < compilation->uses.n; i++)
         good &= emit_rules(&e, i);
-    for (int i = 0; i < unit->choices.n && good; i++)
-        emit_family(&e, i, &unit->choices.list[i]);
+    for (int i = 0; i < compilation->choices.n && good; i++)
+        emit_family(&e, i, &compilation->choices.list[i]);
     if (good) {
-        cz_turn_emit(ir, arena, &unit->choices);
-        const cz_model *model = &e.unit->model;
+        cz_turn_emit(ir, arena, &compilation->choices);
+        const cz_model *model = &e.compilation->model;
         for (int i = 0, n = 0; i < model->n; i++)
             if (model->families[i].frozen)
                 emit_frozen(&e, n++, &model->families[i]);

@@ -70,8 +70,8 @@ typedef struct cz_clauses {
 
 /* Reports "`what` not supported yet". */
 void cz_clause_unsupported(cz_clauses *c, cz_span span, const char *what);
-void cz_clause_said_before(cz_clauses *c, const cz_node *node,
-                           const cz_node *before);
+void cz_clause_repeated(cz_clauses *c, const cz_node *node,
+                        const cz_node *before);
 /* Whether it is one of `words`; what is not is reported. */
 bool cz_clause_check_word(cz_clauses *c, const cz_node *node, const char *word,
                           const char *const *words, int n);
@@ -123,11 +123,11 @@ void cz_uses_bind(cz_uses *uses, const cz_options *options, bool clip,
 
 /* One part of fused storage, or a tensor as it is. */
 typedef struct cz_choice {
-    cz_family family; /* as stored: some members of a family of the model */
-    cz_part part;     /* of the view that its use chose */
+    cz_family family;     /* as stored: some members of a family of the model */
+    cz_storage_view view; /* of the view that its use chose */
     int use;
-    int grads; /* of the policy */
-    int cell;  /* parts of the same members have one number */
+    int grads;   /* of the policy */
+    int members; /* parts of the same members have one number */
 } cz_choice;
 
 typedef struct cz_choices {
@@ -153,11 +153,12 @@ void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
 void cz_tiles_read(cz_uses *uses, cz_env *globals, cz_diags *diags);
 /* How many tiles of this size the part's rows and columns are cut to, as the
  * optimizer sees them: 1, 1 of what is no larger, or is no matrix. */
-void cz_tile_grid(const cz_family *family, cz_part part, int64_t tile,
+void cz_tile_grid(const cz_family *family, cz_storage_view view, int64_t tile,
                   int64_t grid[2]);
 /* Whether each tile's rows are whole repetitions of a joined piece, or lie in
  * one of them: a piece's map (dsl/vocab/facts.def) says no other. */
-bool cz_tile_is_mapped(const cz_family *family, cz_part part, int64_t tile);
+bool cz_tile_is_mapped(const cz_family *family, cz_storage_view view,
+                       int64_t tile);
 
 /* `shard dim E over fsdp`: one dimension of each tensor is cut over an axis of
  * its own, inside the shards that the architecture's axes leave of it: to equal
@@ -208,20 +209,21 @@ void cz_turn_emit(cz_ir *ir, cz_arena *arena, const cz_choices *choices);
 
 /* ---- into the IR ---- */
 
-typedef struct cz_unit {
+typedef struct cz_compilation {
     const cz_compile_options *options;
     cz_scope *scope;
     const cz_source *config; /* the model's, or NULL */
     cz_mesh mesh;
     cz_policy policy;
     cz_uses uses;
-    cz_machine_said machine;
+    cz_machine_given machine;
     cz_model model;
     cz_choices choices;
-} cz_unit;
+} cz_compilation;
 
 /* Add program, mesh, policy, uses, rules (each shape once) and families, in
  * the order of dsl/IR.md.  False after reporting. */
-bool cz_emit(cz_ir *ir, const cz_unit *unit, cz_arena *arena, cz_diags *diags);
+bool cz_emit(cz_ir *ir, const cz_compilation *compilation, cz_arena *arena,
+             cz_diags *diags);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct constant {
 } constant;
 
 static const constant constants[] = {
-#define CZ_CONSTANT(field, unit, scale, low, what) {#field, scale, low},
+#define CZ_CONSTANT(field, compilation, scale, low, what) {#field, scale, low},
 #include "dsl/vocab/machine.def"
 #undef CZ_CONSTANT
 };
@@ -35,7 +35,7 @@ typedef struct reader {
     cz_scope *scope;
     cz_env *globals;
     cz_diags *diags;
-    cz_machine_said *out;
+    cz_machine_given *out;
     int64_t values[N_CONSTANTS], measured[N_CONSTANTS];
     const char *sources[N_CONSTANTS]; /* NULL: not said yet */
 } reader;
@@ -341,11 +341,11 @@ static void keep(reader *r, const char *name)
 
 bool cz_machine_read(cz_scope *scope, const cz_node *file,
                      const cz_options *options, cz_env *globals,
-                     cz_diags *diags, cz_machine_said *out)
+                     cz_diags *diags, cz_machine_given *out)
 {
     reader r = {.scope = scope, .globals = globals, .diags = diags, .out = out};
     choice chosen;
-    *out = (cz_machine_said){0};
+    *out = (cz_machine_given){0};
     if (!choose(&r, file, options, &chosen))
         return false;
     const cz_node *block = find_machine(&r, chosen.name, chosen.place);
@@ -404,7 +404,7 @@ static bool read_alone(reader *r, const char *name, const cz_options *options)
 /* Constants that are there, under those of -D. */
 static bool read_given(reader *r, const cz_options *options)
 {
-    const cz_machine_said given = *r->out;
+    const cz_machine_given given = *r->out;
     for (int i = 0; i < N_CONSTANTS; i++) {
         r->values[i] = given.fact.values.v[i];
         r->measured[i] = given.fact.measured.v[i];
@@ -418,7 +418,7 @@ static bool read_given(reader *r, const cz_options *options)
 
 bool cz_machine_load(cz_arena *arena, const char *name,
                      const char *const *defines, int n_defines, cz_diags *diags,
-                     cz_machine_said *out)
+                     cz_machine_given *out)
 {
     const cz_text nothing = {0};
     const bool reads = name && is_file(name);

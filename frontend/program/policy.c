@@ -24,7 +24,7 @@ static void read_grads(cz_clauses *c, const cz_node *node)
     if (paths) {
         *CZ_PUSH(c->env->arena, policy->grads, policy->n_grads) = grads;
     } else if (policy->grads[0].node) {
-        cz_clause_said_before(c, node, policy->grads[0].node);
+        cz_clause_repeated(c, node, policy->grads[0].node);
     } else {
         policy->grads[0] = grads;
     }
@@ -214,7 +214,7 @@ static void read_shard(cz_clauses *c, const cz_node *node)
     if (shards.paths)
         *CZ_PUSH(c->env->arena, policy->shards, policy->n_shards) = shards;
     else if (policy->shards[0].node)
-        cz_clause_said_before(c, node, policy->shards[0].node);
+        cz_clause_repeated(c, node, policy->shards[0].node);
     else
         policy->shards[0] = shards;
 }
@@ -269,7 +269,7 @@ static void read_clause(cz_clauses *c, const cz_node *node)
 {
     if (c->seen[node->kind] && node->kind != CZ_AST_AXIS_STRATEGY &&
         node->kind != CZ_AST_GRADS && node->kind != CZ_AST_SHARD) {
-        cz_clause_said_before(c, node, c->seen[node->kind]);
+        cz_clause_repeated(c, node, c->seen[node->kind]);
         return;
     }
     c->seen[node->kind] = node;

@@ -9,8 +9,8 @@ void cz_clause_unsupported(cz_clauses *c, cz_span span, const char *what)
     c->failed = true;
 }
 
-void cz_clause_said_before(cz_clauses *c, const cz_node *node,
-                           const cz_node *before)
+void cz_clause_repeated(cz_clauses *c, const cz_node *node,
+                        const cz_node *before)
 {
     cz_diag_error(c->diags, CZ_BAD_SCHEDULE, node->span,
                   "this was said before");

@@ -38,7 +38,7 @@ static bool count_leaves(const finder *f, int64_t set, int64_t *leaves)
 static bool overlaps(const finder *f, int64_t set, const cz_family *family,
                      cz_span place, const char *what)
 {
-    int64_t distinct = family->spread | family->share_axes;
+    int64_t distinct = family->spread | family->held_axes;
     for (int d = 0; d < family->n_dims; d++)
         distinct |= family->shard[d];
     set &= distinct;

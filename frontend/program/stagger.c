@@ -22,11 +22,12 @@ static int by_name(const void *left, const void *right)
 
 static cz_ints indices_of(cz_arena *arena, const cz_choice *choice)
 {
-    const cz_family family = cz_part_family(&choice->family, choice->part);
+    const cz_family family =
+        cz_storage_view_pattern(&choice->family, choice->view);
     int64_t *indices = CZ_NEW(arena, int64_t, CZ_MAX_INDICES);
     int n = 0;
     for (int i = 0; i < family.n_indices; i++)
-        if (!(family.shared >> i & 1))
+        if (!(family.partitioned >> i & 1))
             indices[n++] = i;
     return (cz_ints){indices, n};
 }

@@ -216,7 +216,7 @@ static void compare_parts(diff *d)
         return;
     for (int i = 0; i < CZ_DOCUMENT_N_PARTS; i++)
         if (strcmp(d->a->digests[i], d->b->digests[i]) != 0)
-            add_text(d, cz_document_parts[i], d->a->digests[i],
+            add_text(d, cz_document_members[i], d->a->digests[i],
                      d->b->digests[i]);
 }
 

@@ -10,9 +10,9 @@ enum { WIDTH = 80 };
 
 /* ---- time ---- */
 
-static void put_time(const cz_look *look, cz_text *out)
+static void put_time(const cz_report_context *context, cz_text *out)
 {
-    const cz_document *s = look->document;
+    const cz_document *s = context->document;
     const cz_basis basis = cz_basis_of(s);
     const cz_document_bound *bound = cz_document_binding(s);
     const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
@@ -21,7 +21,7 @@ static void put_time(const cz_look *look, cz_text *out)
                    "rank and %s on the mean one; the busiest is ",
                    cz_number_time(time.max).text,
                    cz_number_time(time.mean).text);
-    cz_look_rank_name(look, time.at_max, out);
+    cz_report_rank_name(context, time.at_max, out);
     cz_text_printf(out, ".  Times are %s.\n", cz_basis_word(&basis));
     /* Of updates that differ; all else is of the mean one. */
     if (s->has_longest) {
@@ -47,9 +47,9 @@ static void put_time(const cz_look *look, cz_text *out)
 }
 
 /* What links and kernels together take, and at least. */
-static void put_step(const cz_look *look, cz_text *out)
+static void put_step(const cz_report_context *context, cz_text *out)
 {
-    const cz_document *s = look->document;
+    const cz_document *s = context->document;
     const cz_document_bound *largest = cz_document_binding_step(s);
     for (int i = 0; i < s->n_bounds; i++) {
         const cz_document_bound *bound = &s->bounds[i];
@@ -74,7 +74,7 @@ static void put_step(const cz_look *look, cz_text *out)
                        "step, which no figure of time has.\n",
                        cz_number_short(gradients / s->n_ranks, "B").text,
                        cz_number_short(parameters / s->n_ranks, "B").text);
-    const int64_t makespan = look->timeline->makespan;
+    const int64_t makespan = context->timeline->makespan;
     cz_text_printf(out,
                    "  One step by itself takes %s, %s times the largest of "
                    "all bounds, \"%s\".\n",
@@ -86,25 +86,26 @@ static void put_step(const cz_look *look, cz_text *out)
 /* ---- what would help ---- */
 
 /* What a rank computes, or its links do, beside the reduction of gradients. */
-static int64_t busy_of(const cz_look *look, int rank, bool computes)
+static int64_t busy_of(const cz_report_context *context, int rank,
+                       bool computes)
 {
-    const cz_document *s = look->document;
+    const cz_document *s = context->document;
     int64_t sum = 0;
     for (int op = 0; op < s->n_ops; op++) {
         const int64_t at = (int64_t)op * s->n_ranks + rank;
-        if (look->timeline->start[at] >= 0 &&
+        if (context->timeline->start[at] >= 0 &&
             s->ops[op].section != CZ_SECTION_REDUCE &&
-            (look->document->ops[op].stream == 0) == computes)
-            sum = cz_sum(sum,
-                         look->timeline->end[at] - look->timeline->start[at]);
+            (context->document->ops[op].stream == 0) == computes)
+            sum = cz_sum(sum, context->timeline->end[at] -
+                                  context->timeline->start[at]);
     }
     return sum;
 }
 
-static void advise(const cz_look *look, const cz_matrix_class *all, int n,
-                   cz_text *out)
+static void advise(const cz_report_context *context, const cz_matrix_class *all,
+                   int n, cz_text *out)
 {
-    const cz_document *s = look->document;
+    const cz_document *s = context->document;
     const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
     const cz_document_matrix *longest = NULL;
     for (int i = 0; i < n; i++)
@@ -133,11 +134,11 @@ static void advise(const cz_look *look, const cz_matrix_class *all, int n,
     int64_t reduced = 0; /* when the last reduction ends */
     for (int64_t i = 0; i < (int64_t)s->n_ops * s->n_ranks; i++)
         if (s->ops[i / s->n_ranks].section == CZ_SECTION_REDUCE &&
-            look->timeline->end[i] > reduced)
-            reduced = look->timeline->end[i];
-    const int64_t makespan = look->timeline->makespan;
-    const int64_t kernels = busy_of(look, time.at_max, true);
-    const int64_t links = busy_of(look, time.at_max, false);
+            context->timeline->end[i] > reduced)
+            reduced = context->timeline->end[i];
+    const int64_t makespan = context->timeline->makespan;
+    const int64_t kernels = busy_of(context, time.at_max, true);
+    const int64_t links = busy_of(context, time.at_max, false);
     cz_text_printf(
         out,
         "  - One step by itself takes %s: gradients are reduced after %s, the "
@@ -350,18 +351,18 @@ static void put_micro_groups(const cz_document *s, cz_text *out)
     cz_text_puts(out, ".\n");
 }
 
-void cz_report_explain(const cz_look *look, cz_text *out)
+void cz_report_explain(const cz_report_context *context, cz_text *out)
 {
-    const cz_document *s = look->document;
+    const cz_document *s = context->document;
     cz_text text = {0};
     cz_arena arena;
     int n;
     cz_arena_init(&arena);
     const cz_matrix_class *all = cz_matrix_classes(&arena, s, &n);
-    put_time(look, &text);
+    put_time(context, &text);
     if (cz_document_binding(s))
-        put_step(look, &text);
-    advise(look, all, n, &text);
+        put_step(context, &text);
+    advise(context, all, n, &text);
     cz_text_puts(&text, n > 0 ? "\nmatrices\n" : "");
     for (int i = 0; i < n; i++)
         put_class(s, &all[i], &text);

@@ -9,11 +9,12 @@
 /* ---- names ---- */
 
 /* "all_gather, bucket 3"; "kernel matrices.128x128.whole". */
-void cz_look_op_name(const cz_look *look, int op, cz_text *out);
+void cz_report_op_name(const cz_report_context *context, int op, cz_text *out);
 /* "rank 9 (dp 4, tp 1)" */
-void cz_look_rank_name(const cz_look *look, int rank, cz_text *out);
+void cz_report_rank_name(const cz_report_context *context, int rank,
+                         cz_text *out);
 /* What streams are called. */
-extern const char *const cz_look_lanes[3];
+extern const char *const cz_report_lanes[3];
 
 /* ---- bounds ---- */
 

@@ -19,19 +19,19 @@ void cz_report_screen(const cz_plan_view *view, const char *hash,
                       cz_bar_style style, cz_text *out);
 
 /* What a page, a trace and an explanation of a plan are made from. */
-typedef struct cz_look {
+typedef struct cz_report_context {
     const cz_document *document;
     const cz_simulate_timeline *timeline; /* of its operations */
-} cz_look;
+} cz_report_context;
 
 /* Why a plan is as it is: what bounds the time and what would help, then each
  * class of matrices, what was rewritten in their stages, then buckets. */
-void cz_report_explain(const cz_look *look, cz_text *out);
+void cz_report_explain(const cz_report_context *context, cz_text *out);
 
 /* One page: HTML with SVG in it and its style, nothing else.  It reads without
  * scripts, refers to nothing outside itself, and is under a megabyte whatever
  * the number of ranks is. */
-void cz_report_html(const cz_look *look, cz_text *out);
+void cz_report_html(const cz_report_context *context, cz_text *out);
 
 /* Ranks behind these are left out of a trace. */
 enum { CZ_TRACE_MAX_RANKS = 256 };
@@ -39,7 +39,7 @@ enum { CZ_TRACE_MAX_RANKS = 256 };
 /* A step for Perfetto or chrome://tracing: the Trace Event Format, a complete
  * event (ph X) for each operation and rank.  ts and dur are microseconds, pid
  * is the rank, tid the stream. */
-void cz_report_trace(const cz_look *look, cz_text *out);
+void cz_report_trace(const cz_report_context *context, cz_text *out);
 
 /* ---- two plans ---- */
 

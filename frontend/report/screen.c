@@ -129,7 +129,7 @@ static void print_mesh(screen *s)
 
 static const char *strategy_of(const cz_use_facts *facts)
 {
-    if (facts->n_shared > 0)
+    if (facts->n_by_subgroup > 0)
         return "gram: parts gathered, updated with sums, scattered";
     if (facts->n_sharded > 0)
         return "owner: gathered, updated whole, scattered";
@@ -200,7 +200,7 @@ static void put_witness(const cz_plan_view *view, const cz_time_bounds *bounds,
     if (bounds->kernels == CZ_TIME_MEAN)
         cz_text_printf(out, "least work over %" PRId64 " ranks",
                        bound->n_ranks);
-    else if (bounds->kernels == CZ_TIME_ITEM)
+    else if (bounds->kernels == CZ_TIME_LARGEST)
         cz_text_printf(out, "%s on %" PRId64 " rank%s",
                        view->params[bound->param].name, bound->n_ranks,
                        bound->n_ranks == 1 ? "" : "s");
@@ -232,7 +232,7 @@ static void print_baselines(screen *s, const cz_stage_time *times, int64_t ours)
                        cz_number_time(theirs).text,
                        cz_number_ratio(theirs, 1, ours).text);
         for (int g = 0; g < of->n_groupings; g++) {
-            const cz_compared_groups *groups = &of->groupings[g];
+            const cz_compared_micro_groups *groups = &of->groupings[g];
             const int64_t longest = largest(groups->time_ps, n_ranks);
             if (g == 0)
                 label(s, "");
@@ -399,7 +399,8 @@ static void print_groups(screen *s)
 {
     int n;
     int64_t peak = 0;
-    const cz_group_facts *groups = cz_report_groups(s->arena, s->view, &n);
+    const cz_micro_group_facts *groups =
+        cz_report_micro_groups(s->arena, s->view, &n);
     for (int i = 0; i < n; i++)
         peak = groups[i].peak_bytes > peak ? groups[i].peak_bytes : peak;
     label(s, "schedule");

@@ -10,15 +10,15 @@
 
 /* ---- names ---- */
 
-const char *const cz_look_lanes[3] = {"compute", "link", "link 2"};
+const char *const cz_report_lanes[3] = {"compute", "link", "link 2"};
 
-void cz_look_op_name(const cz_look *look, int op, cz_text *out)
+void cz_report_op_name(const cz_report_context *context, int op, cz_text *out)
 {
-    const cz_document_op *it = &look->document->ops[op];
+    const cz_document_op *it = &context->document->ops[op];
     cz_text_puts(out, cz_step_kind_word(it->kind));
     if (it->n_work > 0)
         cz_text_printf(out, " %s",
-                       look->document->stages[it->work[0].stage].name);
+                       context->document->stages[it->work[0].stage].name);
     if (it->n_work > 1)
         cz_text_printf(out, " and %d more", it->n_work - 1);
     if (it->bucket >= 0)
@@ -27,9 +27,10 @@ void cz_look_op_name(const cz_look *look, int op, cz_text *out)
         cz_text_printf(out, ", over %s", it->axes);
 }
 
-void cz_look_rank_name(const cz_look *look, int rank, cz_text *out)
+void cz_report_rank_name(const cz_report_context *context, int rank,
+                         cz_text *out)
 {
-    const cz_document *s = look->document;
+    const cz_document *s = context->document;
     int64_t rest = s->n_ranks;
     cz_text_printf(out, "rank %d", rank);
     for (int a = 0; a < s->n_axes; a++) {

@@ -127,7 +127,8 @@ static void write_slot(cz_rule *rule, const cz_node *statement,
                                     "%s cannot be written to '%s'",
                                     cz_rule_text(rule, value), target->text);
     else if (slot->value->kind == CZ_RULE_TENSOR)
-        slot->value = cz_rule_fit(rule, statement, value, &slot->value->tensor);
+        slot->value =
+            cz_rule_convert(rule, statement, value, &slot->value->tensor);
 }
 
 static void run_write(cz_rule *rule, const cz_node *statement)

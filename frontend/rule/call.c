@@ -126,7 +126,8 @@ static cz_rule_value *build_part(cz_rule *rule, const cz_node *call,
                                  int n)
 {
     (void)n;
-    return cz_rule_part(rule, call, args[0], (cz_rule_triangle)row->detail);
+    return cz_rule_keep_triangle(rule, call, args[0],
+                                 (cz_rule_triangle)row->detail);
 }
 
 static cz_rule_value *build_uniform(cz_rule *rule, const cz_node *call,

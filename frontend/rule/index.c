@@ -65,8 +65,9 @@ static cz_rule_value *part(cz_rule *rule, const cz_node *node, cz_rule_value *x,
                           x, zero);
 }
 
-cz_rule_value *cz_rule_part(cz_rule *rule, const cz_node *node,
-                            cz_rule_value *x, cz_rule_triangle triangle)
+cz_rule_value *cz_rule_keep_triangle(cz_rule *rule, const cz_node *node,
+                                     cz_rule_value *x,
+                                     cz_rule_triangle triangle)
 {
     const bool upper = triangle == CZ_RULE_UPPER;
     cz_rule_value *value = part(rule, node, x, upper ? "ole" : "oge");

@@ -248,8 +248,8 @@ cz_rule_value *cz_rule_round(cz_rule *rule, cz_rule_value *value);
 cz_rule_value *cz_rule_cast(cz_rule *rule, cz_rule_value *value,
                             cz_dtype dtype);
 /* What `<-` stores in a tensor like `as`. */
-cz_rule_value *cz_rule_fit(cz_rule *rule, const cz_node *node,
-                           cz_rule_value *value, const cz_tensor *as);
+cz_rule_value *cz_rule_convert(cz_rule *rule, const cz_node *node,
+                               cz_rule_value *value, const cz_tensor *as);
 /* In the layout of the function's arguments, in the value's type. */
 cz_ir_value cz_rule_store(cz_rule *rule, cz_rule_value *value);
 
@@ -296,8 +296,9 @@ cz_rule_value *cz_rule_iota(cz_rule *rule, const cz_node *node,
                             const cz_rule_value *length);
 /* x on and above its diagonal (UPPER) or below (LOWER), and 0 elsewhere: a
  * triangle by type, which `solve` takes. */
-cz_rule_value *cz_rule_part(cz_rule *rule, const cz_node *node,
-                            cz_rule_value *x, cz_rule_triangle triangle);
+cz_rule_value *cz_rule_keep_triangle(cz_rule *rule, const cz_node *node,
+                                     cz_rule_value *x,
+                                     cz_rule_triangle triangle);
 
 /* ---- random.c ---- */
 

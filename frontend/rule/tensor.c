@@ -284,8 +284,8 @@ static cz_rule_value *report_unfit(cz_rule *rule, const cz_node *node,
     return cz_rule_failed(rule, CZ_SHAPE_MISMATCH);
 }
 
-cz_rule_value *cz_rule_fit(cz_rule *rule, const cz_node *node,
-                           cz_rule_value *value, const cz_tensor *as)
+cz_rule_value *cz_rule_convert(cz_rule *rule, const cz_node *node,
+                               cz_rule_value *value, const cz_tensor *as)
 {
     cz_tensor tensor = *as;
     tensor.wide = tensor.narrow = (cz_ir_value){0};

@@ -95,7 +95,7 @@ static czr_status fetch(const rank_run *r, const void *at, size_t bytes,
     *out = at;
     if (!gpu || !bytes)
         return CZR_OK;
-    *out = room = cz_run_gpu_room(gpu, bytes);
+    *out = room = cz_run_gpu_buffer(gpu, bytes);
     return room ? cz_run_gpu_copy(gpu, room, at, bytes) : CZR_ERR_NO_MEMORY;
 }
 

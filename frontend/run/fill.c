@@ -15,7 +15,7 @@
  * NULL without memory, or for nothing. */
 static void *begin_write(const rank_run *r, void *at, size_t bytes)
 {
-    return r->request->gpu ? cz_run_gpu_room(r->request->gpu, bytes) : at;
+    return r->request->gpu ? cz_run_gpu_buffer(r->request->gpu, bytes) : at;
 }
 
 static czr_status end_write(const rank_run *r, void *at, const void *written,
@@ -61,9 +61,9 @@ static czr_status fill_param(rank_run *r, int param)
     return end_write(r, layout->param, to, bytes);
 }
 
-double cz_run_leaf_scale(const cz_plan_view *view,
-                         const cz_fact_reduction *reduction,
-                         int64_t microbatches)
+double cz_run_microbatch_scale(const cz_plan_view *view,
+                               const cz_fact_reduction *reduction,
+                               int64_t microbatches)
 {
     const int64_t members = cz_view_extent(view, &reduction->reduce_axes);
     const int64_t merged = microbatches / (members * reduction->leaves);
@@ -101,7 +101,8 @@ static void fill_grad_row(rank_run *r, int param, int step, int64_t leaf,
             r->sum[i] += r->row[i];
     }
     store(to, layout->grad_dtype, row * length, r->sum, length,
-          (float)cz_run_leaf_scale(view, reduction, r->request->microbatches));
+          (float)cz_run_microbatch_scale(view, reduction,
+                                         r->request->microbatches));
 }
 
 static czr_status fill_leaf(rank_run *r, int param, int step, int64_t leaf)
@@ -113,7 +114,7 @@ static czr_status fill_leaf(rank_run *r, int param, int step, int64_t leaf)
 
     if (!bytes)
         return CZR_OK;
-    at += (size_t)(leaf * layout->leaf_stride) * element;
+    at += (size_t)(leaf * layout->microbatch_stride) * element;
     void *to = begin_write(r, at, bytes);
     if (!to)
         return CZR_ERR_NO_MEMORY;

@@ -96,18 +96,18 @@ void cz_run_gpu_close(cz_run_gpu *gpu)
     czr_nvrtc_close(gpu->nvrtc);
     czr_context_close(gpu->context);
     czr_driver_close(gpu->driver);
-    free(gpu->room);
+    free(gpu->buffer);
     *gpu = (cz_run_gpu){0};
 }
 
-unsigned char *cz_run_gpu_room(cz_run_gpu *gpu, size_t bytes)
+unsigned char *cz_run_gpu_buffer(cz_run_gpu *gpu, size_t bytes)
 {
-    if (gpu->room && bytes <= gpu->room_bytes)
-        return gpu->room;
-    free(gpu->room);
-    gpu->room = malloc(bytes + 1);
-    gpu->room_bytes = gpu->room ? bytes : 0;
-    return gpu->room;
+    if (gpu->buffer && bytes <= gpu->buffer_bytes)
+        return gpu->buffer;
+    free(gpu->buffer);
+    gpu->buffer = malloc(bytes + 1);
+    gpu->buffer_bytes = gpu->buffer ? bytes : 0;
+    return gpu->buffer;
 }
 
 czr_status cz_run_gpu_copy(cz_run_gpu *gpu, void *to, const void *from,

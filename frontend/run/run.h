@@ -41,10 +41,10 @@ typedef struct cz_run_gpu {
     czr_driver *driver;
     czr_context *context;
     czr_nvrtc *nvrtc;
-    czr_cache *cache;    /* of the user's own; NULL without memory */
-    void *copier;        /* stream: tensors to the GPU and back */
-    unsigned char *room; /* of the host: a tensor on its way */
-    size_t room_bytes;
+    czr_cache *cache;      /* of the user's own; NULL without memory */
+    void *copier;          /* stream: tensors to the GPU and back */
+    unsigned char *buffer; /* of the host: a tensor on its way */
+    size_t buffer_bytes;
 } cz_run_gpu;
 
 /* The first GPU that the driver shows, and libraries where the loader finds
@@ -55,7 +55,7 @@ void cz_run_gpu_close(cz_run_gpu *gpu);
 
 /* At least so many bytes of the host's, until it is asked again; NULL without
  * memory. */
-unsigned char *cz_run_gpu_room(cz_run_gpu *gpu, size_t bytes);
+unsigned char *cz_run_gpu_buffer(cz_run_gpu *gpu, size_t bytes);
 /* Between the two, in either direction, waited for. */
 czr_status cz_run_gpu_copy(cz_run_gpu *gpu, void *to, const void *from,
                            size_t bytes);
@@ -110,9 +110,9 @@ typedef struct cz_run_result {
 
 /* What a gradient leaf is times the sum of its microbatches: their mean where
  * it stands for several, such that the reduction gives the mean of all. */
-double cz_run_leaf_scale(const cz_plan_view *view,
-                         const cz_fact_reduction *reduction,
-                         int64_t microbatches);
+double cz_run_microbatch_scale(const cz_plan_view *view,
+                               const cz_fact_reduction *reduction,
+                               int64_t microbatches);
 
 /* Results live in the arena.  On failure result->error says what happened. */
 czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,

@@ -19,7 +19,7 @@
 #define UPTO(a, b) cz_span_join((a).span, (b)->span)
 #define LAST(list) ((list).items[(list).n - 1])
 #define SPANNING(list) cz_span_join((list).items[0]->span, LAST(list)->span)
-#define LEAF(kind, token) cz_tree_leaf(p, CZ_AST_##kind, token)
+#define LEAF(kind, token) cz_tree_token(p, CZ_AST_##kind, token)
 #define NODE(kind, span, text, ...)                                            \
     cz_tree_node(p, CZ_AST_##kind, span, text, CZ_NODES(__VA_ARGS__))
 #define LIST(kind, span, text, list)                                           \

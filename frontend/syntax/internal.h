@@ -100,7 +100,7 @@ cz_node *cz_tree_node(cz_parser *parser, cz_kind kind, cz_span span,
 #define CZ_NO_NODES ((cz_list){NULL, 0})
 
 /* A node without children for one token, with its text and number. */
-cz_node *cz_tree_leaf(cz_parser *parser, cz_kind kind, cz_token token);
+cz_node *cz_tree_token(cz_parser *parser, cz_kind kind, cz_token token);
 cz_node *cz_tree_bool(cz_parser *parser, cz_token token, bool value);
 cz_node *cz_tree_unary(cz_parser *parser, cz_kind kind, cz_span span,
                        cz_node *operand);

@@ -23,7 +23,7 @@ static cz_token part_token(const reader *r, size_t from, size_t to)
 
 static cz_node *leaf(const reader *r, cz_kind kind, size_t from, size_t to)
 {
-    cz_node *node = cz_tree_leaf(r->parser, kind, part_token(r, from, to));
+    cz_node *node = cz_tree_token(r->parser, kind, part_token(r, from, to));
     if (kind == CZ_AST_STAR || kind == CZ_AST_SEGMENTS)
         node->text = NULL;
     return node;
@@ -56,7 +56,7 @@ static cz_node *bound_of_range(const reader *r, size_t from, size_t to)
     number.integer = strtoll(number.text, NULL, 10);
     number.number = (double)number.integer;
     number.flags = CZ_FLAG_INTEGER;
-    return cz_tree_leaf(r->parser, CZ_AST_NUMBER, number);
+    return cz_tree_token(r->parser, CZ_AST_NUMBER, number);
 }
 
 /* One alternative: a word or 0..3; NULL after an error. */

@@ -55,7 +55,7 @@ cz_node *cz_tree_node(cz_parser *parser, cz_kind kind, cz_span span,
     return seal(parser, node);
 }
 
-cz_node *cz_tree_leaf(cz_parser *parser, cz_kind kind, cz_token token)
+cz_node *cz_tree_token(cz_parser *parser, cz_kind kind, cz_token token)
 {
     cz_node *node =
         cz_tree_node(parser, kind, token.span, token.text, CZ_NO_NODES);
@@ -171,7 +171,7 @@ cz_list cz_tree_states(cz_parser *parser, cz_list names, cz_node *type,
 
     if (!initial) {
         const cz_token zero = {type->span, "0", 0, 0, CZ_FLAG_INTEGER};
-        initial = cz_tree_leaf(parser, CZ_AST_NUMBER, zero);
+        initial = cz_tree_token(parser, CZ_AST_NUMBER, zero);
     }
     for (int i = 0; i < names.n; i++) {
         const cz_node *name = names.items[i];

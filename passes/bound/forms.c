@@ -42,13 +42,13 @@ static int count_batches(const cz_plan_view *view, int rule)
     return n;
 }
 
-static cz_ways_call call_of(const finder *f, int family)
+static cz_candidates_call call_of(const finder *f, int family)
 {
     const int rule = f->view->families[family].rule;
     const int n = (int)cz_family_shards(f->view, family);
-    return (cz_ways_call){
+    return (cz_candidates_call){
         .stage = &f->view->stages[cz_rule_stages_find(f->view, rule).whole],
-        .sharded = cz_ways_sharded_along(f->view, family),
+        .sharded = cz_candidates_sharded_along(f->view, family),
         .width = n,
         .n_near = count_near(f, family),
         .max_g = n};
@@ -96,20 +96,20 @@ static bool is_admitted(const cz_plan_view *view, const cz_form_class *of,
     return policy->tp_strategy != CZ_STRATEGY_GRAM || group == asked;
 }
 
-static int64_t kernels_ps(const cz_subgroup_way *way)
+static int64_t kernels_ps(const cz_subgroup_candidate *candidate)
 {
     int64_t sum = 0;
-    for (int p = 0; p < way->n_parts; p++)
-        sum = cz_time_add(sum, way->parts[p].compute_ps);
+    for (int p = 0; p < candidate->n_parts; p++)
+        sum = cz_time_add(sum, candidate->parts[p].compute_ps);
     return sum;
 }
 
 static bool is_measured(const finder *f, const cz_form_class *of,
-                        const cz_subgroup_way *way)
+                        const cz_subgroup_candidate *candidate)
 {
     const cz_stage_call call = {.stage = of->call.stage,
-                                .batch = way->batch,
-                                .group = way->g,
+                                .batch = candidate->batch,
+                                .group = candidate->g,
                                 .cut = cz_share_find(f->arena, of->call.stage)};
     cz_stage_cost cost;
     return cz_cost_stage_mean(f->arena, f->view, f->machine, &call, &cost) &&
@@ -117,16 +117,17 @@ static bool is_measured(const finder *f, const cz_form_class *of,
 }
 
 static void set_one(const finder *f, const cz_form_class *of,
-                    const cz_subgroup_way *way, cz_form *out)
+                    const cz_subgroup_candidate *candidate, cz_form *out)
 {
     const cz_link link =
         of->call.width <= of->call.n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK;
     const int64_t latency = cz_machine_link(f->machine, link).latency;
-    out->group = way->g;
-    out->is_admitted = is_admitted(f->view, of, way->g);
-    out->link_ps = cz_subgroup_alone_ps(way, latency) - kernels_ps(way);
-    out->wire_bytes = way->wire_bytes;
-    out->staging_bytes = way->staging_bytes;
+    out->group = candidate->g;
+    out->is_admitted = is_admitted(f->view, of, candidate->g);
+    out->link_ps =
+        cz_subgroup_alone_ps(candidate, latency) - kernels_ps(candidate);
+    out->wire_bytes = candidate->wire_bytes;
+    out->staging_bytes = candidate->staging_bytes;
 }
 
 /* One form, or two: products that all would compute alike may be dealt out.
@@ -136,16 +137,16 @@ static int time_forms(const finder *f, const cz_form_class *of, int group,
 {
     int n_forms = 1;
     for (int b = 0; b < of->n_batches; b++) {
-        cz_subgroup_way ways[2];
+        cz_subgroup_candidate candidates[2];
         const int n = cz_cost_forms(f->arena, f->view, f->machine, &of->call,
-                                    1 << b, group, ways);
+                                    1 << b, group, candidates);
         n_forms = n > n_forms ? n : n_forms;
         for (int i = 0; i < 2; i++) {
-            const cz_subgroup_way *way = &ways[i < n ? i : 0];
-            forms[i].time_ps[b] = kernels_ps(way);
-            forms[i].is_measured[b] = is_measured(f, of, way);
+            const cz_subgroup_candidate *candidate = &candidates[i < n ? i : 0];
+            forms[i].time_ps[b] = kernels_ps(candidate);
+            forms[i].is_measured[b] = is_measured(f, of, candidate);
             if (b == 0)
-                set_one(f, of, way, &forms[i]);
+                set_one(f, of, candidate, &forms[i]);
         }
     }
     return n_forms;
@@ -168,7 +169,7 @@ static void list_forms(const finder *f, cz_arena *kept, cz_form_class *of)
     for (int g = 1; g <= of->n_shards; g++) {
         cz_form forms[2] = {
             {.form = g == 1 ? CZ_SUBGROUP_OWNER : CZ_SUBGROUP_GRAM},
-            {.form = CZ_SUBGROUP_SHARED}};
+            {.form = CZ_SUBGROUP_PARTITIONED}};
         if (of->n_shards % g != 0)
             continue;
         last = g > 1 ? obstacle_of(f, of, g) : CZ_FORM_POSSIBLE;

@@ -5,7 +5,7 @@
 #define CZ_PASSES_BOUND_FORMS_H
 
 #include "passes/cost/plan_time.h"
-#include "passes/cost/ways.h"
+#include "passes/cost/candidates.h"
 
 /* Batches of 1, 2, 4, ... CZ_TIMED_BATCH equal matrices. */
 enum { CZ_FORM_BATCHES = 5 };
@@ -40,11 +40,11 @@ typedef struct cz_form {
 typedef struct cz_form_class {
     int rule, first_family;
     int64_t n_shards;
-    int64_t n_matrices; /* of all families and places of their spread */
-    int n_batches;      /* as many as the rule has matrices for */
-    cz_ways_call call;  /* of its stage; batches aside */
-    int n_forms;        /* by group, the owner first.  Where no group is
-                         * possible, one says why, of all that shard it */
+    int64_t n_matrices;      /* of all families and places of their spread */
+    int n_batches;           /* as many as the rule has matrices for */
+    cz_candidates_call call; /* of its stage; batches aside */
+    int n_forms;             /* by group, the owner first.  Where no group is
+                              * possible, one says why, of all that shard it */
     const cz_form *forms;
 } cz_form_class;
 

@@ -2,7 +2,7 @@
 #include "passes/bound/time_bounds.h"
 
 #include "dsl/base/checked.h"
-#include "passes/bound/fit_bound.h"
+#include "passes/bound/packing_bound.h"
 #include "passes/cost/time.h"
 #include "passes/cost/wire.h"
 #include "passes/grid/owned.h"
@@ -26,7 +26,7 @@ static int64_t n_matrices(const cz_view_family *family)
 typedef struct work {
     int64_t elements;
     int stages[2]; /* -1: none */
-    int64_t whole_ps;
+    int64_t full_matrix_ps;
 } work;
 
 static work work_of(const finder *f, int family)
@@ -75,7 +75,7 @@ static void raise(cz_time_bound *bound, cz_time_bound by)
 
 /* What they compute at least. */
 typedef struct total {
-    int64_t whole_ps, elements_ps;
+    int64_t full_matrix_ps, elements_ps;
     int param; /* of the family with most of it; -1: none */
 } total;
 
@@ -89,10 +89,10 @@ static total total_of(const finder *f, const place *at)
         if (!is_of(f, at, i))
             continue;
         const work w = work_of(f, i);
-        int64_t ps = w.whole_ps;
+        int64_t ps = w.full_matrix_ps;
         for (int j = 0; j < 2; j++)
             ps = cz_time_add(ps, elements_ps(f, w.stages[j], w.elements));
-        out.whole_ps = cz_time_add(out.whole_ps, w.whole_ps);
+        out.full_matrix_ps = cz_time_add(out.full_matrix_ps, w.full_matrix_ps);
         for (int k = 0; k < 2; k++)
             if (w.stages[k] >= 0)
                 elements[w.stages[k]] =
@@ -111,8 +111,8 @@ static cz_time_bound mean_over(const finder *f, const place *at)
 {
     const total of = total_of(f, at);
     return (cz_time_bound){
-        .value_ps =
-            cz_ceil_div(cz_time_add(of.whole_ps, of.elements_ps), at->n_ranks),
+        .value_ps = cz_ceil_div(cz_time_add(of.full_matrix_ps, of.elements_ps),
+                                at->n_ranks),
         .param = of.param,
         .n_ranks = at->n_ranks};
 }
@@ -142,10 +142,10 @@ static cz_time_bound fit_over(const finder *f, const place *at, int64_t low_ps)
     for (int i = 0; i < f->view->n_families; i++)
         if (f->forms->class_of[i] >= 0 && is_of(f, at, i))
             counts[f->forms->class_of[i]] += n_matrices(&f->view->families[i]);
-    const cz_fit_work all = {counts, owner_times(f),
-                             total_of(f, at).elements_ps, at->n_ranks};
-    const cz_fit_bound found =
-        cz_fit_bound_find(f->arena, f->forms, &all, low_ps);
+    const cz_packing_work all = {counts, owner_times(f),
+                                 total_of(f, at).elements_ps, at->n_ranks};
+    const cz_packing_bound found =
+        cz_packing_bound_find(f->arena, f->forms, &all, low_ps);
     return (cz_time_bound){
         .value_ps = found.value_ps,
         .param = found.class < 0 ? -1 : first_of_class(f, at, found.class),
@@ -192,7 +192,7 @@ static place *list_places(const finder *f, int *n)
 
 static void find_largest(cz_time_bounds *out)
 {
-    for (int k = CZ_TIME_MEAN; k <= CZ_TIME_FIT; k++)
+    for (int k = CZ_TIME_MEAN; k <= CZ_TIME_PACKING; k++)
         if (out->of[k].value_ps > out->of[out->kernels].value_ps)
             out->kernels = (cz_time_bound_kind)k;
 }
@@ -201,11 +201,11 @@ static void find_largest(cz_time_bounds *out)
 static void find_fit(const finder *f, const place *places, int n,
                      cz_time_bounds *out)
 {
-    out->of[CZ_TIME_FIT] =
+    out->of[CZ_TIME_PACKING] =
         (cz_time_bound){.param = -1, .n_ranks = f->view->n_ranks};
     for (int i = 0; i < n; i++) {
         find_largest(out);
-        raise(&out->of[CZ_TIME_FIT],
+        raise(&out->of[CZ_TIME_PACKING],
               fit_over(f, &places[i], out->of[out->kernels].value_ps));
     }
     find_largest(out);
@@ -232,12 +232,12 @@ static void find_links(const finder *f, const cz_machine *machine,
 
 const char *cz_time_bound_name(cz_time_bound_kind kind)
 {
-    static const char *const names[CZ_TIME_N_BOUNDS] = {[CZ_TIME_MEAN] = "mean",
-                                                        [CZ_TIME_ITEM] = "item",
-                                                        [CZ_TIME_FIT] = "fit",
-                                                        [CZ_TIME_NODE] = "node",
-                                                        [CZ_TIME_NETWORK] =
-                                                            "network"};
+    static const char *const names[CZ_TIME_N_BOUNDS] = {
+        [CZ_TIME_MEAN] = "mean",
+        [CZ_TIME_LARGEST] = "item",
+        [CZ_TIME_PACKING] = "fit",
+        [CZ_TIME_NODE] = "node",
+        [CZ_TIME_NETWORK] = "network"};
     return names[kind];
 }
 
@@ -269,7 +269,7 @@ cz_time_bounds cz_time_bounds_find(cz_arena *arena, const cz_plan_view *view,
                   .param = f.view->families[of->first_family].first_param,
                   .n_ranks = group});
     }
-    out.of[CZ_TIME_ITEM] = bound;
+    out.of[CZ_TIME_LARGEST] = bound;
     find_fit(&f, places, n, &out);
     find_links(&f, machine, &out);
     return out;

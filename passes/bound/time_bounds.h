@@ -14,11 +14,11 @@ typedef enum cz_time_bound_kind {
      * dealt out evenly: over all ranks, or over those at home where only they
      * have the parameters. */
     CZ_TIME_MEAN,
-    CZ_TIME_ITEM, /* the longest matrix, in its quickest form */
+    CZ_TIME_LARGEST, /* the longest matrix, in its quickest form */
     /* The least time in which loads of ranks, of pieces in admitted forms, hold
-     * all matrices and elements (passes/bound/fit_bound.h); over ranks as the
-     * mean.  Looked for above the two others alone. */
-    CZ_TIME_FIT,
+     * all matrices and elements (passes/bound/packing_bound.h); over ranks as
+     * the mean.  Looked for above the two others alone. */
+    CZ_TIME_PACKING,
     CZ_TIME_NODE, /* all bytes, as if none left a node (passes/cost/wire.h) */
     CZ_TIME_NETWORK, /* bytes between nodes */
     CZ_TIME_N_BOUNDS

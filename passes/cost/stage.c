@@ -50,12 +50,12 @@ bool cz_cost_stage(cz_arena *scratch, const cz_plan_view *view,
                    cz_stage_cost *out)
 {
     const cz_view_stage *stage = call->stage;
-    cz_step_share *shares = CZ_NEW(scratch, cz_step_share, stage->n_steps);
+    cz_step_cut *step_cuts = CZ_NEW(scratch, cz_step_cut, stage->n_steps);
     cz_step_cost *costs = CZ_NEW(scratch, cz_step_cost, stage->n_steps);
     if (call->group > 1 &&
-        !cz_share_stage(scratch, stage, call->cut, shares, NULL))
+        !cz_step_cuts_find(scratch, stage, call->cut, step_cuts, NULL))
         return false;
-    cz_cost_steps(scratch, machine, call, shares, costs);
+    cz_cost_steps(scratch, machine, call, step_cuts, costs);
     sum_steps(costs, stage->n_steps, out);
     if (view->rules[stage->rule].n_phases == 0)
         override(view, machine, call, out);

@@ -6,7 +6,7 @@
 #include "dsl/base/arena.h"
 #include "dsl/plan/plan.h"
 #include "passes/cost/machine.h"
-#include "passes/cost/share.h"
+#include "passes/cost/step_cut.h"
 
 #include <stdbool.h>
 

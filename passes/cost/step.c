@@ -14,7 +14,7 @@ static int64_t limited_mul(int64_t a, int64_t b)
     return cz_time_limit((cz_wide)a * b);
 }
 
-static part part_of(const cz_view_step *step, const cz_step_share *share,
+static part part_of(const cz_view_step *step, const cz_step_cut *share,
                     int64_t group)
 {
     part p = {step->rows, step->columns, step->is_product ? step->inner : 0};
@@ -32,7 +32,7 @@ static part part_of(const cz_view_step *step, const cz_step_share *share,
 
 cz_dtype *cz_cost_value_dtypes(cz_arena *scratch, const cz_view_stage *stage)
 {
-    cz_dtype *dtypes = CZ_NEW(scratch, cz_dtype, cz_share_n_values(stage));
+    cz_dtype *dtypes = CZ_NEW(scratch, cz_dtype, cz_step_cuts_n_values(stage));
     int n = 0;
     for (int i = 0; i < stage->n_in; i++)
         dtypes[n++] = stage->in[i].dtype;
@@ -150,14 +150,14 @@ static void add_call(const cz_machine *machine, const cz_view_step *step,
     out->compute_ps = cz_time_call(machine, &size, batch);
 }
 
-static int64_t travelling(int64_t bytes, const cz_step_share *share,
+static int64_t travelling(int64_t bytes, const cz_step_cut *share,
                           int64_t batch)
 {
     return limited_mul(cz_view_band_elements(bytes, share->band), batch);
 }
 
 static void add_wire(const cz_machine *machine, const cz_stage_call *call,
-                     const cz_step_share *share, cz_step_cost *out)
+                     const cz_step_cut *share, cz_step_cost *out)
 {
     const int64_t n = call->group;
     const int64_t sum = travelling(share->sum_bytes, share, call->batch);
@@ -174,17 +174,17 @@ static void add_wire(const cz_machine *machine, const cz_stage_call *call,
 }
 
 /* A rank alone has all of every step. */
-static const cz_step_share whole = {0};
+static const cz_step_cut whole = {0};
 
 void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
-                   const cz_stage_call *call, const cz_step_share *shares,
+                   const cz_stage_call *call, const cz_step_cut *step_cuts,
                    cz_step_cost *costs)
 {
     const cz_view_stage *stage = call->stage;
     const cz_dtype *dtypes = cz_cost_value_dtypes(scratch, stage);
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
-        const cz_step_share *share = call->group > 1 ? &shares[s] : &whole;
+        const cz_step_cut *share = call->group > 1 ? &step_cuts[s] : &whole;
         const part p = part_of(step, share, call->group);
         const int64_t bytes = bytes_of(step, p, dtypes);
         cz_step_cost *out = &costs[s];
@@ -201,13 +201,13 @@ void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
 }
 
 void cz_cost_kernels(cz_arena *scratch, const cz_view_stage *stage,
-                     const cz_step_share *shares, int64_t group,
+                     const cz_step_cut *step_cuts, int64_t group,
                      cz_step_kernel *kernels)
 {
     const cz_dtype *dtypes = cz_cost_value_dtypes(scratch, stage);
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
-        const part p = part_of(step, group > 1 ? &shares[s] : &whole, group);
+        const part p = part_of(step, group > 1 ? &step_cuts[s] : &whole, group);
         const int64_t bytes = bytes_of(step, p, dtypes);
         kernels[s] =
             (cz_step_kernel){step->is_product, size_of(step, p, dtypes, bytes),

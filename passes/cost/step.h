@@ -16,10 +16,10 @@ typedef struct cz_step_cost {
 
 /* costs[n_steps] for these shares; with a group of 1 they are not read. */
 void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
-                   const cz_stage_call *call, const cz_step_share *shares,
+                   const cz_stage_call *call, const cz_step_cut *step_cuts,
                    cz_step_cost *costs);
 
-/* The type of every value of a stage, cz_share_n_values() of them. */
+/* The type of every value of a stage, cz_step_cuts_n_values() of them. */
 cz_dtype *cz_cost_value_dtypes(cz_arena *scratch, const cz_view_stage *stage);
 
 /* A kernel of one call of a stage on one matrix. */
@@ -33,7 +33,7 @@ typedef struct cz_step_kernel {
 /* kernels[n_steps], of each of the `group` ranks with these shares; with a
  * group of 1 they are not read. */
 void cz_cost_kernels(cz_arena *scratch, const cz_view_stage *stage,
-                     const cz_step_share *shares, int64_t group,
+                     const cz_step_cut *step_cuts, int64_t group,
                      cz_step_kernel *kernels);
 
 /* How often each body of a stage runs, in the long run: counts[i] of so many

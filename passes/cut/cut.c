@@ -47,7 +47,7 @@ static void classify(cz_cutter *c)
         c->forced[i] = c->live[i] && c->whole[i] && !c->elementwise[i];
     }
     for (int i = 0; i < c->graph->n_out; i++)
-        if (cz_cut_is_whole_state(c, cz_cut_argument_of(i)) &&
+        if (cz_cut_is_owned_state(c, cz_cut_argument_of(i)) &&
             c->whole[c->graph->out[i]])
             c->forced[c->graph->out[i]] = true;
     for (int i = c->graph->n - 1; i >= 0; i--)
@@ -150,7 +150,7 @@ static void choose_gathered(cz_cutter *c)
                 !c->whole[cz_cut_node(c, i)->in[k]];
     }
     for (int i = 0; i < c->graph->n_out; i++)
-        if (cz_cut_is_whole_state(c, cz_cut_argument_of(i)))
+        if (cz_cut_is_owned_state(c, cz_cut_argument_of(i)))
             sink[c->graph->out[i]] = needs_gather(c, c->graph->out[i]);
     problem.near_sink = true;
     add_edges(c, &problem, c->whole);
@@ -342,7 +342,7 @@ static bool choose(cz_cutter *c)
     for (int i = 0; i < c->graph->n_out; i++)
         c->fixed[c->graph->out[i]] |=
             c->whole[c->graph->out[i]] ||
-            cz_cut_is_whole_state(c, cz_cut_argument_of(i));
+            cz_cut_is_owned_state(c, cz_cut_argument_of(i));
     if (!any(c, c->forced) && !writes_whole_state(c))
         return false;
     choose_gathered(c);
@@ -417,5 +417,5 @@ int cz_cut_solve(cz_arena *arena, const cz_cut_rule *rule,
     cz_cutter c = make_cutter(arena, rule);
 
     return choose(&c) ? cz_cut_three_stages(&c, stages)
-                      : cz_cut_local_stage(&c, stages);
+                      : cz_cut_element_wise(&c, stages);
 }

@@ -44,7 +44,7 @@ const cz_graph_node *cz_cut_node(const cz_cutter *c, int i);
 int cz_cut_argument_of(int output);
 /* Whether an argument is a state that is whole; whether a node is one, as the
  * step begins. */
-bool cz_cut_is_whole_state(const cz_cutter *c, int argument);
+bool cz_cut_is_owned_state(const cz_cutter *c, int argument);
 bool cz_cut_is_owners(const cz_cutter *c, int i);
 /* What a node is while it travels. */
 cz_dtype cz_cut_wire_dtype(const cz_cutter *c, int i);
@@ -55,7 +55,7 @@ bool cz_cut_is_unchanged(const cz_cutter *c, int output);
 cz_where cz_cut_written_in(const cz_cutter *c, int output);
 
 /* The stages; how many. */
-int cz_cut_local_stage(const cz_cutter *c, cz_cut_stage *stages);
+int cz_cut_element_wise(const cz_cutter *c, cz_cut_stage *stages);
 int cz_cut_three_stages(const cz_cutter *c, cz_cut_stage *stages);
 
 /* The part of `graph` that computes `out` from `in`.  Every path from an

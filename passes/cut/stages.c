@@ -12,7 +12,7 @@ int cz_cut_argument_of(int output)
     return output + 1;
 }
 
-bool cz_cut_is_whole_state(const cz_cutter *c, int argument)
+bool cz_cut_is_owned_state(const cz_cutter *c, int argument)
 {
     return argument >= CZ_CUT_FIRST_STATE &&
            c->rule->whole[argument - CZ_CUT_FIRST_STATE];
@@ -22,7 +22,7 @@ bool cz_cut_is_whole_state(const cz_cutter *c, int argument)
 bool cz_cut_is_owners(const cz_cutter *c, int i)
 {
     return cz_cut_node(c, i)->kind == CZ_GRAPH_IN &&
-           cz_cut_is_whole_state(c, cz_cut_node(c, i)->index);
+           cz_cut_is_owned_state(c, cz_cut_node(c, i)->index);
 }
 
 /* What a node is while it travels. */
@@ -49,7 +49,7 @@ bool cz_cut_is_unchanged(const cz_cutter *c, int output)
 /* The stage that writes an output: one of three. */
 cz_where cz_cut_written_in(const cz_cutter *c, int output)
 {
-    if (cz_cut_is_whole_state(c, cz_cut_argument_of(output)))
+    if (cz_cut_is_owned_state(c, cz_cut_argument_of(output)))
         return CZ_WHERE_WHOLE;
     return output > 0 && !c->whole[c->graph->out[output]] ? CZ_WHERE_BEFORE
                                                           : CZ_WHERE_AFTER;
@@ -122,7 +122,7 @@ static const bool *crossing(const cz_cutter *c, bool from_owner)
     return marked;
 }
 
-int cz_cut_local_stage(const cz_cutter *c, cz_cut_stage *stages)
+int cz_cut_element_wise(const cz_cutter *c, cz_cut_stage *stages)
 {
     cz_cut_ports in = {0}, out = {0};
 

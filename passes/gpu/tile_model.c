@@ -182,7 +182,7 @@ bool cz_tile_cost_of(const cz_tile_product *product,
     return true;
 }
 
-int cz_tile_share(const cz_tiling *tiling, int sms)
+int cz_tile_filled(const cz_tiling *tiling, int sms)
 {
     int64_t n_tiles;
 

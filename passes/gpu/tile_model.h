@@ -56,7 +56,7 @@ bool cz_tile_cost_of(const cz_tile_product *product,
 
 /* Of the elements that all waves have room for, how many are of the output; of
  * a symmetric one, on or above the diagonal.  In thousandths, rounded. */
-int cz_tile_share(const cz_tiling *tiling, int sms);
+int cz_tile_filled(const cz_tiling *tiling, int sms);
 
 /* A time that was measured, in nanoseconds: in tiles of this shape, or, where
  * they have no rows, by cuBLASLt as the runtime has it compute the product. */

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "passes/kernel/group.h"
+#include "passes/kernel/join.h"
 #include "passes/kernel/internal.h"
 
 /* ---- units for the grouping ---- */
@@ -25,7 +25,7 @@ static int64_t elements_of(cz_ir_type type)
     return n;
 }
 
-static void add_operand(const cz_kernel_work *work, cz_kernel_unit *unit,
+static void add_operand(const cz_kernel_work *work, cz_kernel_node *unit,
                         int source, bool far)
 {
     int *in = NULL;
@@ -46,7 +46,7 @@ static void add_operand(const cz_kernel_work *work, cz_kernel_unit *unit,
 }
 
 /* What a node reads, through what is cheap. */
-static void add_operands(const cz_kernel_work *work, cz_kernel_unit *unit,
+static void add_operands(const cz_kernel_work *work, cz_kernel_node *unit,
                          int node)
 {
     const cz_graph *graph = work->graph;
@@ -87,26 +87,26 @@ static int space_of(const cz_kernel_work *work, int node)
     return node;
 }
 
-static cz_kernel_unit *make_units(const cz_kernel_work *work)
+static cz_kernel_node *make_units(const cz_kernel_work *work)
 {
     const cz_graph *graph = work->graph;
-    cz_kernel_unit *units = CZ_NEW(work->arena, cz_kernel_unit, graph->n);
+    cz_kernel_node *nodes = CZ_NEW(work->arena, cz_kernel_node, graph->n);
 
     for (int i = 0; i < graph->n; i++) {
         const cz_graph_node *node = &graph->nodes[i];
-        units[i].space = CZ_UNIT_GIVEN;
-        units[i].bytes =
+        nodes[i].space = CZ_KERNEL_GIVEN;
+        nodes[i].bytes =
             elements_of(node->type) * cz_dtype_bytes(node->type.dtype);
-        units[i].stored = work->stored[i];
+        nodes[i].stored = work->stored[i];
         if (is_unit(work, i))
-            units[i].space = cz_kernel_is_alone(node->kind) ? CZ_UNIT_ALONE
+            nodes[i].space = cz_kernel_is_alone(node->kind) ? CZ_KERNEL_ALONE
                                                             : space_of(work, i);
     }
     for (int i = 0; i < graph->n; i++)
-        if (work->live[i] && units[work->unit[i]].space != CZ_UNIT_GIVEN &&
+        if (work->live[i] && nodes[work->unit[i]].space != CZ_KERNEL_GIVEN &&
             (is_unit(work, i) || work->unit[i] != i))
-            add_operands(work, &units[work->unit[i]], i);
-    return units;
+            add_operands(work, &nodes[work->unit[i]], i);
+    return nodes;
 }
 
 /* All of a flat stage is one map: no step may write over what a later one
@@ -372,7 +372,7 @@ cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
     cz_kernel_work work = prepare(arena, graph, symmetric);
     former f = {&work, CZ_NEW(arena, cz_kernel, 1)};
     cz_kernel *kernel = f.kernel;
-    cz_kernel_unit *units;
+    cz_kernel_node *nodes;
     int n_steps;
 
     kernel->n_in = n_in;
@@ -382,13 +382,13 @@ cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
             i < n_in ? in_types[i] : cz_ir_scalar_type(CZ_F32);
     cz_kernel_find_stored(&work);
     cz_kernel_fold_products(&work);
-    units = make_units(&work);
+    nodes = make_units(&work);
     n_steps = flat ? one_step(&work, work.step)
-                   : cz_kernel_group(arena, units, work.graph->n, work.step);
+                   : cz_kernel_join(arena, nodes, work.graph->n, work.step);
     /* What one group computes and another reads is stored. */
     for (int i = 0; i < work.graph->n; i++)
-        for (int k = 0; k < units[i].n_in; k++) {
-            int source = units[i].in[k];
+        for (int k = 0; k < nodes[i].n_in; k++) {
+            int source = nodes[i].in[k];
             if (work.step[source] != work.step[i] &&
                 !cz_kernel_is_alone(work.graph->nodes[source].kind))
                 work.stored[source] = true;

@@ -61,7 +61,7 @@ static int64_t gap_in(const placed *p, const cz_live *buffer, int room)
     int n_taken = 0;
     for (int k = 0; k < p->n; k++) {
         const cz_live *other = &p->buffers[p->order[k].number];
-        if (other->room == room && overlaps(buffer, other->first, other->last))
+        if (other->place == room && overlaps(buffer, other->first, other->last))
             p->taken[n_taken++] =
                 (range){other->offset,
                         other->offset + cz_round_up(other->bytes, p->align)};
@@ -80,23 +80,23 @@ static int64_t gap_in(const placed *p, const cz_live *buffer, int room)
 }
 
 static void place_one(const placed *p, cz_live *buffer,
-                      const cz_live_room *rooms, int n_rooms)
+                      const cz_live_place *places, int n_places)
 {
-    for (int r = 0; r < n_rooms; r++) {
-        if (overlaps(buffer, rooms[r].first, rooms[r].last))
+    for (int r = 0; r < n_places; r++) {
+        if (overlaps(buffer, places[r].first, places[r].last))
             continue;
         buffer->offset = gap_in(p, buffer, r);
-        buffer->room = r;
-        if (buffer->offset <= rooms[r].bytes - buffer->bytes)
+        buffer->place = r;
+        if (buffer->offset <= places[r].bytes - buffer->bytes)
             return;
     }
-    buffer->offset = gap_in(p, buffer, n_rooms);
-    buffer->room = n_rooms;
+    buffer->offset = gap_in(p, buffer, n_places);
+    buffer->place = n_places;
 }
 
-int64_t cz_liveness_place_rooms(cz_arena *scratch, cz_live *buffers, int n,
-                                int64_t align, const cz_live_room *rooms,
-                                int n_rooms, bool last_first)
+int64_t cz_liveness_place_among(cz_arena *scratch, cz_live *buffers, int n,
+                                int64_t align, const cz_live_place *places,
+                                int n_places, bool last_first)
 {
     entry *order = CZ_NEW(scratch, entry, n);
     for (int i = 0; i < n; i++)
@@ -110,12 +110,12 @@ int64_t cz_liveness_place_rooms(cz_arena *scratch, cz_live *buffers, int n,
     for (; p.n < n; p.n++) {
         cz_live *buffer = &buffers[order[p.n].number];
         buffer->offset = 0;
-        buffer->room = n_rooms;
+        buffer->place = n_places;
         if (buffer->bytes == 0)
             continue;
-        place_one(&p, buffer, rooms, n_rooms);
+        place_one(&p, buffer, places, n_places);
         const int64_t end = buffer->offset + cz_round_up(buffer->bytes, align);
-        if (buffer->room == n_rooms && end > peak)
+        if (buffer->place == n_places && end > peak)
             peak = end;
     }
     return peak;
@@ -124,5 +124,5 @@ int64_t cz_liveness_place_rooms(cz_arena *scratch, cz_live *buffers, int n,
 int64_t cz_liveness_place(cz_arena *scratch, cz_live *buffers, int n,
                           int64_t align)
 {
-    return cz_liveness_place_rooms(scratch, buffers, n, align, NULL, 0, false);
+    return cz_liveness_place_among(scratch, buffers, n, align, NULL, 0, false);
 }

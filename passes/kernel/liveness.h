@@ -13,15 +13,15 @@ typedef struct cz_live {
     int64_t bytes;
     int first, last;
     int64_t offset; /* result */
-    int room;       /* result, where there are several */
+    int place;      /* result, where there are several */
 } cz_live;
 
 /* Bytes that buffers may lie in, but at times `first` to `last`, when they hold
  * something else; none such: first > last. */
-typedef struct cz_live_room {
+typedef struct cz_live_place {
     int64_t bytes;
     int first, last;
-} cz_live_room;
+} cz_live_place;
 
 /* Give every buffer an offset, a multiple of `align`; large ones first, each
  * at the lowest place that is free while it lives, empty ones at 0.  Returns
@@ -32,10 +32,10 @@ int64_t cz_liveness_place(cz_arena *scratch, cz_live *buffers, int n,
 
 /* The same with rooms besides: every buffer lies in the first of them in which
  * it fits while it lives, and its `room` is that one's number, or behind all
- * the others, n_rooms, whose bytes are returned.  Of equal buffers the one that
- * lives first, or with `last_first` last, takes its place first. */
-int64_t cz_liveness_place_rooms(cz_arena *scratch, cz_live *buffers, int n,
-                                int64_t align, const cz_live_room *rooms,
-                                int n_rooms, bool last_first);
+ * the others, n_places, whose bytes are returned.  Of equal buffers the one
+ * that lives first, or with `last_first` last, takes its place first. */
+int64_t cz_liveness_place_among(cz_arena *scratch, cz_live *buffers, int n,
+                                int64_t align, const cz_live_place *places,
+                                int n_places, bool last_first);
 
 #endif

@@ -192,7 +192,7 @@ static void deal_out(const outliner *o, cz_view_step *part)
 
 /* The step on one rank's part, its results yet without numbers. */
 static cz_view_step scale(const outliner *o, const cz_view_step *step,
-                          const cz_step_share *share)
+                          const cz_step_cut *share)
 {
     cz_view_step part = *step;
     const bool rows = share->space == CZ_CUT_ROWS;
@@ -222,7 +222,7 @@ static cz_view_step scale(const outliner *o, const cz_view_step *step,
 /* What becomes of a product whose sum is there: a map of the sum and the
  * operands behind the factors.  Returns the number of its result. */
 static int add_epilogue(outliner *o, const cz_view_step *step,
-                        const cz_step_share *share, int sum, cz_ir_type type)
+                        const cz_step_cut *share, int sum, cz_ir_type type)
 {
     const int n_in = step->n_in - 1;
     int *in = CZ_NEW(o->arena, int, n_in);
@@ -252,7 +252,7 @@ static int add_epilogue(outliner *o, const cz_view_step *step,
 
 /* Returns the number of the sum, which the group adds up. */
 static int add_bare_product(outliner *o, const cz_view_step *step,
-                            const cz_step_share *share, int result)
+                            const cz_step_cut *share, int result)
 {
     cz_dtype *dtype = CZ_NEW(o->arena, cz_dtype, 1);
     cz_view_step bare = scale(o, step, share);
@@ -268,7 +268,7 @@ static int add_bare_product(outliner *o, const cz_view_step *step,
 }
 
 static void outline_step(outliner *o, const cz_view_step *step,
-                         const cz_step_share *share, int first_result)
+                         const cz_step_cut *share, int first_result)
 {
     if (share->inner && !cz_share_is_plain(step)) {
         const int sum = add_bare_product(o, step, share, first_result);
@@ -286,7 +286,7 @@ static void outline_step(outliner *o, const cz_view_step *step,
             share->partial >> i & 1 || part.deal > 1 ? o->segment : -1);
 }
 
-static void outline(outliner *o, const cz_step_share *shares)
+static void outline(outliner *o, const cz_step_cut *step_cuts)
 {
     const cz_view_stage *stage = o->stage;
     int next = stage->n_in + stage->fact->scalars.n;
@@ -296,7 +296,7 @@ static void outline(outliner *o, const cz_step_share *shares)
     for (int i = 0; i < next; i++)
         o->value[i] = add_value(o, part_of(o, i), -1);
     for (int s = 0; s < stage->n_steps; s++) {
-        outline_step(o, &stage->steps[s], &shares[s], next);
+        outline_step(o, &stage->steps[s], &step_cuts[s], next);
         next += stage->steps[s].n_out;
     }
     o->kernel->n_out = stage->n_out;
@@ -317,14 +317,14 @@ static bool takes_matrices(const cz_view_stage *stage, const cz_ir_type *types)
 }
 
 /* Whether every length that is cut has so many equal parts. */
-static bool has_parts(const cz_view_stage *stage, const cz_step_share *shares,
+static bool has_parts(const cz_view_stage *stage, const cz_step_cut *step_cuts,
                       int64_t group)
 {
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
-        const int64_t length = shares[s].inner                  ? step->inner
-                               : shares[s].space == CZ_CUT_ROWS ? step->rows
-                               : shares[s].space == CZ_CUT_COLUMNS
+        const int64_t length = step_cuts[s].inner                  ? step->inner
+                               : step_cuts[s].space == CZ_CUT_ROWS ? step->rows
+                               : step_cuts[s].space == CZ_CUT_COLUMNS
                                    ? step->columns
                                    : 0;
         if (length % group != 0)
@@ -338,7 +338,7 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
                                    const int64_t shape[2], int64_t group,
                                    cz_outline *out)
 {
-    cz_step_share *shares = CZ_NEW(scratch, cz_step_share, stage->n_steps);
+    cz_step_cut *step_cuts = CZ_NEW(scratch, cz_step_cut, stage->n_steps);
 
     assert(stage->where == CZ_WHERE_WHOLE && group > 1);
     *out = (cz_outline){.cut = CZ_CUT_NONE};
@@ -349,22 +349,22 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
     out->cut = cz_share_find(scratch, stage);
     if (out->cut == CZ_CUT_NONE)
         return CZ_OUTLINE_NO_CUT;
-    cz_share_stage(scratch, stage, out->cut, shares, NULL);
+    cz_step_cuts_find(scratch, stage, out->cut, step_cuts, NULL);
     out->length = shape[out->cut == CZ_CUT_COLUMNS ? 1 : 0];
     /* The fewest blocks that a sum along the cut dimension is made in. */
     int64_t least = 0;
 
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
-        const int64_t blocks = shares[s].inner ? step->blocks.inner
-                               : shares[s].space == CZ_CUT_ROWS
+        const int64_t blocks = step_cuts[s].inner ? step->blocks.inner
+                               : step_cuts[s].space == CZ_CUT_ROWS
                                    ? step->blocks.rows
                                    : step->blocks.columns;
-        if (shares[s].partial && (least == 0 || blocks < least))
+        if (step_cuts[s].partial && (least == 0 || blocks < least))
             least = blocks;
     }
     out->blocks = least;
-    if (out->length % group != 0 || !has_parts(stage, shares, group))
+    if (out->length % group != 0 || !has_parts(stage, step_cuts, group))
         return CZ_OUTLINE_LENGTH;
     if (view->program->strict && out->blocks > 0 && out->blocks % group != 0)
         return CZ_OUTLINE_BLOCKS;
@@ -376,8 +376,8 @@ cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                                    const cz_ir_type *types, int64_t group,
                                    cz_outline *out)
 {
-    const int n_values = cz_share_n_values(stage);
-    cz_step_share *shares = CZ_NEW(arena, cz_step_share, stage->n_steps);
+    const int n_values = cz_step_cuts_n_values(stage);
+    cz_step_cut *step_cuts = CZ_NEW(arena, cz_step_cut, stage->n_steps);
     cz_cut_of *cuts = CZ_NEW(arena, cz_cut_of, n_values);
     *out = (cz_outline){.cut = CZ_CUT_NONE};
     if (stage->n_variants == 0 &&
@@ -388,9 +388,9 @@ cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
         cz_outline_check(arena, view, stage, types[0].shape, group, out);
     if (status != CZ_OUTLINE_OK)
         return status;
-    cz_share_stage(arena, stage, out->cut, shares, cuts);
-    cz_share_deal(stage, group, shares);
-    cz_share_scatter(arena, stage, group, shares);
+    cz_step_cuts_find(arena, stage, out->cut, step_cuts, cuts);
+    cz_step_cuts_partition(stage, group, step_cuts);
+    cz_share_scatter(arena, stage, group, step_cuts);
     outliner o = {.arena = arena,
                   .view = view,
                   .stage = stage,
@@ -399,7 +399,7 @@ cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                   .group = group,
                   .kernel = CZ_NEW(arena, cz_kernel, 1),
                   .value = CZ_NEW(arena, int, n_values)};
-    outline(&o, shares);
+    outline(&o, step_cuts);
     out->kernel = o.kernel;
     return CZ_OUTLINE_OK;
 }

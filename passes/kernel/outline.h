@@ -7,7 +7,7 @@
 #ifndef CZ_PASSES_KERNEL_OUTLINE_H
 #define CZ_PASSES_KERNEL_OUTLINE_H
 
-#include "passes/cost/share.h"
+#include "passes/cost/step_cut.h"
 #include "passes/kernel/kernel.h"
 
 /* Why a stage cannot be shared by so many ranks. */

@@ -12,7 +12,7 @@ enum { NOWHERE = -1 };
 
 /* What a value lies in: a buffer, or a slot, in which it takes all. */
 typedef struct home {
-    int buffer, room; /* NOWHERE */
+    int buffer, place; /* NOWHERE */
 } home;
 
 /* How the slots are filled. */
@@ -29,11 +29,11 @@ typedef struct workspace {
     home *homes;      /* of values */
     int n;            /* buffers */
     cz_live *buffers;
-    int *moved;          /* of buffers: to this slot as a whole, or NOWHERE */
-    int n_rooms, n_in;   /* slots; of these what is gathered, in front */
-    cz_live_room *rooms; /* busy with what is gathered, or scattered */
-    int64_t *within;     /* of rooms */
-    int **numbers;       /* of steps' entries: buffers, or NOWHERE */
+    int *moved;            /* of buffers: to this slot as a whole, or NOWHERE */
+    int n_places, n_in;    /* slots; of these what is gathered, in front */
+    cz_live_place *places; /* busy with what is gathered, or scattered */
+    int64_t *within;       /* of rooms */
+    int **numbers;         /* of steps' entries: buffers, or NOWHERE */
 } workspace;
 
 /* ---- values ---- */
@@ -77,8 +77,8 @@ static void add_room(workspace *w, int slot, int first, int last)
 
     if (bytes == 0)
         return;
-    w->rooms[w->n_rooms] = (cz_live_room){bytes, first, last};
-    w->within[w->n_rooms++] = slot + 1;
+    w->places[w->n_places] = (cz_live_place){bytes, first, last};
+    w->within[w->n_places++] = slot + 1;
 }
 
 static int step_of(const cz_view_stage *stage, int value)
@@ -97,13 +97,13 @@ static void add_rooms(workspace *w)
     const cz_view_stage *stage = w->stage;
     const int n = stage->n_in + stage->n_out;
 
-    w->rooms = CZ_NEW(w->arena, cz_live_room, n + 1);
+    w->places = CZ_NEW(w->arena, cz_live_place, n + 1);
     w->within = CZ_NEW(w->arena, int64_t, n + 1);
     for (int i = 0; i < stage->n_in; i++) {
-        w->homes[i].room = cz_view_room(stage, i + 1) ? w->n_rooms : NOWHERE;
+        w->homes[i].place = cz_view_room(stage, i + 1) ? w->n_places : NOWHERE;
         add_room(w, i, -1, last_use(stage, i, -1));
     }
-    w->n_in = w->n_rooms;
+    w->n_in = w->n_places;
     for (int i = 0; i < stage->n_out; i++)
         add_room(w, stage->n_in + i, step_of(stage, stage->out_value[i]),
                  stage->n_steps);
@@ -111,7 +111,7 @@ static void add_rooms(workspace *w)
 
 static int room_of_output(const workspace *w, int output)
 {
-    for (int r = w->n_in; r < w->n_rooms; r++)
+    for (int r = w->n_in; r < w->n_places; r++)
         if (w->within[r] == w->stage->n_in + output + 1)
             return r;
     return NOWHERE;
@@ -121,9 +121,9 @@ static int room_of_output(const workspace *w, int output)
 
 static int64_t bytes_at(const workspace *w, home at)
 {
-    return at.buffer != NOWHERE ? w->buffers[at.buffer].bytes
-           : at.room != NOWHERE ? w->rooms[at.room].bytes
-                                : 0;
+    return at.buffer != NOWHERE  ? w->buffers[at.buffer].bytes
+           : at.place != NOWHERE ? w->places[at.place].bytes
+                                 : 0;
 }
 
 /* The operand whose place a result of a map may take, or NOWHERE. */
@@ -147,7 +147,7 @@ static bool is_taken(const workspace *w, home at, int first_result, int value)
 {
     for (int v = first_result; v < value; v++)
         if ((at.buffer != NOWHERE && w->homes[v].buffer == at.buffer) ||
-            (at.room != NOWHERE && w->homes[v].room == at.room))
+            (at.place != NOWHERE && w->homes[v].place == at.place))
             return true;
     return false;
 }
@@ -168,9 +168,9 @@ static bool join(workspace *w, int s, int value, int first_result)
             return false;
         if (w->buffers[at.buffer].last < last)
             w->buffers[at.buffer].last = last;
-    } else if (at.room != NOWHERE && w->taste.in_place) {
-        if (w->rooms[at.room].last < last)
-            w->rooms[at.room].last = last;
+    } else if (at.place != NOWHERE && w->taste.in_place) {
+        if (w->places[at.place].last < last)
+            w->places[at.place].last = last;
     } else {
         return false;
     }
@@ -192,10 +192,10 @@ static void join_output(workspace *w, int s, int value, int output,
     assert(w->moved || buffer == NOWHERE);
     if (buffer == NOWHERE || w->moved[buffer] != NOWHERE ||
         is_taken(w, w->homes[before], first_result, value) ||
-        w->buffers[buffer].bytes != w->rooms[room].bytes)
+        w->buffers[buffer].bytes != w->places[room].bytes)
         return;
     w->moved[buffer] = room;
-    w->rooms[room].first = w->buffers[buffer].first;
+    w->places[room].first = w->buffers[buffer].first;
 }
 
 /* ---- buffers ---- */
@@ -242,19 +242,19 @@ static void add_step(workspace *w, int s, int first_result)
 
 static void put(const workspace *w, home at, int64_t *offset, int64_t *within)
 {
-    int room = at.room;
+    int room = at.place;
 
     *offset = *within = 0;
     if (at.buffer != NOWHERE) {
         room = w->moved[at.buffer];
         if (room == NOWHERE) {
             *offset = w->buffers[at.buffer].offset;
-            room = w->buffers[at.buffer].room;
+            room = w->buffers[at.buffer].place;
         }
     }
     if (room == NOWHERE)
         *offset = -1;
-    else if (room < w->n_rooms)
+    else if (room < w->n_places)
         *within = w->within[room];
 }
 
@@ -299,8 +299,8 @@ static int64_t solve(cz_arena *arena, const cz_view_stage *stage, taste how,
     for (int i = 0; i < w.n; i++)
         if (w.moved[i] != NOWHERE)
             w.buffers[i].bytes = 0;
-    bytes = cz_liveness_place_rooms(arena, w.buffers, w.n, CZ_ALIGN_BYTES,
-                                    w.rooms, w.n_rooms, how.last_first);
+    bytes = cz_liveness_place_among(arena, w.buffers, w.n, CZ_ALIGN_BYTES,
+                                    w.places, w.n_places, how.last_first);
     places->offsets = CZ_NEW(arena, int64_t *, stage->n_steps + 1);
     places->within = CZ_NEW(arena, int64_t *, stage->n_steps + 1);
     for (int s = 0, value = w.first_result; s < stage->n_steps; s++) {

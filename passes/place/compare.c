@@ -1,7 +1,7 @@
-/* Baselines of a plan, domain by domain. */
+/* Baselines of a plan, placement by placement. */
 #include "passes/place/compare.h"
 
-#include "passes/place/compare_groups.h"
+#include "passes/place/compare_micro_groups.h"
 #include "passes/solve/baseline.h"
 
 typedef struct comparer {
@@ -10,8 +10,8 @@ typedef struct comparer {
     cz_owner_grid grid;
     bool has_machine;
     cz_machine machine;
-    int n_domains;
-    cz_place_domain *domains;
+    int n_placements;
+    cz_placement_problem *placements;
     int *cell_of; /* [n_ranks] of the grid */
 } comparer;
 
@@ -21,12 +21,12 @@ static bool make_problems(comparer *c, const cz_stage_time *times)
     cz_diags_init(&diags, c->arena);
     if (!cz_owner_grid_find(c->arena, c->view, &diags, &c->grid))
         return false;
-    const cz_domain *domains =
-        cz_domains_find(c->arena, c->view, &c->grid, &c->n_domains);
-    c->domains = CZ_NEW(c->arena, cz_place_domain, c->n_domains + 1);
-    for (int d = 0; d < c->n_domains; d++)
+    const cz_placement *placements =
+        cz_placements_find(c->arena, c->view, &c->grid, &c->n_placements);
+    c->placements = CZ_NEW(c->arena, cz_placement_problem, c->n_placements + 1);
+    for (int d = 0; d < c->n_placements; d++)
         if (!cz_place_problem_make(c->arena, c->view, times, &diags,
-                                   &domains[d], &c->domains[d]))
+                                   &placements[d], &c->placements[d]))
             return false;
     c->cell_of = CZ_NEW(c->arena, int, c->view->n_ranks);
     for (int rank = 0; rank < c->view->n_ranks; rank++)
@@ -48,7 +48,7 @@ static cz_solve_problem redundant(cz_arena *arena,
         classes[k] = problem->classes[k];
         if (classes[k].divisible)
             continue;
-        classes[k].shared_ps += classes[k].cost_ps;
+        classes[k].coordinate_ps += classes[k].cost_ps;
         classes[k].cost_ps = 0;
     }
     out.classes = classes;
@@ -56,44 +56,48 @@ static cz_solve_problem redundant(cz_arena *arena,
 }
 
 /* To each rank what its slot has, or its row: `width` slots. */
-static void add_to_ranks(const comparer *c, const cz_place_domain *domain,
+static void add_to_ranks(const comparer *c,
+                         const cz_placement_problem *placement,
                          const int64_t *rows, int width, int64_t *ranks)
 {
     for (int rank = 0; rank < c->view->n_ranks; rank++) {
-        const int slot = domain->domain.slot_of_cell[c->cell_of[rank]];
+        const int slot =
+            placement->placement.slot_of_grid_cell[c->cell_of[rank]];
         if (slot >= 0)
             ranks[rank] += rows[slot / width];
     }
 }
 
-static void add_score(const comparer *c, const cz_place_domain *domain,
+static void add_score(const comparer *c, const cz_placement_problem *placement,
                       const cz_solve_score *score, cz_compared *out)
 {
-    add_to_ranks(c, domain, score->load_ps, 1, out->time_ps);
-    add_to_ranks(c, domain, score->state_bytes, domain->problem.n_hosts,
+    add_to_ranks(c, placement, score->load_ps, 1, out->time_ps);
+    add_to_ranks(c, placement, score->state_bytes, placement->problem.n_hosts,
                  out->state_bytes);
 }
 
-static int reduction_of(const comparer *c, const cz_place_domain *domain,
-                        int bucket)
+static int reduction_of(const comparer *c,
+                        const cz_placement_problem *placement, int bucket)
 {
-    const int param = domain->params[domain->problem.bucket_start[bucket]];
+    const int param =
+        placement->params[placement->problem.bucket_start[bucket]];
     return c->view->families[c->view->params[param].family].reduction;
 }
 
 /* The plan's buckets; NULL: everybody has all of each. */
-static void add_messages(const comparer *c, const cz_place_domain *domain,
+static void add_messages(const comparer *c,
+                         const cz_placement_problem *placement,
                          const cz_solve_plan *plan, cz_compared *out)
 {
-    const int n = domain->problem.n_ranks;
-    for (int b = 0; b < domain->problem.n_buckets; b++) {
+    const int n = placement->problem.n_ranks;
+    for (int b = 0; b < placement->problem.n_buckets; b++) {
         cz_compared_message *message =
             CZ_PUSH(c->arena, out->messages, out->n_messages);
         int64_t *slices = CZ_NEW(c->arena, int64_t, n);
         const int64_t *bounds = plan->slices + (size_t)b * ((size_t)n + 1);
         for (int r = 0; r < n; r++)
             slices[r] = bounds[r + 1] - bounds[r];
-        *message = (cz_compared_message){reduction_of(c, domain, b),
+        *message = (cz_compared_message){reduction_of(c, placement, b),
                                          plan->length[b], n, slices};
     }
 }
@@ -132,22 +136,23 @@ static void add_matrix(const comparer *c, int family, int64_t first_slot,
     }
 }
 
-static void add_traffic(const comparer *c, const cz_place_domain *domain,
+static void add_traffic(const comparer *c,
+                        const cz_placement_problem *placement,
                         const cz_solve_plan *plan, cz_compared *out)
 {
-    const int n_hosts = domain->problem.n_hosts;
-    const int n_slots = domain->problem.n_ranks * n_hosts;
+    const int n_hosts = placement->problem.n_hosts;
+    const int n_slots = placement->problem.n_ranks * n_hosts;
     const traffic all = {CZ_NEW(c->arena, int64_t, n_slots),
                          CZ_NEW(c->arena, int64_t, n_slots)};
-    for (int i = 0; i < domain->problem.n_items; i++) {
-        const int family = c->view->params[domain->params[i]].family;
+    for (int i = 0; i < placement->problem.n_items; i++) {
+        const int family = c->view->params[placement->params[i]].family;
         if (cz_family_is_owned(c->view, family) &&
             cz_family_shards(c->view, family) > 1)
             add_matrix(c, family, (int64_t)plan->owner[i] * n_hosts,
                        plan->host[i], &all);
     }
-    add_to_ranks(c, domain, all.sent, 1, out->sent_bytes);
-    add_to_ranks(c, domain, all.received, 1, out->received_bytes);
+    add_to_ranks(c, placement, all.sent, 1, out->sent_bytes);
+    add_to_ranks(c, placement, all.received, 1, out->received_bytes);
 }
 
 /* ---- micro-groups ---- */
@@ -155,33 +160,35 @@ static void add_traffic(const comparer *c, const cz_place_domain *domain,
 static void open_groupings(const comparer *c, cz_compared *out)
 {
     bool any = false;
-    for (int d = 0; d < c->n_domains; d++)
-        any = any || cz_compare_has_groups(c->view, &c->domains[d]);
+    for (int d = 0; d < c->n_placements; d++)
+        any = any || cz_compare_has_micro_groups(c->view, &c->placements[d]);
     if (!any || !c->has_machine)
         return;
     out->n_groupings = CZ_TIMELINE_N_BASELINES;
-    out->groupings = CZ_NEW(c->arena, cz_compared_groups, out->n_groupings);
+    out->groupings =
+        CZ_NEW(c->arena, cz_compared_micro_groups, out->n_groupings);
     for (int g = 0; g < out->n_groupings; g++)
         out->groupings[g].time_ps = CZ_NEW(c->arena, int64_t, c->view->n_ranks);
 }
 
 /* Spoils the score's loads. */
-static void add_groupings(const comparer *c, const cz_place_domain *domain,
+static void add_groupings(const comparer *c,
+                          const cz_placement_problem *placement,
                           const cz_solve_plan *plan,
                           const cz_solve_score *score, cz_compared *out)
 {
-    const bool any = cz_compare_has_groups(c->view, domain);
+    const bool any = cz_compare_has_micro_groups(c->view, placement);
     if (any)
-        cz_compare_ungroup(c->view, domain, plan, score->load_ps);
+        cz_compare_ungroup(c->view, placement, plan, score->load_ps);
     for (int g = 0; g < out->n_groupings; g++) {
-        cz_compared_groups *groups = &out->groupings[g];
-        add_to_ranks(c, domain, score->load_ps, 1, groups->time_ps);
+        cz_compared_micro_groups *groups = &out->groupings[g];
+        add_to_ranks(c, placement, score->load_ps, 1, groups->time_ps);
         if (!any)
             continue;
         const cz_grouped_rows rows =
-            cz_compare_group(c->arena, c->view, &c->machine, domain, plan,
-                             (cz_timeline_baseline)g);
-        add_to_ranks(c, domain, rows.row_ps, domain->problem.n_hosts,
+            cz_compare_micro_groups(c->arena, c->view, &c->machine, placement,
+                                    plan, (cz_timeline_baseline)g);
+        add_to_ranks(c, placement, rows.row_ps, placement->problem.n_hosts,
                      groups->time_ps);
         groups->name = rows.name;
         if (rows.n_groups > groups->n_groups)
@@ -209,14 +216,14 @@ static cz_compared compare_replicated(const comparer *c)
     cz_compared out = open_one(c, "replicated");
     out.all_reduces = true;
     out.gathers = false;
-    for (int d = 0; d < c->n_domains; d++) {
-        const cz_place_domain *domain = &c->domains[d];
-        cz_solve_plan plan = cz_solve_plan_make(c->arena, &domain->problem);
+    for (int d = 0; d < c->n_placements; d++) {
+        const cz_placement_problem *placement = &c->placements[d];
+        cz_solve_plan plan = cz_solve_plan_make(c->arena, &placement->problem);
         const cz_solve_score score =
-            cz_solve_replicated(c->arena, &domain->problem);
-        cz_solve_plan_slice_equally(&domain->problem, &plan);
-        add_score(c, domain, &score, &out);
-        add_messages(c, domain, &plan, &out);
+            cz_solve_replicated(c->arena, &placement->problem);
+        cz_solve_plan_slice_equally(&placement->problem, &plan);
+        add_score(c, placement, &score, &out);
+        add_messages(c, placement, &plan, &out);
     }
     return out;
 }
@@ -229,21 +236,21 @@ static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind)
     out.all_reduces = out.is_exposed = is_layer_wise;
     if (kind == CZ_BASELINE_GREEDY)
         open_groupings(c, &out);
-    for (int d = 0; d < c->n_domains; d++) {
-        const cz_place_domain *domain = &c->domains[d];
+    for (int d = 0; d < c->n_placements; d++) {
+        const cz_placement_problem *placement = &c->placements[d];
         const cz_solve_problem problem =
-            is_layer_wise ? redundant(c->arena, &domain->problem)
-                          : domain->problem;
+            is_layer_wise ? redundant(c->arena, &placement->problem)
+                          : placement->problem;
         const cz_solve_baseline baseline =
             cz_solve_baseline_make(c->arena, &problem, kind, 100);
         const cz_solve_score score =
             cz_solve_evaluate(c->arena, &baseline.problem, &baseline.plan);
         out.name = baseline.plan.method;
-        add_score(c, domain, &score, &out);
-        add_messages(c, domain, &baseline.plan, &out);
+        add_score(c, placement, &score, &out);
+        add_messages(c, placement, &baseline.plan, &out);
         if (!is_layer_wise)
-            add_traffic(c, domain, &baseline.plan, &out);
-        add_groupings(c, domain, &baseline.plan, &score, &out);
+            add_traffic(c, placement, &baseline.plan, &out);
+        add_groupings(c, placement, &baseline.plan, &score, &out);
     }
     return out;
 }
@@ -259,7 +266,7 @@ cz_compared *cz_compare(cz_arena *arena, const cz_plan_view *view,
     c.has_machine = cz_machine_of(arena, view, &c.machine);
     cz_compared *list = CZ_NEW(arena, cz_compared, N_KINDS + 1);
     *n = 0;
-    if (!make_problems(&c, times) || c.n_domains == 0)
+    if (!make_problems(&c, times) || c.n_placements == 0)
         return list;
     list[(*n)++] = compare_replicated(&c);
     for (int k = 0; k < N_KINDS; k++)

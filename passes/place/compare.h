@@ -20,13 +20,13 @@ typedef struct cz_compared_message {
 
 /* The kernels of its matrices in public micro-groups, with gathers before and
  * scatters behind them. */
-typedef struct cz_compared_groups {
+typedef struct cz_compared_micro_groups {
     const char *name;
     int n_groups;
     int64_t staging_bytes; /* of the fullest rank */
     int64_t *time_ps;      /* [n_ranks] until its row is done, and what is not
                             * in groups */
-} cz_compared_groups;
+} cz_compared_micro_groups;
 
 typedef struct cz_compared {
     const char *name;
@@ -36,10 +36,10 @@ typedef struct cz_compared {
      * update. */
     int64_t *sent_bytes, *received_bytes;
     int n_messages;
-    cz_compared_message *messages; /* domain by domain, in each in the
+    cz_compared_message *messages; /* placement by placement, in each in the
                                     * order of gradients */
     int n_groupings;               /* 0: no matrix is gathered, or no machine */
-    cz_compared_groups *groupings;
+    cz_compared_micro_groups *groupings;
     bool all_reduces; /* every rank gets all gradients, not its slice alone */
     bool gathers;     /* parameters come from their owners; else all ranks
                        * compute alike */

@@ -1,4 +1,4 @@
-/* Owners and buckets of a domain. */
+/* Owners and buckets of a placement. */
 #include "passes/place/fact.h"
 
 #include "dsl/base/checked.h"
@@ -6,7 +6,7 @@
 
 typedef struct writer {
     cz_arena *arena;
-    const cz_place_domain *domain;
+    const cz_placement_problem *placement;
     const cz_solve_plan *plan;
     const cz_plan_view *view;
     const int *gradients; /* [n_params] */
@@ -33,12 +33,12 @@ cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view)
 }
 
 void cz_place_owners_put(const cz_place_owners *owners,
-                         const cz_place_domain *domain,
+                         const cz_placement_problem *placement,
                          const cz_solve_plan *plan, const cz_block *blocks,
                          const cz_plan_view *view)
 {
-    for (int i = 0; i < domain->problem.n_items; i++) {
-        const int param = domain->params[i];
+    for (int i = 0; i < placement->problem.n_items; i++) {
+        const int param = placement->params[i];
         const int family = view->params[param].family;
         if (plan->owner[i] < 0)
             continue;
@@ -55,37 +55,38 @@ void cz_place_owners_put(const cz_place_owners *owners,
 
 static int item_at(const writer *w, int place)
 {
-    return w->plan->order[w->domain->problem.bucket_start[w->bucket] + place];
+    return w->plan
+        ->order[w->placement->problem.bucket_start[w->bucket] + place];
 }
 
 static int count_places(const writer *w)
 {
-    const int *start = w->domain->problem.bucket_start + w->bucket;
+    const int *start = w->placement->problem.bucket_start + w->bucket;
     return start[1] - start[0];
 }
 
 static int64_t length_of(const writer *w, int item)
 {
-    const cz_solve_problem *problem = &w->domain->problem;
+    const cz_solve_problem *problem = &w->placement->problem;
     return problem->classes[problem->class_of[item]].elements;
 }
 
 static const cz_solve_class *class_at(const writer *w, int place)
 {
-    const cz_solve_problem *problem = &w->domain->problem;
+    const cz_solve_problem *problem = &w->placement->problem;
     return &problem->classes[problem->class_of[item_at(w, place)]];
 }
 
 /* Else what may be cut lies by itself, and is cut equally. */
 static bool is_uneven(const writer *w)
 {
-    return w->domain->problem.geometry == CZ_SLICES_UNEVEN;
+    return w->placement->problem.geometry == CZ_SLICES_UNEVEN;
 }
 
 /* The order of gradients is kept: what is cut lies between matrices. */
 static bool is_in_order(const writer *w)
 {
-    return is_uneven(w) && w->domain->problem.order == CZ_ORDER_TRAINER;
+    return is_uneven(w) && w->placement->problem.order == CZ_ORDER_TRAINER;
 }
 
 /* The rank that has all of [from, to) between its bounds; or -1. */
@@ -106,7 +107,7 @@ static int rank_around(const int64_t *bounds, int n_ranks, int64_t from,
 /* The rank in whose slice, or fill, all of an item lies; or -1. */
 static int find_rank(const writer *w, int item)
 {
-    const int n = w->domain->problem.n_ranks;
+    const int n = w->placement->problem.n_ranks;
     const size_t row = (size_t)w->bucket * ((size_t)n + 1);
     const int64_t from = w->plan->offset[item];
     const int64_t to = from + length_of(w, item);
@@ -175,7 +176,7 @@ static void add_parts(const int64_t *bounds, int n_ranks, int64_t from,
  * each tensor. */
 static const int64_t *find_amounts(const writer *w, int kind)
 {
-    const cz_solve_problem *problem = &w->domain->problem;
+    const cz_solve_problem *problem = &w->placement->problem;
     const int n = problem->n_ranks;
     const size_t row = (size_t)w->bucket * ((size_t)n + 1);
     int64_t *amounts = CZ_NEW(w->arena, int64_t, n);
@@ -195,9 +196,9 @@ static const int64_t *find_amounts(const writer *w, int kind)
 
 static cz_bucket lay_out(const writer *w, int kind, int *last)
 {
-    const cz_solve_geometry geometry = w->domain->problem.geometry;
+    const cz_solve_geometry geometry = w->placement->problem.geometry;
     cz_bucket_problem problem = {
-        .n_slices = w->domain->problem.n_ranks,
+        .n_slices = w->placement->problem.n_ranks,
         .is_padded = geometry == CZ_SLICES_PADDED,
         .amounts = geometry == CZ_SLICES_UNEVEN ? find_amounts(w, kind) : NULL};
     const bool is_sorted = !is_in_order(w) && is_whole(w, w->first_of[kind]);
@@ -205,7 +206,7 @@ static cz_bucket lay_out(const writer *w, int kind, int *last)
     *last = -1;
     for (int place = 0; place < count_places(w); place++) {
         const int item = item_at(w, place);
-        const int param = w->domain->params[item];
+        const int param = w->placement->params[item];
         if (w->kind_of[place] != kind)
             continue;
         *CZ_PUSH(w->arena, items, problem.n_items) = (cz_bucket_item){
@@ -221,7 +222,7 @@ static cz_bucket lay_out(const writer *w, int kind, int *last)
 
 static cz_place_bucket make_bucket(const writer *w, int number, int kind)
 {
-    cz_place_bucket out = {.domain = number};
+    cz_place_bucket out = {.placement = number};
     const cz_bucket bucket = lay_out(w, kind, &out.last);
     const cz_plan_view *view = w->view;
     const cz_view_family *first =
@@ -232,22 +233,22 @@ static cz_place_bucket make_bucket(const writer *w, int number, int kind)
         .length = bucket.length,
         .params = {bucket.params, bucket.n},
         .offsets = {bucket.offsets, bucket.n},
-        .slices = {bucket.slices, w->domain->problem.n_ranks + 1},
-        .geometry = cz_place_geometry_choice(w->domain->problem.geometry)};
+        .slices = {bucket.slices, w->placement->problem.n_ranks + 1},
+        .geometry = cz_place_geometry_choice(w->placement->problem.geometry)};
     return out;
 }
 
-void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
+void cz_place_buckets(cz_arena *arena, const cz_placement_problem *placement,
                       const cz_solve_plan *plan, const cz_plan_view *view,
                       const int *gradients, int number, cz_place_bucket **list,
                       int *n)
 {
     writer w = {.arena = arena,
-                .domain = domain,
+                .placement = placement,
                 .plan = plan,
                 .view = view,
                 .gradients = gradients};
-    for (w.bucket = 0; w.bucket < domain->problem.n_buckets; w.bucket++) {
+    for (w.bucket = 0; w.bucket < placement->problem.n_buckets; w.bucket++) {
         find_kinds(&w);
         for (int k = 0; k < w.n_kinds; k++)
             *CZ_PUSH(arena, *list, *n) = make_bucket(&w, number, k);

@@ -1,4 +1,4 @@
-/* A solved domain as facts: owners of its parameters, and buckets. */
+/* A solved placement as facts: owners of its parameters, and buckets. */
 #ifndef CZ_PASSES_PLACE_FACT_H
 #define CZ_PASSES_PLACE_FACT_H
 
@@ -9,7 +9,7 @@
 /* One bucket of the module, before it has a number. */
 typedef struct cz_place_bucket {
     int last; /* of its gradients: its place among all */
-    int domain;
+    int placement;
     cz_fact_bucket fact;
 } cz_place_bucket;
 
@@ -20,24 +20,24 @@ typedef struct cz_place_owners {
 
 /* Nobody owns anything yet. */
 cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view);
-/* The domain's matrices.  blocks: [n_items] of ranks that share each; NULL:
+/* The placement's matrices.  blocks: [n_items] of ranks that share each; NULL:
  * owners have them alone. */
 void cz_place_owners_put(const cz_place_owners *owners,
-                         const cz_place_domain *domain,
+                         const cz_placement_problem *placement,
                          const cz_solve_plan *plan, const cz_block *blocks,
                          const cz_plan_view *view);
 
 /* The plan's buckets, each as one or more of the module: for each type one of
  * matrices and what else lies whole in one slice, and one of what is cut; in
  * the trainer's order one for each type, unless slices are padded.  gradients:
- * places of all (passes/grid/gradient_order.h); number: of the domain.  Appends
- * to *list; arrays live in the arena. */
-void cz_place_buckets(cz_arena *arena, const cz_place_domain *domain,
+ * places of all (passes/grid/gradient_order.h); number: of the placement.
+ * Appends to *list; arrays live in the arena. */
+void cz_place_buckets(cz_arena *arena, const cz_placement_problem *placement,
                       const cz_solve_plan *plan, const cz_plan_view *view,
                       const int *gradients, int number, cz_place_bucket **list,
                       int *n);
 
-/* What was compared for the buckets of a domain. */
+/* What was compared for the buckets of a placement. */
 void cz_place_geometry_add(cz_ir *ir, cz_arena *arena,
                            const cz_place_geometry *geometry, cz_ints buckets);
 

@@ -78,10 +78,10 @@ cz_place_geometry cz_place_geometry_of(const cz_plan_view *view,
     for (int g = 0; g < CZ_SOLVE_N_GEOMETRIES; g++)
         if (view->policy->geometry == geometries[g]) {
             out.is_auto = false;
-            out.said = (cz_solve_geometry)g;
+            out.reported = (cz_solve_geometry)g;
         }
-    problem->geometry = out.said;
-    if (out.is_auto || out.said != CZ_SLICES_UNEVEN)
+    problem->geometry = out.reported;
+    if (out.is_auto || out.reported != CZ_SLICES_UNEVEN)
         price(view, machine, params, problem, &out);
     return out;
 }
@@ -136,7 +136,7 @@ static int64_t divisible_load(cz_arena *arena, const cz_solve_problem *problem,
     for (int c = 0; c < problem->n_classes; c++) {
         classes[c] = problem->classes[c];
         if (!classes[c].divisible)
-            classes[c].cost_ps = classes[c].shared_ps = 0;
+            classes[c].cost_ps = classes[c].coordinate_ps = 0;
     }
     p.classes = classes;
     return cz_solve_evaluate(arena, &p, plan).max_load_ps;
@@ -161,7 +161,7 @@ static bool is_before(const cz_place_geometry *geometry, int a, int b)
 
 cz_solve_plan
 cz_place_geometry_lay_out(cz_arena *arena, cz_solve_problem *problem,
-                          cz_place_geometry *geometry, int64_t whole_ps,
+                          cz_place_geometry *geometry, int64_t full_matrix_ps,
                           cz_place_lay_out *lay_out, const void *context)
 {
     cz_solved best = {.n_tried = 0};
@@ -173,7 +173,7 @@ cz_place_geometry_lay_out(cz_arena *arena, cz_solve_problem *problem,
         problem->geometry = (cz_solve_geometry)g;
         const cz_solved solved = lay_out(context, problem);
         note(geometry, problem->geometry,
-             whole_ps + divisible_load(arena, problem, &solved.plan),
+             full_matrix_ps + divisible_load(arena, problem, &solved.plan),
              full_wire(arena, problem, &solved.plan),
              cz_solve_excess(problem, &solved.score) == 0);
         if (g > 0 && !is_before(geometry, g, chosen))
@@ -194,25 +194,27 @@ typedef struct pair_option {
 } pair_option;
 
 static pair_option solve_pair(cz_arena *arena, const cz_joint_problem *joint,
-                              cz_place_geometry *fine,
-                              cz_place_geometry *coarse)
+                              cz_place_geometry *inner,
+                              cz_place_geometry *outer)
 {
     pair_option out = {.solved = cz_solve_joint(arena, joint)};
-    const cz_solved *f = &out.solved.fine, *c = &out.solved.coarse;
-    const cz_solve_geometry geometry = joint->fine.geometry;
+    const cz_solved *f = &out.solved.inner, *c = &out.solved.outer;
+    const cz_solve_geometry geometry = joint->inner.geometry;
     const int64_t load = f->score.max_load_ps > c->score.max_load_ps
                              ? f->score.max_load_ps
                              : c->score.max_load_ps;
-    const int64_t wires[] = {full_wire(arena, &joint->fine, &f->plan),
-                             full_wire(arena, &joint->coarse, &c->plan)};
-    out.is_kept = cz_solve_excess(&joint->fine, &f->score) == 0 &&
-                  cz_solve_excess(&joint->coarse, &c->score) == 0;
-    out.worst_ps = load + cz_geometry_time(geometry, 0, wires[0], fine->e.low) +
-                   cz_geometry_time(geometry, 0, wires[1], coarse->e.low);
-    out.best_ps = load + cz_geometry_time(geometry, 0, wires[0], fine->e.high) +
-                  cz_geometry_time(geometry, 0, wires[1], coarse->e.high);
-    note(fine, geometry, load, wires[0] + wires[1], out.is_kept);
-    note(coarse, geometry, load, wires[0] + wires[1], out.is_kept);
+    const int64_t wires[] = {full_wire(arena, &joint->inner, &f->plan),
+                             full_wire(arena, &joint->outer, &c->plan)};
+    out.is_kept = cz_solve_excess(&joint->inner, &f->score) == 0 &&
+                  cz_solve_excess(&joint->outer, &c->score) == 0;
+    out.worst_ps = load +
+                   cz_geometry_time(geometry, 0, wires[0], inner->e.low) +
+                   cz_geometry_time(geometry, 0, wires[1], outer->e.low);
+    out.best_ps = load +
+                  cz_geometry_time(geometry, 0, wires[0], inner->e.high) +
+                  cz_geometry_time(geometry, 0, wires[1], outer->e.high);
+    note(inner, geometry, load, wires[0] + wires[1], out.is_kept);
+    note(outer, geometry, load, wires[0] + wires[1], out.is_kept);
     return out;
 }
 
@@ -226,21 +228,21 @@ static bool is_better(const pair_option *a, const pair_option *b)
 
 cz_joint_solved cz_place_geometry_solve_joint(cz_arena *arena,
                                               cz_joint_problem *joint,
-                                              cz_place_geometry *fine,
-                                              cz_place_geometry *coarse)
+                                              cz_place_geometry *inner,
+                                              cz_place_geometry *outer)
 {
     pair_option best = {.is_kept = false};
-    cz_solve_geometry chosen = fine->said;
-    if (!fine->is_auto)
+    cz_solve_geometry chosen = inner->reported;
+    if (!inner->is_auto)
         return cz_solve_joint(arena, joint);
     for (int g = 0; g < CZ_SOLVE_N_GEOMETRIES; g++) {
-        joint->fine.geometry = joint->coarse.geometry = (cz_solve_geometry)g;
-        const pair_option option = solve_pair(arena, joint, fine, coarse);
-        if (fine->n > 1 && !is_better(&option, &best))
+        joint->inner.geometry = joint->outer.geometry = (cz_solve_geometry)g;
+        const pair_option option = solve_pair(arena, joint, inner, outer);
+        if (inner->n > 1 && !is_better(&option, &best))
             continue;
         best = option;
         chosen = (cz_solve_geometry)g;
     }
-    joint->fine.geometry = joint->coarse.geometry = chosen;
+    joint->inner.geometry = joint->outer.geometry = chosen;
     return best.solved;
 }

@@ -1,4 +1,4 @@
-/* Which geometry the buckets of a domain travel in: what the source says, or
+/* Which geometry the buckets of a placement travel in: what the source says, or
  * what the planner finds best at its worst. */
 #ifndef CZ_PASSES_PLACE_GEOMETRY_H
 #define CZ_PASSES_PLACE_GEOMETRY_H
@@ -11,7 +11,7 @@
 /* What may be chosen and, once it was, what was compared. */
 typedef struct cz_place_geometry {
     bool is_auto; /* else nothing is compared */
-    cz_solve_geometry said;
+    cz_solve_geometry reported;
     cz_geometry_range e;
     int n; /* compared */
     cz_solve_geometry of[CZ_SOLVE_N_GEOMETRIES];
@@ -41,17 +41,17 @@ cz_solved cz_place_geometry_solve(cz_arena *arena, cz_solve_problem *problem,
 typedef cz_solved cz_place_lay_out(const void *context,
                                    const cz_solve_problem *problem);
 
-/* The best layout for owners that are given, who need whole_ps for all that is
- * whole: what was compared before is forgotten. */
+/* The best layout for owners that are given, who need full_matrix_ps for all
+ * that is whole: what was compared before is forgotten. */
 cz_solve_plan
 cz_place_geometry_lay_out(cz_arena *arena, cz_solve_problem *problem,
-                          cz_place_geometry *geometry, int64_t whole_ps,
+                          cz_place_geometry *geometry, int64_t full_matrix_ps,
                           cz_place_lay_out *lay_out, const void *context);
 /* Of two problems together, which have one geometry; loads and wires are those
  * of both. */
 cz_joint_solved cz_place_geometry_solve_joint(cz_arena *arena,
                                               cz_joint_problem *joint,
-                                              cz_place_geometry *fine,
-                                              cz_place_geometry *coarse);
+                                              cz_place_geometry *inner,
+                                              cz_place_geometry *outer);
 
 #endif

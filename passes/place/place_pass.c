@@ -8,9 +8,9 @@
 #include "dsl/ir/ir.h"
 #include "dsl/plan/build/build.h"
 #include "passes/grid/bucket.h"
-#include "passes/place/public.h"
+#include "passes/place/baselines.h"
 #include "passes/place/room.h"
-#include "passes/place/share.h"
+#include "passes/place/subgroup.h"
 #include "passes/place/stagger.h"
 #include "passes/place/write.h"
 #include "passes/solve/search/joint.h"
@@ -29,20 +29,20 @@ typedef struct placer {
     cz_machine machine;
     const cz_stage_time *times; /* [stages] */
     cz_owner_grid grid;
-    int n_cells;
-    int n_domains;
-    cz_place_domain *domains;
-    cz_solve_plan *plans;       /* [domains] */
-    cz_solve_problem *asked;    /* [domains] that the plans solve */
-    int *partner;               /* [domains] solved together with it; or -1 */
-    const cz_block **blocks_of; /* [domains] of ranks that share each item;
+    int n_grid_cells;
+    int n_placements;
+    cz_placement_problem *placements;
+    cz_solve_plan *plans;    /* [placements] */
+    cz_solve_problem *asked; /* [placements] that the plans solve */
+    int *partner;            /* [placements] solved together with it; or -1 */
+    const cz_block **blocks_of; /* [placements] of ranks that share each item;
                                  * NULL: owners have them alone */
-    const int **coarse_of;      /* [domains] of the finer ones of such pairs */
-    bool *is_placed;            /* [domains] */
-    int64_t *cell_ps;           /* [cells] of the domains that are placed */
-    int64_t *cell_bytes;        /* [cells] state */
-    int64_t mean_bytes;         /* of a cell, when all are placed */
-    cz_solve_cap state;         /* of any rank, over the mean */
+    const int **outer_of;     /* [placements] of the finer ones of such pairs */
+    bool *is_placed;          /* [placements] */
+    int64_t *grid_cell_ps;    /* [cells] of the placements that are placed */
+    int64_t *grid_cell_bytes; /* [cells] state */
+    int64_t mean_bytes;       /* of a cell, when all are placed */
+    cz_solve_cap state;       /* of any rank, over the mean */
 } placer;
 
 /* ---- problems ---- */
@@ -61,20 +61,20 @@ static int64_t message_ps(const cz_machine *machine)
 
 static bool make_problems(placer *p, cz_diags *diags)
 {
-    const cz_domain *domains =
-        cz_domains_find(p->arena, p->view, &p->grid, &p->n_domains);
+    const cz_placement *placements =
+        cz_placements_find(p->arena, p->view, &p->grid, &p->n_placements);
     if (!cz_machine_of(p->arena, p->view, &p->machine)) {
         cz_diag_error(diags, CZ_BAD_IR, (cz_span){0},
                       "the module names no machine to predict times for");
         return false;
     }
     p->times = cz_stage_times(p->arena, p->view, &p->machine);
-    p->domains = CZ_NEW(p->arena, cz_place_domain, p->n_domains + 1);
+    p->placements = CZ_NEW(p->arena, cz_placement_problem, p->n_placements + 1);
     int64_t n_buckets = 0;
-    for (int d = 0; d < p->n_domains; d++) {
-        cz_place_domain *out = &p->domains[d];
+    for (int d = 0; d < p->n_placements; d++) {
+        cz_placement_problem *out = &p->placements[d];
         if (!cz_place_problem_make(p->arena, p->view, p->times, diags,
-                                   &domains[d], out))
+                                   &placements[d], out))
             return false;
         out->problem.cut_ps = message_ps(&p->machine);
         if (is_trainers(p))
@@ -97,21 +97,21 @@ static int64_t total_bytes(const cz_solve_problem *problem)
 /* ---- what is placed already ---- */
 
 /* What each slot has: that of its fullest cell. */
-static void give_initial(const placer *p, cz_place_domain *domain)
+static void give_initial(const placer *p, cz_placement_problem *placement)
 {
-    cz_solve_problem *problem = &domain->problem;
+    cz_solve_problem *problem = &placement->problem;
     const int n_slots = problem->n_ranks * problem->n_hosts;
     int64_t *ps = CZ_NEW(p->arena, int64_t, n_slots);
     int64_t *bytes = CZ_NEW(p->arena, int64_t, problem->n_ranks);
-    for (int cell = 0; cell < p->n_cells; cell++) {
-        const int slot = domain->domain.slot_of_cell[cell];
+    for (int cell = 0; cell < p->n_grid_cells; cell++) {
+        const int slot = placement->placement.slot_of_grid_cell[cell];
         if (slot < 0)
             continue;
         int64_t *b = &bytes[slot / problem->n_hosts];
-        if (p->cell_ps[cell] > ps[slot])
-            ps[slot] = p->cell_ps[cell];
-        if (p->cell_bytes[cell] > *b)
-            *b = p->cell_bytes[cell];
+        if (p->grid_cell_ps[cell] > ps[slot])
+            ps[slot] = p->grid_cell_ps[cell];
+        if (p->grid_cell_bytes[cell] > *b)
+            *b = p->grid_cell_bytes[cell];
     }
     problem->initial_ps = ps;
     problem->initial_bytes = bytes;
@@ -121,8 +121,8 @@ static void give_initial(const placer *p, cz_place_domain *domain)
 
 static cz_place_all all_of(const placer *p)
 {
-    return (cz_place_all){p->n_domains, p->n_cells, p->domains,
-                          p->plans,     p->cell_ps, p->cell_bytes};
+    return (cz_place_all){p->n_placements, p->n_grid_cells, p->placements,
+                          p->plans,        p->grid_cell_ps, p->grid_cell_bytes};
 }
 
 static void take(placer *p, int number, const cz_solve_plan *plan)
@@ -143,88 +143,90 @@ static bool has_whole(const cz_solve_problem *problem)
     return false;
 }
 
-/* A domain with matrices of whose slots the other's have several; or -1. */
-static int find_finer(const placer *p, int coarse, const int **coarse_of)
+/* A placement with matrices of whose slots the other's have several; or -1. */
+static int find_finer(const placer *p, int outer, const int **outer_of)
 {
-    for (int d = 0; d < p->n_domains; d++) {
-        if (d == coarse || p->is_placed[d] ||
-            !has_whole(&p->domains[d].problem))
+    for (int d = 0; d < p->n_placements; d++) {
+        if (d == outer || p->is_placed[d] ||
+            !has_whole(&p->placements[d].problem))
             continue;
-        *coarse_of = cz_domain_refine(p->arena, &p->domains[d].domain,
-                                      &p->domains[coarse].domain, p->n_cells);
-        if (*coarse_of)
+        *outer_of = cz_placement_refine(p->arena, &p->placements[d].placement,
+                                        &p->placements[outer].placement,
+                                        p->n_grid_cells);
+        if (*outer_of)
             return d;
     }
     return -1;
 }
 
-/* A domain whose problem, and whose partner's, was the same, as those of equal
- * stages are: its plan is the answer.  Or -1. */
+/* A placement whose problem, and whose partner's, was the same, as those of
+ * equal stages are: its plan is the answer.  Or -1. */
 static int find_answer(const placer *p, const cz_solve_problem *problem,
                        const cz_joint_problem *joint)
 {
     const size_t n_fine =
-        joint ? (size_t)joint->fine.n_ranks * (size_t)joint->fine.n_hosts : 0;
-    for (int d = 0; d < p->n_domains; d++) {
+        joint ? (size_t)joint->inner.n_ranks * (size_t)joint->inner.n_hosts : 0;
+    for (int d = 0; d < p->n_placements; d++) {
         const int other = p->partner[d];
         if (p->is_placed[d] && (other >= 0) == (joint != NULL) &&
             cz_solve_problem_equals(&p->asked[d], problem) &&
             (!joint ||
-             (p->coarse_of[other] &&
-              cz_solve_problem_equals(&p->asked[other], &joint->fine) &&
-              memcmp(p->coarse_of[other], joint->coarse_of,
-                     n_fine * sizeof *joint->coarse_of) == 0)))
+             (p->outer_of[other] &&
+              cz_solve_problem_equals(&p->asked[other], &joint->inner) &&
+              memcmp(p->outer_of[other], joint->outer_of,
+                     n_fine * sizeof *joint->outer_of) == 0)))
             return d;
     }
     return -1;
 }
 
-static void take_geometry(const placer *p, int domain, int answer)
+static void take_geometry(const placer *p, int placement, int answer)
 {
-    p->domains[domain].geometry = p->domains[answer].geometry;
-    p->domains[domain].problem.geometry = p->domains[answer].problem.geometry;
+    p->placements[placement].geometry = p->placements[answer].geometry;
+    p->placements[placement].problem.geometry =
+        p->placements[answer].problem.geometry;
 }
 
-static void place_pair(placer *p, int coarse, int fine, const int *coarse_of)
+static void place_pair(placer *p, int outer, int inner, const int *outer_of)
 {
-    give_initial(p, &p->domains[coarse]);
-    give_initial(p, &p->domains[fine]);
-    cz_joint_problem joint = {p->domains[fine].problem,
-                              p->domains[coarse].problem, coarse_of};
-    joint.fine.initial_ps = joint.coarse.initial_ps = NULL;
-    joint.fine.initial_bytes = joint.coarse.initial_bytes = NULL;
-    p->asked[fine] = joint.fine;
-    p->asked[coarse] = joint.coarse;
-    const int answer = find_answer(p, &joint.coarse, &joint);
+    give_initial(p, &p->placements[outer]);
+    give_initial(p, &p->placements[inner]);
+    cz_joint_problem joint = {p->placements[inner].problem,
+                              p->placements[outer].problem, outer_of};
+    joint.inner.initial_ps = joint.outer.initial_ps = NULL;
+    joint.inner.initial_bytes = joint.outer.initial_bytes = NULL;
+    p->asked[inner] = joint.inner;
+    p->asked[outer] = joint.outer;
+    const int answer = find_answer(p, &joint.outer, &joint);
     cz_solve_plan plans[2];
     if (answer >= 0) {
         plans[0] = p->plans[answer];
         plans[1] = p->plans[p->partner[answer]];
-        take_geometry(p, coarse, answer);
-        take_geometry(p, fine, p->partner[answer]);
+        take_geometry(p, outer, answer);
+        take_geometry(p, inner, p->partner[answer]);
     } else {
         const cz_joint_solved solved = cz_place_geometry_solve_joint(
-            p->arena, &joint, &p->domains[fine].geometry,
-            &p->domains[coarse].geometry);
-        plans[0] = solved.coarse.plan;
-        plans[1] = solved.fine.plan;
-        p->domains[coarse].problem.geometry = joint.coarse.geometry;
-        p->domains[fine].problem.geometry = joint.fine.geometry;
+            p->arena, &joint, &p->placements[inner].geometry,
+            &p->placements[outer].geometry);
+        plans[0] = solved.outer.plan;
+        plans[1] = solved.inner.plan;
+        p->placements[outer].problem.geometry = joint.outer.geometry;
+        p->placements[inner].problem.geometry = joint.inner.geometry;
     }
-    p->coarse_of[fine] = coarse_of;
-    p->partner[coarse] = fine;
-    p->partner[fine] = coarse;
-    take(p, coarse, &plans[0]);
-    take(p, fine, &plans[1]);
+    p->outer_of[inner] = outer_of;
+    p->partner[outer] = inner;
+    p->partner[inner] = outer;
+    take(p, outer, &plans[0]);
+    take(p, inner, &plans[1]);
 }
 
-/* One domain alone has matrices, and owners leave ranks idle. */
+/* One placement alone has matrices, and owners leave ranks idle. */
 static bool should_share(const placer *p, const cz_solve_score *score)
 {
-    const int64_t mean = score->total_load_ps / p->n_cells;
+    const int64_t mean = score->total_load_ps / p->n_grid_cells;
     int n = 0;
-    for (int d = 0; d < p->n_domains; d++)
-        n += has_whole(&p->domains[d].problem);
+    for (int d = 0; d < p->n_placements; d++)
+        n += has_whole(&p->placements[d].problem);
     return !is_trainers(p) &&
            p->view->policy->tp_strategy == CZ_STRATEGY_AUTO && n == 1 &&
            score->max_load_ps - mean > mean / GOOD;
@@ -232,22 +234,22 @@ static bool should_share(const placer *p, const cz_solve_score *score)
 
 static void place_one(placer *p, int number)
 {
-    cz_place_domain *domain = &p->domains[number];
-    give_initial(p, domain);
-    p->asked[number] = domain->problem;
-    const int answer = find_answer(p, &domain->problem, NULL);
+    cz_placement_problem *placement = &p->placements[number];
+    give_initial(p, placement);
+    p->asked[number] = placement->problem;
+    const int answer = find_answer(p, &placement->problem, NULL);
     if (answer >= 0) {
         p->blocks_of[number] = p->blocks_of[answer];
         take_geometry(p, number, answer);
         take(p, number, &p->plans[answer]);
         return;
     }
-    const cz_solved solved =
-        cz_place_geometry_solve(p->arena, &domain->problem, &domain->geometry);
-    cz_place_shared shared;
+    const cz_solved solved = cz_place_geometry_solve(
+        p->arena, &placement->problem, &placement->geometry);
+    cz_place_subgroups shared;
     if (should_share(p, &solved.score) &&
-        cz_place_share(p->arena, p->view, &p->machine, domain,
-                       solved.score.max_state_bytes, &shared)) {
+        cz_place_subgroups_find(p->arena, p->view, &p->machine, placement,
+                                solved.score.max_state_bytes, &shared)) {
         p->blocks_of[number] = shared.blocks;
         take(p, number, &shared.plan);
     } else {
@@ -255,17 +257,17 @@ static void place_one(placer *p, int number)
     }
 }
 
-/* Where no ranks share matrices, and domains were placed one by one. */
+/* Where no ranks share matrices, and placements were placed one by one. */
 static void try_public(placer *p)
 {
     cz_place_all all = all_of(p);
-    for (int d = 0; d < p->n_domains; d++)
+    for (int d = 0; d < p->n_placements; d++)
         if (p->blocks_of[d])
             return;
-    if (p->n_domains < 2)
+    if (p->n_placements < 2)
         return;
     const int64_t n = p->state.denominator, m = p->state.numerator;
-    cz_place_try_public(
+    cz_place_try_baselines(
         p->arena, p->mean_bytes / n * m + p->mean_bytes % n * m / n, &all);
     p->plans = all.plans;
 }
@@ -273,9 +275,9 @@ static void try_public(placer *p)
 /* Pipeline stages with equal plans have other turns. */
 static void stagger(placer *p)
 {
-    for (int d = 0; d < p->n_domains; d++)
+    for (int d = 0; d < p->n_placements; d++)
         p->plans[d] = cz_place_stagger(p->arena, p->view, p->times,
-                                       &p->domains[d], &p->plans[d]);
+                                       &p->placements[d], &p->plans[d]);
 }
 
 /* ---- the pass ---- */
@@ -303,37 +305,37 @@ static placer place_all(const placer *from, cz_solve_cap state)
 {
     /* Nothing is placed yet. */
     placer p = *from;
-    const size_t n = (size_t)p.n_domains + 1;
+    const size_t n = (size_t)p.n_placements + 1;
     p.state = state;
-    p.domains = CZ_NEW(p.arena, cz_place_domain, n);
+    p.placements = CZ_NEW(p.arena, cz_placement_problem, n);
     p.plans = CZ_NEW(p.arena, cz_solve_plan, n);
     p.asked = CZ_NEW(p.arena, cz_solve_problem, n);
     p.partner = CZ_NEW(p.arena, int, n);
     p.blocks_of = CZ_NEW(p.arena, const cz_block *, n);
-    p.coarse_of = CZ_NEW(p.arena, const int *, n);
+    p.outer_of = CZ_NEW(p.arena, const int *, n);
     p.is_placed = CZ_NEW(p.arena, bool, n);
-    for (int d = 0; d < p.n_domains; d++) {
-        p.domains[d] = from->domains[d];
+    for (int d = 0; d < p.n_placements; d++) {
+        p.placements[d] = from->placements[d];
         p.partner[d] = -1;
     }
-    p.cell_ps = CZ_NEW(p.arena, int64_t, p.n_cells);
-    p.cell_bytes = CZ_NEW(p.arena, int64_t, p.n_cells);
+    p.grid_cell_ps = CZ_NEW(p.arena, int64_t, p.n_grid_cells);
+    p.grid_cell_bytes = CZ_NEW(p.arena, int64_t, p.n_grid_cells);
     /* Bundles of matrices have no order: the trainer's is kept one by one. */
     if (!is_trainers(&p))
-        for (int d = 0; d < p.n_domains; d++) {
-            const int *coarse_of;
-            if (p.is_placed[d] || !has_whole(&p.domains[d].problem))
+        for (int d = 0; d < p.n_placements; d++) {
+            const int *outer_of;
+            if (p.is_placed[d] || !has_whole(&p.placements[d].problem))
                 continue;
-            const int finer = find_finer(&p, d, &coarse_of);
+            const int finer = find_finer(&p, d, &outer_of);
             if (finer >= 0)
-                place_pair(&p, d, finer, coarse_of);
+                place_pair(&p, d, finer, outer_of);
         }
     /* All others one by one, those with matrices first: what can be cut
      * anywhere fills up. */
     for (int round = 0; round < 2; round++)
-        for (int d = 0; d < p.n_domains; d++)
+        for (int d = 0; d < p.n_placements; d++)
             if (!p.is_placed[d] &&
-                (round == 1 || has_whole(&p.domains[d].problem)))
+                (round == 1 || has_whole(&p.placements[d].problem)))
                 place_one(&p, d);
     try_public(&p);
     stagger(&p);
@@ -378,20 +380,20 @@ static bool place(cz_ir *ir, cz_arena *arena, cz_diags *diags)
         !cz_owner_grid_find(arena, p.view, diags, &p.grid) ||
         !make_problems(&p, diags))
         return false;
-    p.n_cells = p.grid.n_rows * p.grid.n_shard;
-    /* All domains' state over the cells that have any. */
+    p.n_grid_cells = p.grid.n_rows * p.grid.n_shard;
+    /* All placements' state over the cells that have any. */
     int64_t total = 0, n = 0;
-    for (int cell = 0; cell < p.n_cells; cell++) {
+    for (int cell = 0; cell < p.n_grid_cells; cell++) {
         bool is_there = false;
-        for (int d = 0; d < p.n_domains; d++)
-            is_there |= p.domains[d].domain.slot_of_cell[cell] >= 0;
+        for (int d = 0; d < p.n_placements; d++)
+            is_there |= p.placements[d].placement.slot_of_grid_cell[cell] >= 0;
         n += is_there;
     }
-    for (int d = 0; d < p.n_domains; d++) {
-        const cz_place_domain *it = &p.domains[d];
+    for (int d = 0; d < p.n_placements; d++) {
+        const cz_placement_problem *it = &p.placements[d];
         int64_t cells = 0;
-        for (int cell = 0; cell < p.n_cells; cell++)
-            cells += it->domain.slot_of_cell[cell] >= 0;
+        for (int cell = 0; cell < p.n_grid_cells; cell++)
+            cells += it->placement.slot_of_grid_cell[cell] >= 0;
         total += total_bytes(&it->problem) / it->problem.n_ranks * cells;
     }
     p.mean_bytes = n > 0 ? total / n : 0;

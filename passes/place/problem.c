@@ -5,13 +5,13 @@
 #include "dsl/plan/state.h"
 #include "passes/grid/bucket.h"
 #include "passes/cost/time.h"
-#include "passes/cost/ways.h"
+#include "passes/cost/candidates.h"
 
 typedef struct maker {
     cz_arena *arena;
     const cz_plan_view *view;
     const cz_stage_time *times; /* [stages] */
-    cz_place_domain *out;
+    cz_placement_problem *out;
     int *family_of; /* [classes] the first family that has it */
     int *class_of;  /* [families] -1: none yet */
     cz_solve_class *classes;
@@ -46,7 +46,7 @@ static cz_cut_of cut_of(const maker *m, int family)
 {
     return cz_family_is_owned(m->view, family) &&
                    cz_family_shards(m->view, family) > 1
-               ? cz_ways_sharded_along(m->view, family)
+               ? cz_candidates_sharded_along(m->view, family)
                : CZ_CUT_NONE;
 }
 
@@ -88,23 +88,23 @@ static cz_solve_class make_class(const maker *m, int number)
         return c;
     }
     const int64_t whole = m->times[stages.whole].time_ps;
-    c.shared_ps =
+    c.coordinate_ps =
         cz_stage_time_part(&m->times[stages.before], f->local_elements);
     if (stages.after >= 0)
-        c.shared_ps =
-            cz_time_add(c.shared_ps, cz_stage_time_part(&m->times[stages.after],
-                                                        f->local_elements));
+        c.coordinate_ps = cz_time_add(
+            c.coordinate_ps,
+            cz_stage_time_part(&m->times[stages.after], f->local_elements));
     if (cz_family_shards(m->view, family) > 1)
         c.cost_ps = whole;
     else
-        c.shared_ps = cz_time_add(c.shared_ps, whole);
+        c.coordinate_ps = cz_time_add(c.coordinate_ps, whole);
     return c;
 }
 
 static void make_classes(maker *m)
 {
     const cz_plan_view *view = m->view;
-    const cz_domain *d = &m->out->domain;
+    const cz_placement *d = &m->out->placement;
     m->class_of = CZ_NEW(m->arena, int, view->n_families + 1);
     m->family_of = CZ_NEW(m->arena, int, view->n_families + 1);
     for (int f = 0; f < view->n_families; f++)
@@ -124,7 +124,7 @@ static void make_classes(maker *m)
 /* Stable by reduction: a bucket has one. */
 static int *sort_params(const maker *m)
 {
-    const cz_domain *d = &m->out->domain;
+    const cz_placement *d = &m->out->placement;
     int *sorted = CZ_NEW(m->arena, int, d->n_params + 1);
     int n = 0;
     for (int k = 0; k < m->view->n_reductions; k++)
@@ -172,7 +172,7 @@ static bool fits(const cz_solve_problem *problem)
     int64_t sums[3] = {0, 0, 0};
     for (int i = 0; i < problem->n_items; i++) {
         const cz_solve_class *c = &problem->classes[problem->class_of[i]];
-        const int64_t parts[3] = {cz_time_add(c->cost_ps, c->shared_ps),
+        const int64_t parts[3] = {cz_time_add(c->cost_ps, c->coordinate_ps),
                                   c->state_bytes, c->elements + problem->align};
         for (int k = 0; k < 3; k++)
             if (!cz_checked_add(sums[k], parts[k], &sums[k]))
@@ -189,19 +189,20 @@ static bool fits(const cz_solve_problem *problem)
 
 bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                            const cz_stage_time *times, cz_diags *diags,
-                           const cz_domain *domain, cz_place_domain *out)
+                           const cz_placement *placement,
+                           cz_placement_problem *out)
 {
     maker m = {.arena = arena, .view = view, .times = times, .out = out};
-    out->domain = *domain;
+    out->placement = *placement;
     make_classes(&m);
     out->params = sort_params(&m);
-    out->problem = (cz_solve_problem){.n_ranks = domain->n_splits,
-                                      .n_hosts = domain->n_shards,
+    out->problem = (cz_solve_problem){.n_ranks = placement->n_splits,
+                                      .n_hosts = placement->n_shards,
                                       .n_classes = m.n_classes,
                                       .classes = m.classes,
-                                      .n_items = domain->n_params,
+                                      .n_items = placement->n_params,
                                       .align = CZ_BUCKET_ALIGN};
-    const int n = m.out->domain.n_params;
+    const int n = m.out->placement.n_params;
     int *class_of = CZ_NEW(m.arena, int, n + 1);
     for (int i = 0; i < n; i++)
         class_of[i] = m.class_of[m.view->params[m.out->params[i]].family];

@@ -1,25 +1,26 @@
-/* What the solver is asked about one domain: classes of parameters with their
- * predicted times and state bytes, in buckets. */
+/* What the solver is asked about one placement: classes of parameters with
+ * their predicted times and state bytes, in buckets. */
 #ifndef CZ_PASSES_PLACE_PROBLEM_H
 #define CZ_PASSES_PLACE_PROBLEM_H
 
 #include "passes/cost/plan_time.h"
-#include "passes/grid/domain.h"
+#include "passes/grid/placement.h"
 #include "passes/place/geometry.h"
 #include "passes/solve/problem.h"
 
-/* One domain and the solver's problem about it; item i is params[i]. */
-typedef struct cz_place_domain {
-    cz_domain domain;
+/* One placement and the solver's problem about it; item i is params[i]. */
+typedef struct cz_placement_problem {
+    cz_placement placement;
     int *params; /* [n_params] by reduction, then as gradients come */
     cz_solve_problem problem;   /* kinds of classes are types */
-    cz_place_geometry geometry; /* whoever places the domain sets it */
-} cz_place_domain;
+    cz_place_geometry geometry; /* whoever places the placement sets it */
+} cz_placement_problem;
 
 /* times: of all stages.  False after reporting that sums of time,
  * memory or elements do not fit. */
 bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                            const cz_stage_time *times, cz_diags *diags,
-                           const cz_domain *domain, cz_place_domain *out);
+                           const cz_placement *placement,
+                           cz_placement_problem *out);
 
 #endif

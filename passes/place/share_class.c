@@ -1,38 +1,40 @@
-/* Classes of a domain's matrices, and the ways to share them. */
+/* Classes of a placement's matrices, and the ways to share them. */
 #include "passes/place/share_internal.h"
 
-#include "passes/cost/ways.h"
+#include "passes/cost/candidates.h"
 #include "passes/kernel/outline.h"
 
 /* A family of the class. */
 static int family_of(const cz_place_subgroup *s, int solve_class)
 {
     int i = 0;
-    while (s->domain->problem.class_of[i] != solve_class)
+    while (s->placement->problem.class_of[i] != solve_class)
         i++;
-    return s->view->params[s->domain->params[i]].family;
+    return s->view->params[s->placement->params[i]].family;
 }
 
 /* Whether ranks can share a matrix in that way: n x n products are dealt out
  * wherever they can be. */
 static bool is_run(const cz_place_subgroup *s, int family,
-                   const cz_view_stage *stage, const cz_subgroup_way *way,
-                   bool is_dealt)
+                   const cz_view_stage *stage,
+                   const cz_subgroup_candidate *candidate, bool is_dealt)
 {
     const cz_fact_rule *rule =
         s->view->rules[s->view->families[family].rule].fact;
     cz_outline outline;
-    if (way->g == 1)
+    if (candidate->g == 1)
         return true;
-    return way->form == (is_dealt ? CZ_SUBGROUP_SHARED : CZ_SUBGROUP_GRAM) &&
-           cz_outline_check(s->arena, s->view, stage, rule->shape.v, way->g,
-                            &outline) == CZ_OUTLINE_OK;
+    return candidate->form ==
+               (is_dealt ? CZ_SUBGROUP_PARTITIONED : CZ_SUBGROUP_GRAM) &&
+           cz_outline_check(s->arena, s->view, stage, rule->shape.v,
+                            candidate->g, &outline) == CZ_OUTLINE_OK;
 }
 
-static bool has_dealt(const cz_subgroup_way *ways, int n, int g)
+static bool has_dealt(const cz_subgroup_candidate *candidates, int n, int g)
 {
     for (int w = 0; w < n; w++)
-        if (ways[w].g == g && ways[w].form == CZ_SUBGROUP_SHARED)
+        if (candidates[w].g == g &&
+            candidates[w].form == CZ_SUBGROUP_PARTITIONED)
             return true;
     return false;
 }
@@ -45,20 +47,21 @@ static void list_ways(const cz_place_subgroup *s, int family,
     const bool is_even = !cz_view_is_uneven(&view->families[family]);
     const cz_view_stage *stage =
         &view->stages[cz_rule_stages_find(view, rule).whole];
-    const cz_ways_call call = {
+    const cz_candidates_call call = {
         .stage = stage,
-        .sharded = cz_ways_sharded_along(view, family),
+        .sharded = cz_candidates_sharded_along(view, family),
         .width = s->width,
-        .n_shards = s->domain->problem.n_hosts,
+        .n_shards = s->placement->problem.n_hosts,
         .n_near = s->n_near,
         .max_g = is_even && stage->n_variants == 0 ? s->width : 1};
-    const cz_subgroup_way *all;
-    const int n = cz_cost_ways(s->arena, view, s->machine, &call, &all);
-    cz_subgroup_way *ways = CZ_NEW(s->arena, cz_subgroup_way, n);
+    const cz_subgroup_candidate *all;
+    const int n = cz_cost_candidates(s->arena, view, s->machine, &call, &all);
+    cz_subgroup_candidate *candidates =
+        CZ_NEW(s->arena, cz_subgroup_candidate, n);
     for (int w = 0; w < n; w++)
         if (is_run(s, family, stage, &all[w], has_dealt(all, n, all[w].g)))
-            ways[out->n_ways++] = all[w];
-    out->ways = ways;
+            candidates[out->n_candidates++] = all[w];
+    out->candidates = candidates;
 }
 
 /* ---- classes ---- */
@@ -71,14 +74,14 @@ bool cz_place_is_gathered(const cz_place_subgroup *s, int family)
 
 bool cz_place_list_classes(cz_place_subgroup *s)
 {
-    const cz_solve_problem *problem = &s->domain->problem;
+    const cz_solve_problem *problem = &s->placement->problem;
     s->classes = CZ_NEW(s->arena, cz_subgroup_class, problem->n_classes + 1);
     s->solve_class = CZ_NEW(s->arena, int, problem->n_classes + 1);
     for (int c = 0; c < problem->n_classes; c++) {
         const int family = family_of(s, c);
         if (!cz_place_is_gathered(s, family))
             continue;
-        if (cz_ways_sharded_along(s->view, family) == CZ_CUT_NONE)
+        if (cz_candidates_sharded_along(s->view, family) == CZ_CUT_NONE)
             return false;
         cz_subgroup_class *out = &s->classes[s->n_classes];
         out->state_bytes = problem->classes[c].state_bytes * s->width;

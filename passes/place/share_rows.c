@@ -1,7 +1,7 @@
 /* From blocks of rows back to owners and blocks of ranks. */
 #include "passes/place/share_internal.h"
 
-#include "passes/cost/ways.h"
+#include "passes/cost/candidates.h"
 #include "passes/solve/choice.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static int find_lightest(const int64_t *bytes, const int *n, int n_splits,
  * rank's. */
 static int64_t deal_rows(dealer *d)
 {
-    const int n_splits = d->s->domain->problem.n_ranks;
+    const int n_splits = d->s->placement->problem.n_ranks;
     const int n_rows = d->s->n_rows, room = n_rows / n_splits;
     full_row *rows = CZ_NEW(d->s->arena, full_row, n_rows);
     int64_t *bytes = CZ_NEW(d->s->arena, int64_t, n_splits), most = 0;
@@ -66,7 +66,7 @@ static int64_t deal_rows(dealer *d)
 /* All that shard a matrix, in one node. */
 static bool is_near(const cz_place_subgroup *s)
 {
-    return s->width == s->domain->problem.n_hosts && s->width <= s->n_near;
+    return s->width == s->placement->problem.n_hosts && s->width <= s->n_near;
 }
 
 /* The rank of a position in its row, of odd * 2^k ranks.  The solver's blocks
@@ -92,7 +92,8 @@ static int slot_of(const dealer *d, int row, const cz_subgroup_job *job)
 
 static cz_block block_of(const cz_place_subgroup *s, int g)
 {
-    return (cz_block){g, g > 1 ? cz_ways_stride(s->width, is_near(s), g) : 1};
+    return (cz_block){g, g > 1 ? cz_candidates_stride(s->width, is_near(s), g)
+                               : 1};
 }
 
 /* ---- items ---- */
@@ -124,7 +125,7 @@ static cz_solved lay_out(const void *context, const cz_solve_problem *problem)
 static int find_item(const cz_place_subgroup *s, const cz_solve_plan *laid_out,
                      const cz_block *blocks, int slot, int class)
 {
-    const cz_solve_problem *problem = &s->domain->problem;
+    const cz_solve_problem *problem = &s->placement->problem;
     int i = 0;
     while (blocks[i].size != 0 ||
            laid_out->owner[i] * problem->n_hosts + laid_out->host[i] != slot ||
@@ -137,14 +138,14 @@ static int find_item(const cz_place_subgroup *s, const cz_solve_plan *laid_out,
 static cz_block *find_blocks(const dealer *d, const cz_solve_plan *laid_out)
 {
     const cz_place_subgroup *s = d->s;
-    const int n = s->domain->problem.n_items;
+    const int n = s->placement->problem.n_items;
     cz_block *blocks = CZ_NEW(s->arena, cz_block, n + 1);
     for (int row = 0; row < s->n_rows; row++)
         for (int k = 0; k < d->plan->rows[row].n_jobs; k++) {
             const cz_subgroup_job *job = &d->plan->rows[row].jobs[k];
             const int slot = slot_of(d, row, job);
             blocks[find_item(s, laid_out, blocks, slot, job->of)] =
-                block_of(s, s->classes[job->of].ways[job->way].g);
+                block_of(s, s->classes[job->of].candidates[job->candidate].g);
         }
     for (int i = 0; i < n; i++)
         blocks[i] = blocks[i].size == 0 ? block_of(s, 1) : blocks[i];
@@ -156,17 +157,17 @@ static cz_block *find_blocks(const dealer *d, const cz_solve_plan *laid_out)
 static const cz_solve_cap even_states = {105, 100};
 
 bool cz_place_put_back(const cz_place_subgroup *s, const cz_subgroup_plan *plan,
-                       cz_place_shared *out)
+                       cz_place_subgroups *out)
 {
     dealer d = {s, plan, CZ_NEW(s->arena, int, s->n_rows)};
     const int64_t fullest = deal_rows(&d);
-    if (fullest > cz_solve_state_cap(&s->domain->problem) &&
+    if (fullest > cz_solve_state_cap(&s->placement->problem) &&
         fullest > s->state_bytes)
         return false;
-    s->domain->problem.state = even_states;
-    out->plan = cz_place_geometry_lay_out(s->arena, &s->domain->problem,
-                                          &s->domain->geometry, plan->time_ps,
-                                          lay_out, &d);
+    s->placement->problem.state = even_states;
+    out->plan = cz_place_geometry_lay_out(s->arena, &s->placement->problem,
+                                          &s->placement->geometry,
+                                          plan->time_ps, lay_out, &d);
     out->blocks = find_blocks(&d, &out->plan);
     return true;
 }

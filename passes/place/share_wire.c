@@ -6,17 +6,17 @@
 #include "passes/grid/owned.h"
 
 /* What travels whatever matrices do, of the plan and of the trainer itself.
- * The domain's ranks have an even part of it. */
+ * The placement's ranks have an even part of it. */
 static cz_wide other_bytes(const cz_place_subgroup *s)
 {
     const cz_trainer_wire trainer = cz_trainer_wire_find(s->view);
     cz_wire_bound bounds[CZ_N_LINKS];
     cz_wire_bounds_find(s->view, s->machine, bounds);
-    /* Of all ranks, what the domain's ranks have. */
+    /* Of all ranks, what the placement's ranks have. */
     const int64_t bytes =
         cz_time_limit((cz_wide)bounds[CZ_LINK_NODE].bytes +
                       trainer.gradient_bytes + trainer.parameter_bytes);
-    const cz_solve_problem *problem = &s->domain->problem;
+    const cz_solve_problem *problem = &s->placement->problem;
 
     return (cz_wide)bytes * problem->n_ranks * problem->n_hosts /
            s->view->n_ranks;
@@ -26,17 +26,17 @@ static cz_wide owned_bytes(const cz_place_subgroup *s)
 {
     cz_wide owned = 0;
     for (int c = 0; c < s->n_classes; c++)
-        owned +=
-            (cz_wide)s->classes[c].count * s->classes[c].ways[0].wire_bytes;
+        owned += (cz_wide)s->classes[c].count *
+                 s->classes[c].candidates[0].wire_bytes;
     return owned;
 }
 
-/* Of the domain's matrices: f32 gradients to all in a row who shard them. */
+/* Of the placement's matrices: f32 gradients to all in a row who shard them. */
 static cz_wide gathered_bytes(const cz_place_subgroup *s)
 {
     cz_wide gathered = 0;
-    for (int i = 0; i < s->domain->problem.n_items; i++) {
-        const int of = s->view->params[s->domain->params[i]].family;
+    for (int i = 0; i < s->placement->problem.n_items; i++) {
+        const int of = s->view->params[s->placement->params[i]].family;
         if (cz_place_is_gathered(s, of))
             gathered += (cz_wide)s->view->families[of].elements *
                         (cz_family_shards(s->view, of) - 1) *

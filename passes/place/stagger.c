@@ -5,17 +5,17 @@
 
 cz_solve_plan cz_place_stagger(cz_arena *arena, const cz_plan_view *view,
                                const cz_stage_time *times,
-                               const cz_place_domain *domain,
+                               const cz_placement_problem *placement,
                                const cz_solve_plan *plan)
 {
-    const cz_solve_problem *problem = &domain->problem;
+    const cz_solve_problem *problem = &placement->problem;
     int64_t *turn = CZ_NEW(arena, int64_t, problem->n_items + 1);
     int64_t *period = CZ_NEW(arena, int64_t, problem->n_classes + 1);
     int64_t *extra = CZ_NEW(arena, int64_t, problem->n_classes + 1);
     bool *known = CZ_NEW(arena, bool, problem->n_classes + 1);
     bool is_staggered = false;
     for (int i = 0; i < problem->n_items; i++) {
-        const cz_view_param *param = &view->params[domain->params[i]];
+        const cz_view_param *param = &view->params[placement->params[i]];
         const int c = problem->class_of[i];
         const int rule = view->families[param->family].rule;
         turn[i] = param->turn;
@@ -36,7 +36,7 @@ cz_solve_plan cz_place_stagger(cz_arena *arena, const cz_plan_view *view,
         extra[c] = most - least;
         is_staggered = is_staggered || period[c] > 1;
     }
-    const cz_solve_turns turns = {turn, period, extra};
-    return is_staggered ? cz_solve_stagger(arena, problem, &turns, plan)
+    const cz_solve_offsets offsets = {turn, period, extra};
+    return is_staggered ? cz_solve_stagger(arena, problem, &offsets, plan)
                         : *plan;
 }

@@ -1,4 +1,4 @@
-/* Turns of a domain's matrices dealt out to their owners. */
+/* Turns of a placement's matrices dealt out to their owners. */
 #ifndef CZ_PASSES_PLACE_STAGGER_H
 #define CZ_PASSES_PLACE_STAGGER_H
 
@@ -8,7 +8,7 @@
 /* The plan, or, where rules are staggered, that of cz_solve_stagger(). */
 cz_solve_plan cz_place_stagger(cz_arena *arena, const cz_plan_view *view,
                                const cz_stage_time *times,
-                               const cz_place_domain *domain,
+                               const cz_placement_problem *placement,
                                const cz_solve_plan *plan);
 
 #endif

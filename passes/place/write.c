@@ -16,8 +16,8 @@ void cz_place_write_owners(cz_arena *arena, const cz_plan_view *view,
                            const cz_block *const *blocks_of, cz_ir *ir)
 {
     const cz_place_owners owners = cz_place_owners_make(arena, view);
-    for (int d = 0; d < all->n_domains; d++)
-        cz_place_owners_put(&owners, &all->domains[d], &all->plans[d],
+    for (int d = 0; d < all->n_placements; d++)
+        cz_place_owners_put(&owners, &all->placements[d], &all->plans[d],
                             blocks_of[d], view);
     cz_ir_remove(ir, CZ_FACT_assign);
     for (int f = 0; f < view->n_families; f++) {
@@ -42,8 +42,8 @@ void cz_place_write_buckets(cz_arena *arena, const cz_plan_view *view,
     const int *gradients = cz_gradient_order(arena, view);
     cz_place_bucket *list = NULL;
     int n = 0;
-    for (int d = 0; d < all->n_domains; d++)
-        cz_place_buckets(arena, &all->domains[d], &all->plans[d], view,
+    for (int d = 0; d < all->n_placements; d++)
+        cz_place_buckets(arena, &all->placements[d], &all->plans[d], view,
                          gradients, d, &list, &n);
     if (n > 0)
         qsort(list, (size_t)n, sizeof *list, by_last);
@@ -53,12 +53,12 @@ void cz_place_write_buckets(cz_arena *arena, const cz_plan_view *view,
         cz_ir_add_bucket(ir, &list[b].fact);
     }
     cz_ir_remove(ir, CZ_FACT_geometry);
-    for (int d = 0; d < all->n_domains; d++) {
-        const cz_place_geometry *geometry = &all->domains[d].geometry;
+    for (int d = 0; d < all->n_placements; d++) {
+        const cz_place_geometry *geometry = &all->placements[d].geometry;
         int64_t *buckets = CZ_NEW(arena, int64_t, n + 1);
         int n_buckets = 0;
         for (int b = 0; b < n; b++)
-            if (list[b].domain == d)
+            if (list[b].placement == d)
                 buckets[n_buckets++] = b;
         if (geometry->is_auto)
             cz_place_geometry_add(ir, arena, geometry,

@@ -5,9 +5,9 @@
 
 #include "dsl/ir/ir.h"
 #include "passes/place/fact.h"
-#include "passes/place/public.h"
+#include "passes/place/baselines.h"
 
-/* One `assign` per family.  blocks_of: [n_domains] of ranks that share each
+/* One `assign` per family.  blocks_of: [n_placements] of ranks that share each
  * item; NULL: owners have them alone. */
 void cz_place_write_owners(cz_arena *arena, const cz_plan_view *view,
                            const cz_place_all *all,

@@ -12,7 +12,7 @@ typedef struct span {
 bool cz_schedule_exchanges(const cz_scheduler *s, const cz_planned_op *op)
 {
     const cz_ints comm = cz_schedule_comm(s, op);
-    return (op->role == CZ_ROLE_REDUCE || op->role == CZ_ROLE_PUBLISH) &&
+    return (op->role == CZ_ROLE_REDUCE || op->role == CZ_ROLE_ALL_GATHER) &&
            cz_metrics_exchanges(s->view, op->bucket, &comm);
 }
 

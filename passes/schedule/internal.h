@@ -22,14 +22,14 @@
 #include "passes/timeline/timeline.h"
 
 /* Scratch bytes of a whole matrix, or of a part, on a rank that computes it. */
-typedef struct cz_whole {
+typedef struct cz_matrix_scratch {
     int64_t gather, scatter, work;
-} cz_whole;
+} cz_matrix_scratch;
 
 /* One owned matrix, and the scratch bytes of its buffers. */
 typedef struct cz_matrix {
     int param, bucket;
-    int turn;       /* of the bucket: cz_schedule_turn */
+    int order;      /* of the bucket: cz_schedule_bucket_order */
     int64_t offset; /* element in the bucket */
     const cz_view_family *family;
     const cz_view_stage *before, *whole, *after; /* after: or NULL.  Of a shared
@@ -45,7 +45,8 @@ typedef struct cz_matrix {
     const int *shard_of_column; /* as the grid has it */
     int group; /* micro-group; where the row computes alike: bucket */
     int64_t gather, scatter, temp; /* of the shard, equal along a row */
-    cz_whole *whole_at; /* [columns], where the column owns it; or NULL */
+    cz_matrix_scratch
+        *scratch_at; /* [columns], where the column owns it; or NULL */
 } cz_matrix;
 
 /* Matrices sorted by row, group, turn and offset. */
@@ -63,15 +64,15 @@ typedef struct cz_matrix_set {
 
 /* Sharded matrices that share micro-groups: of families that are grouped
  * together, and equal blocks of ranks share each. */
-typedef struct cz_lot {
+typedef struct cz_micro_group_class {
     int family; /* the first of them */
     int reduction;
     cz_block block;
     int n;
-    int *matrices;        /* [n] numbers in `sharded` as it is collected */
-    cz_group_item *items; /* [n] */
-    int most;             /* of an owner in a row */
-} cz_lot;
+    int *matrices; /* [n] numbers in `sharded` as it is collected */
+    cz_micro_group_item *items; /* [n] */
+    int most;                   /* of an owner in a row */
+} cz_micro_group_class;
 
 /* How long kernels, transfers and collectives take: time.c. */
 typedef struct cz_schedule_prices cz_schedule_prices;
@@ -85,15 +86,15 @@ typedef enum cz_role {
     CZ_ROLE_SUM,
     CZ_ROLE_DECIDE,
     CZ_ROLE_PROLOGUE,
-    CZ_ROLE_LOCAL, /* element-wise rules of a bucket */
-    CZ_ROLE_ALONE, /* matrices of a bucket that no axis shards */
-    CZ_ROLE_BEFORE,
+    CZ_ROLE_ELEMENT_WISE, /* element-wise rules of a bucket */
+    CZ_ROLE_ALONE,        /* matrices of a bucket that no axis shards */
+    CZ_ROLE_PRE_GATHER,
     CZ_ROLE_GATHER,
-    CZ_ROLE_WHOLE, /* or a segment of it */
-    CZ_ROLE_ADD,   /* the partial sums behind a segment */
+    CZ_ROLE_FULL_MATRIX, /* or a segment of it */
+    CZ_ROLE_ADD,         /* the partial sums behind a segment */
     CZ_ROLE_SCATTER,
-    CZ_ROLE_AFTER,
-    CZ_ROLE_PUBLISH, /* all_gather of a bucket */
+    CZ_ROLE_POST_SCATTER,
+    CZ_ROLE_ALL_GATHER, /* all_gather of a bucket */
     CZ_ROLE_UNDO,
     CZ_N_ROLES
 } cz_role;
@@ -117,11 +118,12 @@ typedef struct cz_scheduler {
     cz_matrix_set sharded, alone;
     const int64_t *fixed_bytes; /* [n_ranks] memory without scratch; NULL: it
                                  * has no cap */
-    bool caps_groups;           /* micro-groups keep the cap, or come near */
+    bool caps_micro_groups;     /* micro-groups keep the cap, or come near */
     bool keeps_order;           /* operations stay in the order of the list */
     const cz_schedule_prices *prices; /* NULL: the plan has no machine */
-    int n_lots;
-    cz_lot *lots;              /* in the order in which they are carried out */
+    int n_group_classes;
+    cz_micro_group_class
+        *group_classes;        /* in the order in which they are carried out */
     cz_fact_grouping grouping; /* what was tried */
     int n_ops;
     cz_planned_op *ops;
@@ -145,8 +147,8 @@ int cz_schedule_member(const cz_matrix *matrix, int column);
 int cz_schedule_segments(const cz_scheduler *s, int group);
 /* The first of `elements` elements of a parameter that lie in a row's slice of
  * its bucket, and `*n` of them, perhaps 0, as where it is not at home. */
-int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
-                         int row, int64_t *n);
+int64_t cz_schedule_slice_of(const cz_scheduler *s, int64_t param,
+                             int64_t elements, int row, int64_t *n);
 /* Parameters of a bucket, numbers [first, end) in its order, that may have
  * elements in a row's slice; all others have none. */
 typedef struct cz_param_range {
@@ -154,31 +156,34 @@ typedef struct cz_param_range {
 } cz_param_range;
 cz_param_range cz_schedule_params(const cz_scheduler *s, int bucket, int row);
 /* What updates a parameter wherever it is cut; NULL of a matrix. */
-const cz_view_stage *cz_schedule_local(const cz_plan_view *view, int64_t param);
+const cz_view_stage *cz_schedule_element_wise(const cz_plan_view *view,
+                                              int64_t param);
 /* Whether some parameter of a bucket is owned, or not owned. */
 bool cz_schedule_holds(const cz_plan_view *view, int bucket, bool owned);
 bool cz_schedule_has_decision(const cz_plan_view *view);
 /* The bucket that is updated as the i-th, and which one a bucket is: behind a
  * decision all gradients are there, and what the next forward pass needs first
  * comes first, which is the last bucket; without one, as gradients come. */
-int cz_schedule_turn(const cz_plan_view *view, int i);
+int cz_schedule_bucket_order(const cz_plan_view *view, int i);
 
 /* Sorts matrices by row, group, turn and offset. */
 void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_groups);
 
-/* Whether ranks share matrices of some lot. */
-bool cz_schedule_has_shared(const cz_scheduler *s);
-/* Lots of the matrices as they are collected. */
-void cz_schedule_find_lots(cz_scheduler *s);
-/* Cuts each lot as wished, [n_lots]; returns how many groups there are.  The
- * matrices are not sorted anew. */
-int cz_schedule_cut_lots(cz_scheduler *s, const cz_group_request *requests);
+/* Whether ranks share matrices of some class. */
+bool cz_schedule_has_subgroups(const cz_scheduler *s);
+/* Classes of the matrices as they are collected. */
+void cz_schedule_find_classes(cz_scheduler *s);
+/* Cuts each class as wished, [n_group_classes]; returns how many groups there
+ * are.  The matrices are not sorted anew. */
+int cz_schedule_cut_classes(cz_scheduler *s,
+                            const cz_micro_group_request *requests);
 
 /* NULL without a machine. */
 const cz_schedule_prices *cz_schedule_price(cz_arena *arena,
                                             const cz_plan_view *view);
 /* Of one matrix, or of a segment of it on one of those who share it. */
-int64_t cz_schedule_whole_ps(const cz_scheduler *s, const cz_view_stage *whole);
+int64_t cz_schedule_matrix_ps(const cz_scheduler *s,
+                              const cz_view_stage *whole);
 /* Puts what is listed of the update in an order that is done sooner, with so
  * much effort (passes/solve/order.h), unless it is to keep the order,
  * for what is faster may take more memory.  Returns the mean of when the list
@@ -189,7 +194,7 @@ int64_t cz_schedule_order(cz_scheduler *s, int64_t effort);
 /* The steps of the scheduler, in this order; each fills what its name says.
  * The first returns false after reporting. */
 bool cz_schedule_collect(cz_scheduler *s);
-void cz_schedule_group(cz_scheduler *s);
+void cz_schedule_micro_groups(cz_scheduler *s);
 void cz_schedule_list(cz_scheduler *s);
 void cz_schedule_scratch(cz_scheduler *s);
 void cz_schedule_tables(cz_scheduler *s);

@@ -14,15 +14,15 @@ const cz_role_fact *cz_schedule_role(cz_role role)
         [CZ_ROLE_SUM] = {CZ_STEP_ALL_REDUCE, CZ_SECTION_DECIDE, 1},
         [CZ_ROLE_DECIDE] = {CZ_STEP_DECIDE, CZ_SECTION_DECIDE, 0},
         [CZ_ROLE_PROLOGUE] = {CZ_STEP_PROLOGUE, CZ_SECTION_UPDATE, 0},
-        [CZ_ROLE_LOCAL] = {CZ_STEP_KERNEL, CZ_SECTION_UPDATE, 0},
+        [CZ_ROLE_ELEMENT_WISE] = {CZ_STEP_KERNEL, CZ_SECTION_UPDATE, 0},
         [CZ_ROLE_ALONE] = {CZ_STEP_KERNEL, CZ_SECTION_UPDATE, 0},
-        [CZ_ROLE_BEFORE] = {CZ_STEP_KERNEL, CZ_SECTION_UPDATE, 0},
+        [CZ_ROLE_PRE_GATHER] = {CZ_STEP_KERNEL, CZ_SECTION_UPDATE, 0},
         [CZ_ROLE_GATHER] = {CZ_STEP_TRANSFER, CZ_SECTION_UPDATE, 2},
-        [CZ_ROLE_WHOLE] = {CZ_STEP_KERNEL, CZ_SECTION_UPDATE, 0},
+        [CZ_ROLE_FULL_MATRIX] = {CZ_STEP_KERNEL, CZ_SECTION_UPDATE, 0},
         [CZ_ROLE_ADD] = {CZ_STEP_GROUP_SUM, CZ_SECTION_UPDATE, 2},
         [CZ_ROLE_SCATTER] = {CZ_STEP_TRANSFER, CZ_SECTION_UPDATE, 2},
-        [CZ_ROLE_AFTER] = {CZ_STEP_KERNEL, CZ_SECTION_UPDATE, 0},
-        [CZ_ROLE_PUBLISH] = {CZ_STEP_ALL_GATHER, CZ_SECTION_UPDATE, 1},
+        [CZ_ROLE_POST_SCATTER] = {CZ_STEP_KERNEL, CZ_SECTION_UPDATE, 0},
+        [CZ_ROLE_ALL_GATHER] = {CZ_STEP_ALL_GATHER, CZ_SECTION_UPDATE, 1},
         [CZ_ROLE_UNDO] = {CZ_STEP_UNDO, CZ_SECTION_RECOVER, 1},
     };
     return &table[role];
@@ -46,7 +46,7 @@ static void publish(cz_scheduler *s, int bucket)
     const cz_ints *split =
         &cz_view_bucket_reduction(s->view, bucket)->split_axes;
     if (cz_view_extent(s->view, split) > 1)
-        append(s, CZ_ROLE_PUBLISH, bucket, -1);
+        append(s, CZ_ROLE_ALL_GATHER, bucket, -1);
 }
 
 bool cz_schedule_has_decision(const cz_plan_view *view)
@@ -54,7 +54,7 @@ bool cz_schedule_has_decision(const cz_plan_view *view)
     return view->policy->clip > 0 || view->policy->skip != 0;
 }
 
-int cz_schedule_turn(const cz_plan_view *view, int i)
+int cz_schedule_bucket_order(const cz_plan_view *view, int i)
 {
     return cz_schedule_has_decision(view) ? view->n_buckets - 1 - i : i;
 }
@@ -80,10 +80,10 @@ static void list_reduction(cz_scheduler *s)
 static void list_local(cz_scheduler *s)
 {
     for (int i = 0; i < s->view->n_buckets; i++) {
-        const int b = cz_schedule_turn(s->view, i);
+        const int b = cz_schedule_bucket_order(s->view, i);
         if (cz_schedule_holds(s->view, b, true))
             continue;
-        append(s, CZ_ROLE_LOCAL, b, -1);
+        append(s, CZ_ROLE_ELEMENT_WISE, b, -1);
         publish(s, b);
     }
 }
@@ -92,7 +92,7 @@ static void list_local(cz_scheduler *s)
 static void finish(cz_scheduler *s, int bucket)
 {
     if (cz_schedule_holds(s->view, bucket, false))
-        append(s, CZ_ROLE_LOCAL, bucket, -1);
+        append(s, CZ_ROLE_ELEMENT_WISE, bucket, -1);
     publish(s, bucket);
 }
 
@@ -130,7 +130,7 @@ static bool has_alone(const cz_scheduler *s, int bucket)
 static void list_alone(cz_scheduler *s, const int *last_group)
 {
     for (int i = 0; i < s->view->n_buckets; i++) {
-        const int b = cz_schedule_turn(s->view, i);
+        const int b = cz_schedule_bucket_order(s->view, i);
         if (!has_alone(s, b))
             continue;
         append(s, CZ_ROLE_ALONE, b, -1);
@@ -142,7 +142,7 @@ static void list_alone(cz_scheduler *s, const int *last_group)
 static void list_fetch(cz_scheduler *s, int group, const int *last_group)
 {
     (void)last_group;
-    append(s, CZ_ROLE_BEFORE, -1, group);
+    append(s, CZ_ROLE_PRE_GATHER, -1, group);
     append(s, CZ_ROLE_GATHER, -1, group);
 }
 
@@ -167,10 +167,10 @@ static void list_scatter(cz_scheduler *s, int group, const int *last_group)
 
 static void list_finish(cz_scheduler *s, int group, const int *last_group)
 {
-    append(s, CZ_ROLE_AFTER, -1, group);
+    append(s, CZ_ROLE_POST_SCATTER, -1, group);
     for (int i = 0; i < s->view->n_buckets; i++)
-        if (last_group[cz_schedule_turn(s->view, i)] == group)
-            finish(s, cz_schedule_turn(s->view, i));
+        if (last_group[cz_schedule_bucket_order(s->view, i)] == group)
+            finish(s, cz_schedule_bucket_order(s->view, i));
 }
 
 /* What is done to each group of a wave. */
@@ -197,7 +197,7 @@ static void list_whole(cz_scheduler *s, int wave)
             const bool is_shared = s->sharded.blocks[g].size > 1;
             if (s->sharded.wave[g] != wave || !is_shared || k >= n)
                 continue;
-            append_segment(s, CZ_ROLE_WHOLE, g, k);
+            append_segment(s, CZ_ROLE_FULL_MATRIX, g, k);
             if (has_sums(s, g, k))
                 append_segment(s, CZ_ROLE_ADD, g, k);
             any = true;
@@ -205,7 +205,7 @@ static void list_whole(cz_scheduler *s, int wave)
     }
     for (int g = 0; g < s->sharded.n_groups; g++)
         if (s->sharded.wave[g] == wave && s->sharded.blocks[g].size == 1)
-            append_segment(s, CZ_ROLE_WHOLE, g, 0);
+            append_segment(s, CZ_ROLE_FULL_MATRIX, g, 0);
 }
 
 static int count_waves(const cz_matrix_set *set)

@@ -52,7 +52,7 @@ static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
     return (cz_matrix){
         .param = param,
         .bucket = p->bucket,
-        .turn = cz_schedule_turn(view, p->bucket),
+        .order = cz_schedule_bucket_order(view, p->bucket),
         .offset = p->offset,
         .family = family,
         .before = &view->stages[stages.before],
@@ -66,8 +66,9 @@ static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
         .row = row,
         .owner = is_sharded ? (int)p->shard_owner : -1,
         .shard_of_column = s->grid.shard_of_column[p->family],
-        .whole_at =
-            is_sharded ? CZ_NEW(s->arena, cz_whole, s->grid.n_shard) : NULL,
+        .scratch_at = is_sharded
+                          ? CZ_NEW(s->arena, cz_matrix_scratch, s->grid.n_shard)
+                          : NULL,
         .group = is_sharded ? 0 : p->bucket,
     };
 }
@@ -84,19 +85,19 @@ static int by_row_and_group(const void *left, const void *right)
     if (order == 0)
         order = compare(a->group, b->group);
     if (order == 0)
-        order = compare(a->turn, b->turn);
+        order = compare(a->order, b->order);
     return order != 0 ? order : compare(a->offset, b->offset);
 }
 
 /* A list in order, and where each row and group starts. */
 static void start_cells(cz_scheduler *s, cz_matrix_set *set, int n_groups)
 {
-    const int n_cells = s->grid.n_rows * n_groups;
+    const int n_grid_cells = s->grid.n_rows * n_groups;
     set->n_groups = n_groups;
-    set->starts = CZ_NEW(s->arena, int, n_cells + 1);
+    set->starts = CZ_NEW(s->arena, int, n_grid_cells + 1);
     for (int i = 0; i < set->n; i++)
         set->starts[set->list[i].row * n_groups + set->list[i].group + 1]++;
-    for (int c = 0; c < n_cells; c++)
+    for (int c = 0; c < n_grid_cells; c++)
         set->starts[c + 1] += set->starts[c];
 }
 

@@ -15,7 +15,7 @@ __extension__ typedef __int128 wide; /* products of counts and flops */
 /* The group in whose share of the owner's cost the item's middle falls, that
  * is x = (before + cost / 2) / total: floor(n x), or with half ends
  * floor((n - 1) x + 1 / 2). */
-static int group_by_share(const owner *o, const cz_group_item *item,
+static int group_by_share(const owner *o, const cz_micro_group_item *item,
                           int n_groups, bool half_ends)
 {
     const wide middle = (wide)2 * o->cost_before + item->cost;
@@ -34,8 +34,8 @@ static int last_group(const owner *o, int n_groups)
     return o->n_items <= n_groups ? n_groups - o->n_left : n_groups - 1;
 }
 
-static int choose_group(const cz_group_problem *problem, const owner *o,
-                        const cz_group_item *item, int n_groups)
+static int choose_group(const cz_micro_group_problem *problem, const owner *o,
+                        const cz_micro_group_item *item, int n_groups)
 {
     int group = group_by_share(o, item, n_groups, problem->request.half_ends);
     if (group > last_group(o, n_groups))
@@ -46,7 +46,7 @@ static int choose_group(const cz_group_problem *problem, const owner *o,
                                                              : o->group;
 }
 
-static void put(owner *o, const cz_group_item *item, int group)
+static void put(owner *o, const cz_micro_group_item *item, int group)
 {
     o->group_bytes = (group == o->group ? o->group_bytes : 0) + item->bytes;
     o->group = group;
@@ -55,12 +55,13 @@ static void put(owner *o, const cz_group_item *item, int group)
 }
 
 /* False when some owner needs more groups. */
-static bool try_groups(const cz_group_problem *problem, const owner *owners,
-                       owner *work, int n_groups, int *groups)
+static bool try_groups(const cz_micro_group_problem *problem,
+                       const owner *owners, owner *work, int n_groups,
+                       int *groups)
 {
     memcpy(work, owners, sizeof *work * (size_t)problem->n_owners);
     for (int i = 0; i < problem->n_items; i++) {
-        const cz_group_item *item = &problem->items[i];
+        const cz_micro_group_item *item = &problem->items[i];
         owner *o = &work[item->owner];
         groups[i] = choose_group(problem, o, item, n_groups);
         if (groups[i] >= n_groups)
@@ -92,8 +93,8 @@ static int close_gaps(cz_arena *scratch, int *groups, int n_items, int n_groups)
     return n;
 }
 
-int cz_group_solve(cz_arena *scratch, const cz_group_problem *problem,
-                   int *groups)
+int cz_micro_group_solve(cz_arena *scratch,
+                         const cz_micro_group_problem *problem, int *groups)
 {
     owner *owners = CZ_NEW(scratch, owner, problem->n_owners);
     owner *work = CZ_NEW(scratch, owner, problem->n_owners);

@@ -9,34 +9,34 @@
 #include <stdint.h>
 
 /* One matrix; items of one owner keep their order. */
-typedef struct cz_group_item {
+typedef struct cz_micro_group_item {
     int owner;     /* the rank that holds it whole; from 0 */
     int64_t bytes; /* of its gather and scatter buffers there */
     int64_t cost;  /* time there, in any unit */
-} cz_group_item;
+} cz_micro_group_item;
 
 /* What is asked for, as far as the cap and the items allow. */
-typedef struct cz_group_request {
+typedef struct cz_micro_group_request {
     int n_groups;   /* no owner gets more groups than items */
     bool half_ends; /* the first and the last group are half as large as the
                      * others: nothing overlaps with the gather of the first
                      * and the scatter of the last */
-} cz_group_request;
+} cz_micro_group_request;
 
-typedef struct cz_group_problem {
+typedef struct cz_micro_group_problem {
     int n_items, n_owners;
-    const cz_group_item *items;
+    const cz_micro_group_item *items;
     int64_t cap_bytes; /* of the buffers of one group on one owner; an item
                         * beyond it is alone with its owner in its group */
-    cz_group_request request;
-} cz_group_problem;
+    cz_micro_group_request request;
+} cz_micro_group_problem;
 
 /* The smallest number of groups within the cap, from that of the request on,
  * and each item's group.  Every owner's items are spread so that groups hold
  * the same shares of the cost of all: then owners finish a group together, and
  * the pipeline has no long wait.  No group is empty.  Returns the number of
  * groups, 0 without items. */
-int cz_group_solve(cz_arena *scratch, const cz_group_problem *problem,
-                   int *groups);
+int cz_micro_group_solve(cz_arena *scratch,
+                         const cz_micro_group_problem *problem, int *groups);
 
 #endif

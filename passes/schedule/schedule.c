@@ -13,7 +13,7 @@ cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op)
     switch (op->role) {
     case CZ_ROLE_REDUCE:
         return cz_view_bucket_reduction(s->view, op->bucket)->reduce_axes;
-    case CZ_ROLE_PUBLISH:
+    case CZ_ROLE_ALL_GATHER:
         return cz_view_bucket_reduction(s->view, op->bucket)->split_axes;
     case CZ_ROLE_GATHER:
     case CZ_ROLE_ADD:
@@ -30,11 +30,11 @@ cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_ROLE_SQUARES:
     case CZ_ROLE_DECIDE:
     case CZ_ROLE_PROLOGUE:
-    case CZ_ROLE_LOCAL:
+    case CZ_ROLE_ELEMENT_WISE:
     case CZ_ROLE_ALONE:
-    case CZ_ROLE_BEFORE:
-    case CZ_ROLE_WHOLE:
-    case CZ_ROLE_AFTER:
+    case CZ_ROLE_PRE_GATHER:
+    case CZ_ROLE_FULL_MATRIX:
+    case CZ_ROLE_POST_SCATTER:
     case CZ_N_ROLES:
         break;
     }
@@ -128,11 +128,11 @@ static bool schedule(cz_scheduler *s)
 {
     if (!cz_schedule_collect(s))
         return false;
-    cz_schedule_group(s);
+    cz_schedule_micro_groups(s);
     cz_schedule_list(s);
     if (s->prices && s->sharded.n > 0)
-        cz_schedule_order(s, cz_schedule_has_shared(s) ? SHARED_EFFORT
-                                                       : ORDER_EFFORT);
+        cz_schedule_order(s, cz_schedule_has_subgroups(s) ? SHARED_EFFORT
+                                                          : ORDER_EFFORT);
     cz_schedule_scratch(s);
     cz_schedule_tables(s);
     cz_schedule_waits(s);
@@ -144,14 +144,15 @@ static bool schedule(cz_scheduler *s)
 static bool schedule_in_room(cz_scheduler *s)
 {
     static const struct {
-        bool caps_groups, keeps_order;
-    } ways[] = {{false, false}, {true, false}, {true, true}};
+        bool caps_micro_groups, keeps_order;
+    } candidates[] = {{false, false}, {true, false}, {true, true}};
     const cz_scheduler start = *s;
     int64_t least = INT64_MAX;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways && least > 0; i++) {
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates && least > 0;
+         i++) {
         cz_scheduler trial = start;
-        trial.caps_groups = ways[i].caps_groups;
-        trial.keeps_order = ways[i].keeps_order;
+        trial.caps_micro_groups = candidates[i].caps_micro_groups;
+        trial.keeps_order = candidates[i].keeps_order;
         if (!schedule(&trial))
             return false;
         const int64_t excess = cz_schedule_excess(&trial);

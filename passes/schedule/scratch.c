@@ -100,10 +100,12 @@ typedef struct block_numbers {
 static block_numbers add_shards(buffers *b, blocks size, const group_ops *ops)
 {
     const int *first = ops->first, *last = ops->last;
-    return (block_numbers){
-        add(b, size.gather, first[CZ_ROLE_BEFORE], first[CZ_ROLE_WHOLE]),
-        add(b, size.scatter, first[CZ_ROLE_SCATTER], last[CZ_ROLE_AFTER]),
-        add(b, size.temp, first[CZ_ROLE_BEFORE], last[CZ_ROLE_AFTER])};
+    return (block_numbers){add(b, size.gather, first[CZ_ROLE_PRE_GATHER],
+                               first[CZ_ROLE_FULL_MATRIX]),
+                           add(b, size.scatter, first[CZ_ROLE_SCATTER],
+                               last[CZ_ROLE_POST_SCATTER]),
+                           add(b, size.temp, first[CZ_ROLE_PRE_GATHER],
+                               last[CZ_ROLE_POST_SCATTER])};
 }
 
 /* Bytes that live during one operation alone, on every rank of a row. */
@@ -126,11 +128,11 @@ static int64_t local_bytes(const cz_scheduler *s, int bucket, int row)
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const int family = s->view->params[params.v[i]].family;
-        cz_schedule_part(s, params.v[i],
-                         s->view->families[family].local_elements, row, &n);
+        cz_schedule_slice_of(s, params.v[i],
+                             s->view->families[family].local_elements, row, &n);
         if (n > 0)
-            bytes = largest(
-                bytes, work_bytes(cz_schedule_local(s->view, params.v[i])));
+            bytes = largest(bytes, work_bytes(cz_schedule_element_wise(
+                                       s->view, params.v[i])));
     }
     return bytes;
 }
@@ -159,13 +161,13 @@ static int64_t most(const cz_matrix_set *set, int row, int group,
 
 static int64_t op_bytes(const cz_scheduler *s, const cz_planned_op *op, int row)
 {
-    if (op->role == CZ_ROLE_LOCAL)
+    if (op->role == CZ_ROLE_ELEMENT_WISE)
         return local_bytes(s, op->bucket, row);
     if (op->role == CZ_ROLE_ALONE)
         return most(&s->alone, row, op->bucket, alone_bytes);
-    if (op->role == CZ_ROLE_BEFORE)
+    if (op->role == CZ_ROLE_PRE_GATHER)
         return most(&s->sharded, row, op->group, before_bytes);
-    if (op->role == CZ_ROLE_AFTER)
+    if (op->role == CZ_ROLE_POST_SCATTER)
         return most(&s->sharded, row, op->group, after_bytes);
     return 0;
 }
@@ -205,17 +207,17 @@ static int64_t place_row(cz_scheduler *s, int row, const group_ops *group_at)
 /* Starts of a group's buffers inside its three blocks, or their sizes.  One
  * workspace serves matrices in turn; where they are shared, all go on together,
  * segment by segment, and each has its own. */
-static cz_whole stack_whole(cz_matrix *list, int n, int column)
+static cz_matrix_scratch stack_whole(cz_matrix *list, int n, int column)
 {
-    cz_whole size = {0, 0, 0};
+    cz_matrix_scratch size = {0, 0, 0};
     for (int i = 0; i < n; i++) {
         cz_matrix *m = &list[i];
         const int64_t work = work_bytes(m->whole);
         const bool in_turn = m->n_owners == 1;
         if (!cz_schedule_owns(m, column))
             continue;
-        m->whole_at[column] =
-            (cz_whole){size.gather, size.scatter, in_turn ? 0 : size.work};
+        m->scratch_at[column] = (cz_matrix_scratch){size.gather, size.scatter,
+                                                    in_turn ? 0 : size.work};
         size.gather += slot_bytes(m->whole, CZ_SLOT_GATHER, m->elements);
         size.scatter += slot_bytes(m->whole, CZ_SLOT_SCATTER, m->elements);
         size.work = in_turn ? largest(size.work, work) : size.work + work;
@@ -225,23 +227,25 @@ static cz_whole stack_whole(cz_matrix *list, int n, int column)
 
 enum { OWNED_BLOCKS = 3 }; /* buffers that add_whole adds for each group */
 
-static void add_whole(buffers *b, cz_whole size, const group_ops *ops)
+static void add_whole(buffers *b, cz_matrix_scratch size, const group_ops *ops)
 {
     const int *first = ops->first, *last = ops->last;
-    add(b, size.gather, first[CZ_ROLE_GATHER], last[CZ_ROLE_WHOLE]);
-    add(b, size.scatter, first[CZ_ROLE_WHOLE], last[CZ_ROLE_AFTER]);
-    add(b, size.work, first[CZ_ROLE_WHOLE], last[CZ_ROLE_WHOLE]);
+    add(b, size.gather, first[CZ_ROLE_GATHER], last[CZ_ROLE_FULL_MATRIX]);
+    add(b, size.scatter, first[CZ_ROLE_FULL_MATRIX],
+        last[CZ_ROLE_POST_SCATTER]);
+    add(b, size.work, first[CZ_ROLE_FULL_MATRIX], last[CZ_ROLE_FULL_MATRIX]);
 }
 
-static void move_whole(cz_matrix *list, int n, int column, cz_whole by)
+static void move_whole(cz_matrix *list, int n, int column, cz_matrix_scratch by)
 {
     for (int i = 0; i < n; i++) {
-        cz_whole *at = cz_schedule_owns(&list[i], column)
-                           ? &list[i].whole_at[column]
-                           : NULL;
+        cz_matrix_scratch *at = cz_schedule_owns(&list[i], column)
+                                    ? &list[i].scratch_at[column]
+                                    : NULL;
         if (at)
-            *at = (cz_whole){at->gather + by.gather, at->scatter + by.scatter,
-                             at->work + by.work};
+            *at = (cz_matrix_scratch){at->gather + by.gather,
+                                      at->scatter + by.scatter,
+                                      at->work + by.work};
     }
 }
 
@@ -260,8 +264,9 @@ static void place_owner(cz_scheduler *s, int row, int column,
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
         const cz_live *block = b.list + (size_t)g * OWNED_BLOCKS;
         move_whole(list, n, column,
-                   (cz_whole){base + block[0].offset, base + block[1].offset,
-                              base + block[2].offset});
+                   (cz_matrix_scratch){base + block[0].offset,
+                                       base + block[1].offset,
+                                       base + block[2].offset});
     }
 }
 

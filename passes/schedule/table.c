@@ -3,8 +3,8 @@
  * both, and so do transfers and sums (travel.c). */
 #include "passes/schedule/internal.h"
 
-int64_t cz_schedule_part(const cz_scheduler *s, int64_t param, int64_t elements,
-                         int row, int64_t *n)
+int64_t cz_schedule_slice_of(const cz_scheduler *s, int64_t param,
+                             int64_t elements, int row, int64_t *n)
 {
     const cz_plan_view *view = s->view;
     const cz_view_param *p = &view->params[param];
@@ -55,7 +55,7 @@ static int64_t part_of(const cz_scheduler *s, int64_t param,
     const cz_plan_view *view = s->view;
     const int64_t elements = cz_view_shard_elements(
         view, &view->families[view->params[param].family], at->rank);
-    return cz_schedule_part(s, param, elements, at->row, n);
+    return cz_schedule_slice_of(s, param, elements, at->row, n);
 }
 
 /* ---- kernels ---- */
@@ -92,7 +92,8 @@ static void put_kernel(const cz_scheduler *s, cz_rows *r,
     cz_rows_put(r, (cz_entry){.kernel = kernel});
 }
 
-const cz_view_stage *cz_schedule_local(const cz_plan_view *view, int64_t param)
+const cz_view_stage *cz_schedule_element_wise(const cz_plan_view *view,
+                                              int64_t param)
 {
     const int rule = view->families[view->params[param].family].rule;
     const int local = cz_rule_stages_find(view, rule).local;
@@ -106,7 +107,8 @@ static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
     const cz_param_range range = cz_schedule_params(s, op->bucket, at->row);
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
-        const cz_view_stage *local = cz_schedule_local(s->view, params.v[i]);
+        const cz_view_stage *local =
+            cz_schedule_element_wise(s->view, params.v[i]);
         const int64_t offset = part_of(s, params.v[i], at, &n);
         if (local && n > 0)
             put_kernel(s, r, local, (int)params.v[i], offset, n,
@@ -125,7 +127,7 @@ static void put_shard(const cz_scheduler *s, cz_rows *r,
 
 /* The matrix, or the part of it that a member of those who share it has. */
 static void put_whole(const cz_scheduler *s, cz_rows *r, const cz_matrix *m,
-                      int segment, int member, cz_whole at)
+                      int segment, int member, cz_matrix_scratch at)
 {
     if (segment < m->whole->n_segments)
         put_kernel(s, r, m->whole + segment, m->param, member, m->elements,
@@ -151,7 +153,8 @@ static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
         const int64_t work =
             m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
         put_shard(s, r, m.before, &m, count, work);
-        put_whole(s, r, &m, 0, 0, (cz_whole){m.gather, m.scatter, work});
+        put_whole(s, r, &m, 0, 0,
+                  (cz_matrix_scratch){m.gather, m.scatter, work});
         put_shard(s, r, m.after, &m, count, work);
     }
 }
@@ -167,13 +170,13 @@ static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
         const cz_matrix *m = &list[i];
         const int64_t count =
             cz_view_shard_elements(s->view, m->family, at->rank);
-        if (op->role == CZ_ROLE_BEFORE)
+        if (op->role == CZ_ROLE_PRE_GATHER)
             put_shard(s, r, m->before, m, count, work);
-        else if (op->role == CZ_ROLE_AFTER)
+        else if (op->role == CZ_ROLE_POST_SCATTER)
             put_shard(s, r, m->after, m, count, work);
         else if (cz_schedule_owns(m, at->column))
             put_whole(s, r, m, op->segment, cz_schedule_member(m, at->column),
-                      m->whole_at[at->column]);
+                      m->scratch_at[at->column]);
     }
 }
 
@@ -295,11 +298,11 @@ static const table_kind *kind_of(cz_role role)
 {
     static const table_kind table[CZ_N_ROLES] = {
         [CZ_ROLE_SQUARES] = {CZ_ROW_SPAN, fill_squares},
-        [CZ_ROLE_LOCAL] = {CZ_ROW_KERNEL, fill_local},
+        [CZ_ROLE_ELEMENT_WISE] = {CZ_ROW_KERNEL, fill_local},
         [CZ_ROLE_ALONE] = {CZ_ROW_KERNEL, fill_alone},
-        [CZ_ROLE_BEFORE] = {CZ_ROW_KERNEL, fill_group},
-        [CZ_ROLE_WHOLE] = {CZ_ROW_KERNEL, fill_group},
-        [CZ_ROLE_AFTER] = {CZ_ROW_KERNEL, fill_group},
+        [CZ_ROLE_PRE_GATHER] = {CZ_ROW_KERNEL, fill_group},
+        [CZ_ROLE_FULL_MATRIX] = {CZ_ROW_KERNEL, fill_group},
+        [CZ_ROLE_POST_SCATTER] = {CZ_ROW_KERNEL, fill_group},
         [CZ_ROLE_ADD] = {CZ_ROW_SUM, cz_schedule_fill_sums},
         [CZ_ROLE_GATHER] = {CZ_ROW_TRANSFER, cz_schedule_fill_transfer},
         [CZ_ROLE_SCATTER] = {CZ_ROW_TRANSFER, cz_schedule_fill_transfer},
@@ -315,18 +318,18 @@ static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
 {
     switch (op->role) {
     case CZ_ROLE_SQUARES:
-    case CZ_ROLE_LOCAL:
+    case CZ_ROLE_ELEMENT_WISE:
         return bucket_axes(s, op->bucket, op->role == CZ_ROLE_SQUARES);
-    case CZ_ROLE_BEFORE:
-    case CZ_ROLE_AFTER:
+    case CZ_ROLE_PRE_GATHER:
+    case CZ_ROLE_POST_SCATTER:
         return shard_axes(s, op->group);
-    case CZ_ROLE_WHOLE:
+    case CZ_ROLE_FULL_MATRIX:
     case CZ_ROLE_ADD:
     case CZ_ROLE_GATHER:
     case CZ_ROLE_SCATTER:
         return s->grid.axes;
     case CZ_ROLE_REDUCE:
-    case CZ_ROLE_PUBLISH:
+    case CZ_ROLE_ALL_GATHER:
         return cz_schedule_comm(s, op);
     case CZ_ROLE_GUARD:
     case CZ_ROLE_KEEP:

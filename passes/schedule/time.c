@@ -111,7 +111,7 @@ const cz_schedule_prices *cz_schedule_price(cz_arena *arena,
     return prices;
 }
 
-int64_t cz_schedule_whole_ps(const cz_scheduler *s, const cz_view_stage *whole)
+int64_t cz_schedule_matrix_ps(const cz_scheduler *s, const cz_view_stage *whole)
 {
     return s->prices->document.stages[whole - s->view->stages].time_ps;
 }
@@ -122,9 +122,10 @@ int64_t cz_schedule_whole_ps(const cz_scheduler *s, const cz_view_stage *whole)
 typedef struct described {
     const cz_scheduler *s;
     const cz_planned_op *op;
-    int n_cells;
-    int64_t **rows, **elements; /* [n_stages][n_cells]; NULL: no work of it */
-    int64_t *sent, *received;   /* [n_cells] */
+    int n_grid_cells;
+    int64_t **rows,
+        **elements; /* [n_stages][n_grid_cells]; NULL: no work of it */
+    int64_t *sent, *received; /* [n_grid_cells] */
 } described;
 
 /* A row of so many elements of a stage, unless there is none of either. */
@@ -135,8 +136,8 @@ static void add_row(described *d, int cell, const cz_view_stage *stage,
         return;
     const ptrdiff_t of = stage - d->s->view->stages;
     if (!d->rows[of]) {
-        d->rows[of] = CZ_NEW(d->s->arena, int64_t, d->n_cells);
-        d->elements[of] = CZ_NEW(d->s->arena, int64_t, d->n_cells);
+        d->rows[of] = CZ_NEW(d->s->arena, int64_t, d->n_grid_cells);
+        d->elements[of] = CZ_NEW(d->s->arena, int64_t, d->n_grid_cells);
     }
     d->rows[of][cell]++;
     d->elements[of][cell] += elements;
@@ -151,9 +152,10 @@ static void add_local(described *d, int cell, const cz_row_place *at)
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const int family = view->params[params.v[i]].family;
-        cz_schedule_part(d->s, params.v[i],
-                         view->families[family].local_elements, at->row, &n);
-        add_row(d, cell, cz_schedule_local(view, params.v[i]), n);
+        cz_schedule_slice_of(d->s, params.v[i],
+                             view->families[family].local_elements, at->row,
+                             &n);
+        add_row(d, cell, cz_schedule_element_wise(view, params.v[i]), n);
     }
 }
 
@@ -198,12 +200,13 @@ static void add_matrix(described *d, int cell, const cz_row_place *at,
     const cz_role role = d->op->role;
     const int segment = d->op->segment;
     const bool owns = cz_schedule_owns(m, at->column);
-    if (role == CZ_ROLE_BEFORE || role == CZ_ROLE_AFTER)
-        add_row(d, cell, role == CZ_ROLE_BEFORE ? m->before : m->after,
+    if (role == CZ_ROLE_PRE_GATHER || role == CZ_ROLE_POST_SCATTER)
+        add_row(d, cell, role == CZ_ROLE_PRE_GATHER ? m->before : m->after,
                 cz_view_shard_elements(d->s->view, m->family, at->rank));
     else if (role == CZ_ROLE_GATHER || role == CZ_ROLE_SCATTER)
         add_parcel(d, cell, at, m);
-    else if (owns && role == CZ_ROLE_WHOLE && segment < m->whole->n_segments)
+    else if (owns && role == CZ_ROLE_FULL_MATRIX &&
+             segment < m->whole->n_segments)
         add_row(d, cell, m->whole + segment, m->elements);
     /* Each of a block sends the others their parts of its partial sums, and
      * then its own sums to all; of what is divided its own part to all. */
@@ -214,7 +217,7 @@ static void add_matrix(described *d, int cell, const cz_row_place *at,
 
 /* As the document has it, but for its waits. */
 static cz_document_op describe(const cz_scheduler *s, int number,
-                               const cz_row_place *cells, int n_cells)
+                               const cz_row_place *cells, int n_grid_cells)
 {
     const cz_planned_op *op = &s->ops[number];
     const cz_role_fact *role = cz_schedule_role(op->role);
@@ -222,12 +225,12 @@ static cz_document_op describe(const cz_scheduler *s, int number,
     const int n_stages = s->view->n_stages;
     described d = {s,
                    op,
-                   n_cells,
+                   n_grid_cells,
                    CZ_NEW(s->arena, int64_t *, n_stages + 1),
                    CZ_NEW(s->arena, int64_t *, n_stages + 1),
-                   CZ_NEW(s->arena, int64_t, n_cells),
-                   CZ_NEW(s->arena, int64_t, n_cells)};
-    for (int c = 0; c < n_cells; c++) {
+                   CZ_NEW(s->arena, int64_t, n_grid_cells),
+                   CZ_NEW(s->arena, int64_t, n_grid_cells)};
+    for (int c = 0; c < n_grid_cells; c++) {
         int n = 0;
         const cz_matrix *list =
             op->group < 0 ? NULL
@@ -235,7 +238,7 @@ static cz_document_op describe(const cz_scheduler *s, int number,
                                                  op->group, &n);
         for (int i = 0; i < n; i++)
             add_matrix(&d, c, &cells[c], &list[i]);
-        if (op->role == CZ_ROLE_LOCAL)
+        if (op->role == CZ_ROLE_ELEMENT_WISE)
             add_local(&d, c, &cells[c]);
         if (op->role == CZ_ROLE_ALONE)
             add_alone(&d, c, &cells[c]);
@@ -343,16 +346,16 @@ static const needs *find_needs(const cz_scheduler *s)
 static unsigned needs_of(cz_role role)
 {
     static const unsigned table[CZ_N_ROLES] = {
-        [CZ_ROLE_LOCAL] = BIT(CZ_ROLE_REDUCE),
+        [CZ_ROLE_ELEMENT_WISE] = BIT(CZ_ROLE_REDUCE),
         [CZ_ROLE_ALONE] = BIT(CZ_ROLE_REDUCE),
-        [CZ_ROLE_BEFORE] = BIT(CZ_ROLE_REDUCE),
-        [CZ_ROLE_GATHER] = BIT(CZ_ROLE_BEFORE),
-        [CZ_ROLE_WHOLE] = BIT(CZ_ROLE_GATHER) | BIT(CZ_ROLE_ADD),
-        [CZ_ROLE_ADD] = BIT(CZ_ROLE_WHOLE),
-        [CZ_ROLE_SCATTER] = BIT(CZ_ROLE_WHOLE),
-        [CZ_ROLE_AFTER] = BIT(CZ_ROLE_SCATTER),
-        [CZ_ROLE_PUBLISH] =
-            BIT(CZ_ROLE_LOCAL) | BIT(CZ_ROLE_ALONE) | BIT(CZ_ROLE_AFTER),
+        [CZ_ROLE_PRE_GATHER] = BIT(CZ_ROLE_REDUCE),
+        [CZ_ROLE_GATHER] = BIT(CZ_ROLE_PRE_GATHER),
+        [CZ_ROLE_FULL_MATRIX] = BIT(CZ_ROLE_GATHER) | BIT(CZ_ROLE_ADD),
+        [CZ_ROLE_ADD] = BIT(CZ_ROLE_FULL_MATRIX),
+        [CZ_ROLE_SCATTER] = BIT(CZ_ROLE_FULL_MATRIX),
+        [CZ_ROLE_POST_SCATTER] = BIT(CZ_ROLE_SCATTER),
+        [CZ_ROLE_ALL_GATHER] = BIT(CZ_ROLE_ELEMENT_WISE) | BIT(CZ_ROLE_ALONE) |
+                               BIT(CZ_ROLE_POST_SCATTER),
     };
     assert(role >= 0 && role < CZ_N_ROLES);
     return table[role];
@@ -431,7 +434,7 @@ static void append_forward(const cz_scheduler *s, const int *number_of,
     for (int b = 0; b < n_buckets; b++)
         publish[b] = -1;
     for (int i = 0; i < s->n_ops; i++)
-        if (s->ops[i].role == CZ_ROLE_PUBLISH)
+        if (s->ops[i].role == CZ_ROLE_ALL_GATHER)
             publish[s->ops[i].bucket] = i;
     for (int b = n_buckets - 1; b >= 0; b--) {
         if (publish[b] < 0)
@@ -454,9 +457,9 @@ static timed_list list_timed(const cz_scheduler *s)
     document.ops = ops;
     cz_op_prices prices =
         cz_op_prices_make(s->arena, &document, &s->prices->machine, grid);
-    const int n_cells = prices.n_ranks;
-    cz_row_place *cells = CZ_NEW(s->arena, cz_row_place, n_cells);
-    for (int c = 0; c < n_cells; c++) {
+    const int n_grid_cells = prices.n_ranks;
+    cz_row_place *cells = CZ_NEW(s->arena, cz_row_place, n_grid_cells);
+    for (int c = 0; c < n_grid_cells; c++) {
         const int64_t rank = prices.ranks[c];
         cells[c] = (cz_row_place){
             rank, (int)cz_view_coordinate(s->view, &s->grid.row_axes, rank),
@@ -465,13 +468,13 @@ static timed_list list_timed(const cz_scheduler *s)
     const needs *all = find_needs(s);
     int *number_of = CZ_NEW(s->arena, int, s->n_ops);
     cz_timeline_list list = {
-        n_cells, 0,
+        n_grid_cells, 0,
         CZ_NEW(s->arena, cz_timeline_op, s->n_ops + s->view->n_buckets)};
     for (int i = 0; i < s->n_ops; i++) {
         number_of[i] = -1;
         if (!takes_time(s, s->ops[i].role))
             continue;
-        ops[document.n_ops++] = describe(s, i, cells, n_cells);
+        ops[document.n_ops++] = describe(s, i, cells, n_grid_cells);
         cz_timeline_op *op = &list.ops[list.n_ops];
         *op = cz_op_time(&prices, list.n_ops);
         op->of = s->ops[i].group;
@@ -530,5 +533,5 @@ int64_t cz_schedule_order(cz_scheduler *s, int64_t effort)
     const cz_order found = cz_order_find(s->arena, &problem);
     if (!s->keeps_order)
         reorder(s, &timed, first, &found);
-    return cz_ceil_div(found.makespan + found.groups_end, 2);
+    return cz_ceil_div(found.makespan + found.micro_groups_end, 2);
 }

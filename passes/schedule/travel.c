@@ -109,14 +109,14 @@ static void put_matrix(const cz_scheduler *s, cz_rows *r, const cz_matrix *m,
     const int64_t count = cz_view_shard_elements(s->view, m->family, at->rank);
     if (!shard)
         return;
-    const cz_whole whole = m->whole_at[at->column];
-    int64_t shard_at[CZ_MAX_STAGE_SLOTS], whole_at[CZ_MAX_STAGE_SLOTS], bytes;
+    const cz_matrix_scratch whole = m->scratch_at[at->column];
+    int64_t shard_at[CZ_MAX_STAGE_SLOTS], scratch_at[CZ_MAX_STAGE_SLOTS], bytes;
     cz_view_slot_bytes(shard, kind, count, shard_at);
-    cz_view_slot_bytes(m->whole, kind, m->elements, whole_at);
+    cz_view_slot_bytes(m->whole, kind, m->elements, scratch_at);
     for (int i = 0; (bytes = element_bytes(m->whole, kind, i)) > 0; i++) {
         const parcel p = {
             m, bytes, (is_gather ? m->gather : m->scatter) + shard_at[i],
-            (is_gather ? whole.gather : whole.scatter) + whole_at[i],
+            (is_gather ? whole.gather : whole.scatter) + scratch_at[i],
             cz_view_slot_phases(s->view, m->family->rule, kind, i)};
         put_parcel(s, r, &p, at, is_gather);
     }
@@ -182,5 +182,5 @@ void cz_schedule_fill_sums(const cz_scheduler *s, const cz_planned_op *op,
     for (int i = 0; i < n; i++)
         if (cz_schedule_owns(&list[i], at->column))
             put_sums(r, &list[i], op->segment,
-                     list[i].whole_at[at->column].work);
+                     list[i].scratch_at[at->column].work);
 }

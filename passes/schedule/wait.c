@@ -228,18 +228,18 @@ static void touch_all(walk *w, int i)
         touch_whole(w, a, DECISION, false);
         touch_whole(w, a, SCALARS, true);
         return;
-    case CZ_ROLE_PUBLISH:
+    case CZ_ROLE_ALL_GATHER:
         touch_whole(w, a, DECISION, false);
         touch_whole(w, a, values(op->bucket), true);
         return;
-    case CZ_ROLE_LOCAL:
+    case CZ_ROLE_ELEMENT_WISE:
     case CZ_ROLE_ALONE:
-    case CZ_ROLE_BEFORE:
+    case CZ_ROLE_PRE_GATHER:
     case CZ_ROLE_GATHER:
-    case CZ_ROLE_WHOLE:
+    case CZ_ROLE_FULL_MATRIX:
     case CZ_ROLE_ADD:
     case CZ_ROLE_SCATTER:
-    case CZ_ROLE_AFTER:
+    case CZ_ROLE_POST_SCATTER:
         touch_whole(w, a, DECISION, false);
         touch_whole(w, a, SCALARS, false);
         touch_rows(w, a, &w->s->tables[op->table]);
@@ -253,7 +253,7 @@ static bool skips(const walk *w, const cz_planned_op *op)
 {
     int64_t end;
     if (op->table < 0 || op->role == CZ_ROLE_REDUCE ||
-        op->role == CZ_ROLE_PUBLISH)
+        op->role == CZ_ROLE_ALL_GATHER)
         return op->bucket >= 0 &&
                !cz_view_bucket_is_home(w->s->view, op->bucket, w->rank);
     return first_entry(w, &w->s->tables[op->table], &end) == end;

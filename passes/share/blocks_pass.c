@@ -8,7 +8,7 @@
  * breaks:   nothing */
 #include "dsl/plan/error_bound.h"
 #include "dsl/plan/build/build.h"
-#include "passes/cost/share.h"
+#include "passes/cost/step_cut.h"
 #include "passes/passes.h"
 
 /* The largest power of two that divides a length, up to a limit. */
@@ -31,7 +31,7 @@ static bool sums_columns(const cz_view_step *step)
 }
 
 static void set_blocks(cz_ir_op op, const cz_view_step *step,
-                       const cz_step_share *share)
+                       const cz_step_cut *share)
 {
     int64_t blocks[] = {1, 1, 1}; /* rows, columns, contracted */
 
@@ -45,7 +45,7 @@ static void set_blocks(cz_ir_op op, const cz_view_step *step,
         cz_ir_op_set_ints(op, "blocks", (cz_ints){blocks, 3});
 }
 
-static bool can_narrow(const cz_view_step *step, const cz_step_share *share)
+static bool can_narrow(const cz_view_step *step, const cz_step_cut *share)
 {
     return share->inner && step->out_dtype[0] == CZ_BF16;
 }
@@ -53,18 +53,18 @@ static bool can_narrow(const cz_view_step *step, const cz_step_share *share)
 static void order_stage(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
                         const cz_view_stage *stage)
 {
-    cz_step_share *shares = CZ_NEW(arena, cz_step_share, stage->n_steps);
+    cz_step_cut *step_cuts = CZ_NEW(arena, cz_step_cut, stage->n_steps);
     const cz_cut_of cut = cz_share_find(arena, stage);
     cz_ir_op op = cz_ir_first_op(cz_ir_find_function(ir, stage->fact->body));
 
     if (cut == CZ_CUT_NONE)
         return;
-    cz_share_stage(arena, stage, cut, shares, NULL);
+    cz_step_cuts_find(arena, stage, cut, step_cuts, NULL);
     for (int s = 0; s < stage->n_steps; s++, op = cz_ir_next_op(op)) {
-        if (shares[s].partial && view->program->strict)
-            set_blocks(op, &stage->steps[s], &shares[s]);
+        if (step_cuts[s].partial && view->program->strict)
+            set_blocks(op, &stage->steps[s], &step_cuts[s]);
         if (cz_error_admits_bf16(view->policy) &&
-            can_narrow(&stage->steps[s], &shares[s]))
+            can_narrow(&stage->steps[s], &step_cuts[s]))
             cz_ir_op_set_int(op, "narrow", 1);
     }
 }

@@ -122,7 +122,8 @@ static const cz_ir_type *value_types(const share_pass *p,
                                      const cz_view_stage *stage)
 {
     const cz_ir_op function = find_body(p, stage);
-    cz_ir_type *types = CZ_NEW(p->arena, cz_ir_type, cz_share_n_values(stage));
+    cz_ir_type *types =
+        CZ_NEW(p->arena, cz_ir_type, cz_step_cuts_n_values(stage));
     int n = 0;
 
     for (; n < cz_ir_function_n_in(function); n++)

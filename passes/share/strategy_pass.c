@@ -5,7 +5,7 @@
  *           its owner; else groups stay as placement chose them
  * breaks:   nothing */
 #include "dsl/plan/build/build.h"
-#include "passes/cost/ways.h"
+#include "passes/cost/candidates.h"
 #include "passes/grid/owned.h"
 #include "passes/passes.h"
 #include "passes/share/group.h"
@@ -50,8 +50,8 @@ static void write_family(cz_ir *ir, cz_arena *arena, const cz_plan_view *view,
     const cz_view_family *family = &view->families[number];
     const int n = family->n_params;
     const cz_block block = {
-        group, cz_ways_stride(cz_family_shards(view, number),
-                              is_near(arena, view, number), group)};
+        group, cz_candidates_stride(cz_family_shards(view, number),
+                                    is_near(arena, view, number), group)};
     int64_t *split = CZ_NEW(arena, int64_t, n);
     int64_t *shard = CZ_NEW(arena, int64_t, n);
     int64_t *groups = CZ_NEW(arena, int64_t, n);

@@ -112,7 +112,7 @@ static void list_forward(cz_simulation *s, const lister *l)
 
 /* The same on all ranks, together over a set of axes unless that is empty, and
  * behind another operation unless that is -1. */
-static int append(cz_simulation *s, cz_simulate_part part, int64_t set,
+static int append(cz_simulation *s, cz_simulate_role part, int64_t set,
                   int64_t ps, int behind)
 {
     const int n_ranks = s->document->n_ranks;
@@ -135,10 +135,10 @@ static int list_decision(cz_simulation *s, int behind)
     const int64_t all = s->prices.apart;
     const int64_t agree_ps = cz_op_agree_ps(&s->prices, all);
     if (s->document->guards)
-        behind = append(s, CZ_PART_DECIDE, all, agree_ps, behind);
+        behind = append(s, CZ_SIMULATE_DECIDE, all, agree_ps, behind);
     if (s->document->decides)
-        append(s, CZ_PART_DECIDE, 0, s->options->machine->launch,
-               append(s, CZ_PART_DECIDE, all, agree_ps, behind));
+        append(s, CZ_SIMULATE_DECIDE, 0, s->options->machine->launch,
+               append(s, CZ_SIMULATE_DECIDE, all, agree_ps, behind));
     return behind;
 }
 
@@ -153,12 +153,12 @@ void cz_simulate_list_baseline(cz_simulation *s, void *kept)
     list_forward(s, l);
     cz_simulate_list_backward(s, l->backward);
     for (int m = 0; m < baseline->n_messages; m++)
-        wait[0] = append(s, CZ_PART_REDUCE, how->reduce_set,
+        wait[0] = append(s, CZ_SIMULATE_REDUCE, how->reduce_set,
                          reduce_ps(s, l, &baseline->messages[m]),
                          l->backward[l->layer_of[m]]);
     wait[0] = list_decision(s, wait[0]);
     const int update = cz_simulate_append(
-        s, CZ_PART_UPDATE,
+        s, CZ_SIMULATE_UPDATE,
         (cz_timeline_op){
             .ps = baseline->time_ps, .waits = wait, .n_waits = wait[0] >= 0});
     if (!baseline->gathers || cz_op_extent(&s->prices, how->split_set) == 1)
@@ -168,7 +168,7 @@ void cz_simulate_list_baseline(cz_simulation *s, void *kept)
         const cz_wide bytes =
             (cz_wide)message->elements * l->like->element_bytes;
         l->gather_of[m] =
-            append(s, CZ_PART_GATHER, how->split_set,
+            append(s, CZ_SIMULATE_GATHER, how->split_set,
                    cz_op_gather_ps(&s->prices, bytes, how->split_set,
                                    is_uneven(message)),
                    update);

@@ -20,17 +20,17 @@ typedef struct cz_simulate_layers {
 } cz_simulate_layers;
 
 /* What an operation of the list is for. */
-typedef enum cz_simulate_part {
-    CZ_PART_FORWARD,
-    CZ_PART_BACKWARD,
-    CZ_PART_REDUCE,
-    CZ_PART_DECIDE,
-    CZ_PART_UPDATE,
-    CZ_PART_GATHER
-} cz_simulate_part;
+typedef enum cz_simulate_role {
+    CZ_SIMULATE_FORWARD,
+    CZ_SIMULATE_BACKWARD,
+    CZ_SIMULATE_REDUCE,
+    CZ_SIMULATE_DECIDE,
+    CZ_SIMULATE_UPDATE,
+    CZ_SIMULATE_GATHER
+} cz_simulate_role;
 
 typedef struct cz_simulate_mark {
-    cz_simulate_part part;
+    cz_simulate_role part;
     int iteration;
 } cz_simulate_mark;
 
@@ -51,7 +51,7 @@ void cz_simulate_make_layers(cz_simulation *s);
 
 /* Appends an operation and returns its number.  What computes is slowed down
  * here. */
-int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
+int cz_simulate_append(cz_simulation *s, cz_simulate_role part,
                        cz_timeline_op op);
 
 /* The model's passes: each layer of the forward pass with its waits; of the

@@ -55,7 +55,7 @@ static int64_t slowed(const cz_simulation *s, int op, int rank, int64_t ps)
 
 /* ---- lists ---- */
 
-int cz_simulate_append(cz_simulation *s, cz_simulate_part part,
+int cz_simulate_append(cz_simulation *s, cz_simulate_role part,
                        cz_timeline_op op)
 {
     const int number = s->list.n_ops, n_ranks = s->document->n_ranks;
@@ -81,7 +81,7 @@ void cz_simulate_list_forward(cz_simulation *s, int *const *waits,
                               const int *n_waits)
 {
     for (int layer = 0; layer < s->layers.n; layer++)
-        cz_simulate_append(s, CZ_PART_FORWARD,
+        cz_simulate_append(s, CZ_SIMULATE_FORWARD,
                            (cz_timeline_op){.ps = s->layers.forward[layer],
                                             .waits = waits[layer],
                                             .n_waits = n_waits[layer]});
@@ -91,7 +91,7 @@ void cz_simulate_list_backward(cz_simulation *s, int *ops)
 {
     for (int layer = s->layers.n - 1; layer >= 0; layer--)
         ops[layer] = cz_simulate_append(
-            s, CZ_PART_BACKWARD,
+            s, CZ_SIMULATE_BACKWARD,
             (cz_timeline_op){.ps = s->layers.backward[layer]});
 }
 
@@ -140,14 +140,15 @@ static void *make_lister(cz_simulation *s)
     return l;
 }
 
-static cz_simulate_part part_of(const cz_document_op *op)
+static cz_simulate_role part_of(const cz_document_op *op)
 {
-    static const cz_simulate_part parts[] = {
-        [CZ_SECTION_REDUCE] = CZ_PART_REDUCE,
-        [CZ_SECTION_DECIDE] = CZ_PART_DECIDE,
-        [CZ_SECTION_UPDATE] = CZ_PART_UPDATE,
-        [CZ_SECTION_RECOVER] = CZ_PART_DECIDE};
-    return op->kind == CZ_STEP_ALL_GATHER ? CZ_PART_GATHER : parts[op->section];
+    static const cz_simulate_role parts[] = {
+        [CZ_SECTION_REDUCE] = CZ_SIMULATE_REDUCE,
+        [CZ_SECTION_DECIDE] = CZ_SIMULATE_DECIDE,
+        [CZ_SECTION_UPDATE] = CZ_SIMULATE_UPDATE,
+        [CZ_SECTION_RECOVER] = CZ_SIMULATE_DECIDE};
+    return op->kind == CZ_STEP_ALL_GATHER ? CZ_SIMULATE_GATHER
+                                          : parts[op->section];
 }
 
 /* A layer waits for the gathers of its buckets. */
@@ -187,7 +188,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static bool is_of(const cz_simulation *s, int op, cz_simulate_part part,
+static bool is_of(const cz_simulation *s, int op, cz_simulate_role part,
                   int iteration)
 {
     return s->marks[op].part == part && s->marks[op].iteration == iteration;
@@ -195,7 +196,7 @@ static bool is_of(const cz_simulation *s, int op, cz_simulate_part part,
 
 /* When the last rank has done all of a part. */
 static int64_t end_of(const cz_simulation *s, const cz_timeline_times *times,
-                      cz_simulate_part part, int iteration)
+                      cz_simulate_role part, int iteration)
 {
     const int n = s->document->n_ranks;
     int64_t end = 0;
@@ -207,7 +208,7 @@ static int64_t end_of(const cz_simulation *s, const cz_timeline_times *times,
 
 /* What a part takes on the busiest rank on one of its streams, or (sum) on all
  * together. */
-static int64_t busy_of(const cz_simulation *s, cz_simulate_part part,
+static int64_t busy_of(const cz_simulation *s, cz_simulate_role part,
                        bool computes, int64_t *sum)
 {
     int64_t most = 0;
@@ -232,20 +233,21 @@ static cz_simulate_times read_times(const cz_simulation *s,
     enum { BEFORE = N_ITERATIONS - 2, LAST = N_ITERATIONS - 1 };
     cz_simulate_times out = {0};
     int64_t sum;
-    out.iteration = end_of(s, times, CZ_PART_BACKWARD, LAST) -
-                    end_of(s, times, CZ_PART_BACKWARD, BEFORE);
-    const int64_t reduced = larger(end_of(s, times, CZ_PART_REDUCE, BEFORE),
-                                   end_of(s, times, CZ_PART_DECIDE, BEFORE));
-    const int64_t updated = end_of(s, times, CZ_PART_UPDATE, BEFORE);
-    out.forward = busy_of(s, CZ_PART_FORWARD, true, &sum);
-    out.backward = busy_of(s, CZ_PART_BACKWARD, true, &sum);
-    out.reduce = busy_of(s, CZ_PART_REDUCE, false, &sum);
-    out.gather = busy_of(s, CZ_PART_GATHER, false, &sum);
-    out.update = busy_of(s, CZ_PART_UPDATE, true, &out.update_sum);
+    out.iteration = end_of(s, times, CZ_SIMULATE_BACKWARD, LAST) -
+                    end_of(s, times, CZ_SIMULATE_BACKWARD, BEFORE);
+    const int64_t reduced =
+        larger(end_of(s, times, CZ_SIMULATE_REDUCE, BEFORE),
+               end_of(s, times, CZ_SIMULATE_DECIDE, BEFORE));
+    const int64_t updated = end_of(s, times, CZ_SIMULATE_UPDATE, BEFORE);
+    out.forward = busy_of(s, CZ_SIMULATE_FORWARD, true, &sum);
+    out.backward = busy_of(s, CZ_SIMULATE_BACKWARD, true, &sum);
+    out.reduce = busy_of(s, CZ_SIMULATE_REDUCE, false, &sum);
+    out.gather = busy_of(s, CZ_SIMULATE_GATHER, false, &sum);
+    out.update = busy_of(s, CZ_SIMULATE_UPDATE, true, &out.update_sum);
     out.step = larger(updated - reduced, 0);
-    out.step_gather =
-        larger(end_of(s, times, CZ_PART_FORWARD, LAST) - reduced - out.forward,
-               out.step);
+    out.step_gather = larger(end_of(s, times, CZ_SIMULATE_FORWARD, LAST) -
+                                 reduced - out.forward,
+                             out.step);
     return out;
 }
 
@@ -321,7 +323,7 @@ cz_simulate_timeline cz_simulate_step(cz_arena *arena,
             waits[w] = (int)op->waits[w];
         timed.waits = waits;
         timed.n_waits = op->n_waits;
-        cz_simulate_append(&s, CZ_PART_UPDATE, timed);
+        cz_simulate_append(&s, CZ_SIMULATE_UPDATE, timed);
     }
     const cz_timeline_times times = cz_timeline_simulate(&scratch, &s.list);
     for (int64_t i = 0; i < n_all; i++) {

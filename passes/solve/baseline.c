@@ -99,7 +99,7 @@ cz_solve_score cz_solve_replicated(cz_arena *arena,
     int64_t load = 0, state = 0;
     for (int i = 0; i < problem->n_items; i++) {
         const cz_solve_class *c = &problem->classes[problem->class_of[i]];
-        load += c->cost_ps + c->shared_ps;
+        load += c->cost_ps + c->coordinate_ps;
         state += c->state_bytes;
         score.length_elements += c->elements;
     }

@@ -12,8 +12,8 @@ void cz_choice_offer(cz_arena *arena, const cz_solve_problem *problem,
 
 /* What public optimizers do (baseline.h), of which the layer-wise ones are no
  * plans in the trainer's order. */
-void cz_choice_offer_public(cz_arena *arena, const cz_solve_problem *problem,
-                            cz_solved *best);
+void cz_choice_offer_baselines(cz_arena *arena, const cz_solve_problem *problem,
+                               cz_solved *best);
 
 /* In the engine's order: longest first, what is divisible in one piece, after
  * a local search that looks at `work` deals. */

@@ -66,7 +66,7 @@ static void sort_kinds(cz_arena *arena, cz_counts *counts)
     for (int c = 0; c < problem->n_classes; c++)
         if (numbers[c] > 0 && !problem->classes[c].divisible)
             list[n++] = (sorted_class){problem->classes[c].cost_ps +
-                                           problem->classes[c].shared_ps,
+                                           problem->classes[c].coordinate_ps,
                                        problem->classes[c].elements, c};
     qsort(list, (size_t)n, sizeof *list, by_falling_cost);
     for (int k = 0; k < n; k++)
@@ -86,7 +86,7 @@ static int64_t mean_of_all(const cz_counts *counts)
     for (int i = 0; i < problem->n_items; i++) {
         const cz_solve_class *c = &problem->classes[problem->class_of[i]];
         load += c->divisible ? c->cost_ps * problem->n_hosts
-                             : c->cost_ps + c->shared_ps * problem->n_hosts;
+                             : c->cost_ps + c->coordinate_ps * problem->n_hosts;
     }
     return cz_ceil_div(load, counts->n_slots);
 }
@@ -127,7 +127,7 @@ void cz_counts_put(cz_counts *counts, int layer, int slot, int kind, int n)
     *cz_counts_at(counts, layer, slot, kind) += n;
     counts->load_ps[slot] += n * c->cost_ps;
     for (int h = 0; h < hosts; h++)
-        counts->load_ps[rank * hosts + h] += n * c->shared_ps;
+        counts->load_ps[rank * hosts + h] += n * c->coordinate_ps;
     counts->state[rank] += n * c->state_bytes;
     *cz_counts_elements(counts, layer, rank) +=
         n * cz_counts_length(counts, kind);

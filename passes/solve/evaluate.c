@@ -99,7 +99,7 @@ static void add_item(const cz_solve_problem *problem, const cz_solve_plan *plan,
         return;
     }
     const int owner = plan->owner[item];
-    add_to_hosts(problem, score, owner, c->shared_ps);
+    add_to_hosts(problem, score, owner, c->coordinate_ps);
     score->load_ps[owner * problem->n_hosts + plan->host[item]] += c->cost_ps;
     score->state_bytes[owner] += c->state_bytes;
 }

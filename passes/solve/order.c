@@ -4,7 +4,7 @@
 #include "passes/solve/order.h"
 
 #include "dsl/base/arithmetic.h"
-#include "passes/solve/deal.h"
+#include "passes/solve/partition.h"
 #include "passes/timeline/fold.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ enum { NEAR = 8 };
 enum { TRIES_OF_PAIR = 2 };
 
 typedef struct cost {
-    int64_t makespan, groups_end;
+    int64_t makespan, micro_groups_end;
 } cost;
 
 /* Who waits for an operation, in `dependents`. */
@@ -74,20 +74,21 @@ static cost cost_of(search *s)
     cost sum = {s->times.makespan, 0};
     for (int o = 0; o < s->n_ops; o++)
         for (int r = 0; r < s->folded.n_ranks && s->folded.ops[o].of >= 0; r++)
-            sum.groups_end = cz_solve_max(sum.groups_end, end_of(s, o, r));
+            sum.micro_groups_end =
+                cz_solve_max(sum.micro_groups_end, end_of(s, o, r));
     return sum;
 }
 
 static bool is_more(cost a, cost b)
 {
-    return a.makespan + a.groups_end > b.makespan + b.groups_end;
+    return a.makespan + a.micro_groups_end > b.makespan + b.micro_groups_end;
 }
 
 /* ---- moves ---- */
 
 static int draw(search *s, int n)
 {
-    return (int)(cz_deal_random(&s->random) % (uint64_t)n);
+    return (int)(cz_partition_random(&s->random) % (uint64_t)n);
 }
 
 /* Where an operation is to go. */
@@ -267,5 +268,5 @@ cz_order cz_order_find(cz_arena *arena, const cz_order_problem *problem)
         since[i] = since_of(&s, latest, i);
     }
     cz_arena_fini(&scratch);
-    return (cz_order){least.makespan, least.groups_end, order, since};
+    return (cz_order){least.makespan, least.micro_groups_end, order, since};
 }

@@ -20,7 +20,7 @@ typedef struct cz_order_problem {
 typedef struct cz_order {
     /* Whose sum is small: when all is done, and when the last operation of a
      * group is.  Picoseconds. */
-    int64_t makespan, groups_end;
+    int64_t makespan, micro_groups_end;
     const int *order; /* [n_ops] numbers of the list */
     const int *since; /* [n_ops] the first place in the order whose operation
                        * still runs on some rank when the one at this place

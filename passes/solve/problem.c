@@ -60,8 +60,9 @@ bool cz_solve_problem_equals(const cz_solve_problem *a,
     for (int c = 0; c < a->n_classes; c++) {
         const cz_solve_class *p = &a->classes[c], *q = &b->classes[c];
         if (p->elements != q->elements || p->cost_ps != q->cost_ps ||
-            p->shared_ps != q->shared_ps || p->state_bytes != q->state_bytes ||
-            p->divisible != q->divisible || p->kind != q->kind)
+            p->coordinate_ps != q->coordinate_ps ||
+            p->state_bytes != q->state_bytes || p->divisible != q->divisible ||
+            p->kind != q->kind)
             return false;
     }
     return same_array(a->class_of, b->class_of, a->n_items,
@@ -91,7 +92,7 @@ int64_t cz_solve_state_cap(const cz_solve_problem *problem)
                          cap.denominator * problem->n_ranks);
 }
 
-int64_t cz_solve_least_share(const cz_solve_problem *problem, int bucket)
+int64_t cz_solve_least_elements(const cz_solve_problem *problem, int bucket)
 {
     int64_t longest = 0, length = 0;
     for (int i = problem->bucket_start[bucket];
@@ -118,7 +119,7 @@ cz_solve_problem cz_solve_undivided(cz_arena *arena,
         if (!classes[c].divisible)
             continue;
         classes[c].divisible = false;
-        classes[c].shared_ps = classes[c].cost_ps;
+        classes[c].coordinate_ps = classes[c].cost_ps;
         classes[c].cost_ps = 0;
     }
     whole.classes = classes;

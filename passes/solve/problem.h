@@ -17,14 +17,14 @@
 /* Parameters that are alike in all that the solvers see.  Few classes keep
  * thousands of experts fast, so an extractor gives equal parameters one. */
 typedef struct cz_solve_class {
-    int64_t elements;    /* of the shard that lies in a bucket */
-    int64_t cost_ps;     /* of the whole matrix, on the owner alone; of a
-                          * divisible one, of the shard, wherever it lies */
-    int64_t shared_ps;   /* whole ones: on every rank of the owner's
-                          * coordinate, besides; what all of them compute
-                          * alike has no cost_ps and all of its time here */
-    int64_t state_bytes; /* of the shard, on the ranks that own it */
-    bool divisible;      /* element-wise: may be cut anywhere */
+    int64_t elements;      /* of the shard that lies in a bucket */
+    int64_t cost_ps;       /* of the whole matrix, on the owner alone; of a
+                            * divisible one, of the shard, wherever it lies */
+    int64_t coordinate_ps; /* whole ones: on every rank of the owner's
+                            * coordinate, besides; what all of them compute
+                            * alike has no cost_ps and all of its time here */
+    int64_t state_bytes;   /* of the shard, on the ranks that own it */
+    bool divisible;        /* element-wise: may be cut anywhere */
     int kind; /* from 0: what of a bucket is of another kind, or divisible where
                * the other is not, lies in a buffer of its own */
 } cz_solve_class;
@@ -120,7 +120,7 @@ int64_t cz_solve_state_cap(const cz_solve_problem *problem);
 
 /* Elements of a bucket that the fullest rank cannot have less of: the longest
  * whole item's, or all over the ranks; aligned. */
-int64_t cz_solve_least_share(const cz_solve_problem *problem, int bucket);
+int64_t cz_solve_least_elements(const cz_solve_problem *problem, int bucket);
 
 /* The same problem with nothing divisible: what costs per element then falls
  * on all hosts of the one coordinate that owns it. */

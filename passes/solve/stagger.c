@@ -14,7 +14,7 @@ typedef struct due {
 
 typedef struct dealer {
     const cz_solve_problem *problem;
-    const cz_solve_turns *turns;
+    const cz_solve_offsets *offsets;
     const cz_solve_plan *from;
     cz_solve_plan *to;
     int64_t period;    /* of the classes that are dealt out now */
@@ -46,7 +46,7 @@ static int slot_of(const cz_solve_problem *problem, const cz_solve_plan *plan,
 
 static int64_t turn_of(const dealer *d, int item)
 {
-    return d->turns->turn[item] % d->period;
+    return d->offsets->turn[item] % d->period;
 }
 
 static int64_t *load_at(const dealer *d, int slot, int item)
@@ -120,14 +120,14 @@ static void put(const dealer *d, int item, place to)
     d->at[item] = to.at;
 }
 
-static void deal(dealer *d, int class_number)
+static void partition(dealer *d, int class_number)
 {
     for (int k = 0; k < d->n; k++) {
         const int item = d->dues[k].item, slot = choose_slot(d, item);
         const int other = d->next[slot];
         d->next[slot] = d->chain[other];
         d->left[slot]--;
-        *load_at(d, slot, item) += d->turns->extra_ps[class_number];
+        *load_at(d, slot, item) += d->offsets->extra_ps[class_number];
         put(d, item, place_of(d->from, d->was_at, other));
     }
 }
@@ -161,7 +161,7 @@ static void exchange(const dealer *d, int a, int b, int64_t extra)
  * false once it does not. */
 static bool improve(dealer *d, int class_number)
 {
-    const int64_t extra = d->turns->extra_ps[class_number];
+    const int64_t extra = d->offsets->extra_ps[class_number];
     bool done = false;
     for (int k = 0; k < d->n; k++) {
         const int a = d->dues[k].item;
@@ -181,12 +181,12 @@ static bool improve(dealer *d, int class_number)
 /* The longest class of the period behind the one dealt out before; or -1. */
 static int next_class(const dealer *d, int before)
 {
-    const int64_t *extra = d->turns->extra_ps;
+    const int64_t *extra = d->offsets->extra_ps;
     int best = -1;
     for (int c = 0; c < d->problem->n_classes; c++) {
         const bool is_later = before < 0 || extra[c] < extra[before] ||
                               (c > before && extra[c] == extra[before]);
-        if (d->turns->period[c] == d->period && is_later &&
+        if (d->offsets->period[c] == d->period && is_later &&
             (best < 0 || extra[c] > extra[best]))
             best = c;
     }
@@ -198,7 +198,7 @@ static int64_t next_period(const dealer *d)
 {
     int64_t next = 0;
     for (int c = 0; c < d->problem->n_classes; c++) {
-        const int64_t period = d->turns->period[c];
+        const int64_t period = d->offsets->period[c];
         if (period > d->period && (next == 0 || period < next))
             next = period;
     }
@@ -236,13 +236,13 @@ static bool is_small(const dealer *d)
 }
 
 cz_solve_plan cz_solve_stagger(cz_arena *arena, const cz_solve_problem *problem,
-                               const cz_solve_turns *turns,
+                               const cz_solve_offsets *offsets,
                                const cz_solve_plan *plan)
 {
     const int slots = n_slots(problem);
     cz_solve_plan made = copy(arena, problem, plan);
     dealer d = {.problem = problem,
-                .turns = turns,
+                .offsets = offsets,
                 .from = plan,
                 .to = &made,
                 .period = 1,
@@ -260,7 +260,7 @@ cz_solve_plan cz_solve_stagger(cz_arena *arena, const cz_solve_problem *problem,
         for (int c = -1; (c = next_class(&d, c)) >= 0;)
             for (int b = 0; b < problem->n_buckets; b++) {
                 collect(&d, c, b);
-                deal(&d, c);
+                partition(&d, c);
                 while (improve(&d, c))
                     continue;
             }
@@ -270,18 +270,18 @@ cz_solve_plan cz_solve_stagger(cz_arena *arena, const cz_solve_problem *problem,
 
 int64_t cz_solve_stagger_most(cz_arena *scratch,
                               const cz_solve_problem *problem,
-                              const cz_solve_turns *turns,
+                              const cz_solve_offsets *offsets,
                               const cz_solve_plan *plan, int64_t period)
 {
     int64_t *load = CZ_NEW(scratch, int64_t, n_slots(problem) * period);
     int64_t most = 0;
     for (int i = 0; i < problem->n_items; i++) {
         const int c = problem->class_of[i];
-        if (plan->owner[i] < 0 || turns->period[c] != period)
+        if (plan->owner[i] < 0 || offsets->period[c] != period)
             continue;
-        int64_t *at =
-            &load[slot_of(problem, plan, i) * period + turns->turn[i] % period];
-        *at += turns->extra_ps[c];
+        int64_t *at = &load[slot_of(problem, plan, i) * period +
+                            offsets->turn[i] % period];
+        *at += offsets->extra_ps[c];
         most = *at > most ? *at : most;
     }
     return most;

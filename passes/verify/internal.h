@@ -165,7 +165,7 @@ static inline int by_number(int64_t a, int64_t b)
 /* A sorted copy, in the arena, of n elements of `size` bytes.  `compare` puts
  * first the int64_t that each begins with, which is in [0, n_groups); NULL: by
  * that alone, and otherwise in the order that they had. */
-void *sort_groups(cz_arena *arena, const void *list, int n, size_t size,
+void *sort_by_key(cz_arena *arena, const void *list, int n, size_t size,
                   int64_t n_groups, int (*compare)(const void *, const void *));
 
 /* The checks, in order; each may rely on those before it. */

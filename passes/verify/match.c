@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A row on a rank, as the pair (source, target) sees it.  The source comes
- * first, see sort_groups(). */
+ * first, see sort_by_key(). */
 typedef struct end {
     int64_t source, target, op, sequence;
     const cz_view_transfer_row *row;
@@ -50,7 +50,7 @@ static void collect(verifier *v, int number, end_list *sends,
 
 static void sort(const verifier *v, end_list *list)
 {
-    list->v = sort_groups(v->arena, list->v, list->n, sizeof *list->v,
+    list->v = sort_by_key(v->arena, list->v, list->n, sizeof *list->v,
                           v->view->n_ranks, compare);
 }
 

@@ -4,7 +4,7 @@
 
 /* What a run is of: `key` orders the memory targets of a parameter, `replica`
  * the ranks that must each see all elements.  The parameter comes first, see
- * sort_groups(). */
+ * sort_by_key(). */
 typedef struct run {
     int64_t param, key, replica, lo, hi, rank;
     int op;
@@ -88,7 +88,7 @@ static counts check_runs(verifier *v, run_list *list, int64_t n_replicas,
     const counts found = {n_replicas,
                           CZ_NEW(v->arena, int, v->view->n_params *n_replicas)};
 
-    list->v = sort_groups(v->arena, list->v, list->n, sizeof *list->v,
+    list->v = sort_by_key(v->arena, list->v, list->n, sizeof *list->v,
                           v->view->n_params, compare);
     for (int first = 0, end; first < list->n && v->n_errors == 0; first = end) {
         end = first + 1;

@@ -236,8 +236,8 @@ static void run_transfer(run *r, int op)
     region *sent = CZ_NEW(r->v->arena, region, n + 1);
 
     for (int i = 0; i < n; i++) {
-        if (!region_part(&r->scratch[pairs[i].source], pairs[i].send,
-                         &sent[i]) ||
+        if (!region_find_named(&r->scratch[pairs[i].source], pairs[i].send,
+                               &sent[i]) ||
             sent[i].param != pairs[i].send->param) {
             reject(r->v, (place){op, pairs[i].source, pairs[i].send->param},
                    "sends scratch byte %lld, where no value of it lies",

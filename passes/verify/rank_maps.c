@@ -31,7 +31,7 @@ static const bool *home_of(cz_arena *arena, const cz_plan_view *view,
     for (int other = 0; other < family; other++)
         if (cz_view_same_home(view->families[other].fact,
                               view->families[family].fact))
-            return maps->of_family[other];
+            return maps->of_pattern[other];
     is_home = CZ_NEW(arena, bool, view->n_ranks);
     for (int rank = 0; rank < view->n_ranks; rank++)
         is_home[rank] = cz_view_is_home(view, family, rank);
@@ -50,8 +50,8 @@ rank_maps rank_maps_build(cz_arena *arena, const cz_plan_view *view)
     for (int i = 0; i < view->n_reductions; i++)
         maps.of_split[i] =
             map_of(arena, view, &maps, &view->reductions[i].split_axes);
-    maps.of_family = CZ_NEW(arena, const bool *, view->n_families);
+    maps.of_pattern = CZ_NEW(arena, const bool *, view->n_families);
     for (int i = 0; i < view->n_families; i++)
-        maps.of_family[i] = home_of(arena, view, &maps, i);
+        maps.of_pattern[i] = home_of(arena, view, &maps, i);
     return maps;
 }

@@ -14,11 +14,11 @@ typedef struct rank_map {
 
 typedef struct rank_maps {
     int n;
-    rank_map *maps;         /* [n] one for each set of axes */
-    const int **of_table;   /* [n_tables] over the selector */
-    const int **of_split;   /* [n_reductions] over the split axes */
-    const bool **of_family; /* [n_families][n_ranks] whether it is at home;
-                             * NULL: it is at home on every rank */
+    rank_map *maps;          /* [n] one for each set of axes */
+    const int **of_table;    /* [n_tables] over the selector */
+    const int **of_split;    /* [n_reductions] over the split axes */
+    const bool **of_pattern; /* [n_families][n_ranks] whether it is at home;
+                              * NULL: it is at home on every rank */
 } rank_maps;
 
 /* For a view's selectors, splits and homes.  Memory grows with ranks times

@@ -61,11 +61,11 @@ static bool same_value(const region *a, const region *b)
     return a->param == b->param && a->kind == b->kind && a->index == b->index;
 }
 
-static bool inside(const box *part, const box *whole)
+static bool inside(const box *found, const box *whole)
 {
-    return part->row >= whole->row && part->column >= whole->column &&
-           part->row + part->rows <= whole->row + whole->rows &&
-           part->column + part->columns <= whole->column + whole->columns;
+    return found->row >= whole->row && found->column >= whole->column &&
+           found->row + found->rows <= whole->row + whole->rows &&
+           found->column + found->columns <= whole->column + whole->columns;
 }
 
 /* Regions of a list never overlap, so areas add up. */
@@ -105,7 +105,7 @@ static bool rows_of_run(const region *from, const cz_view_transfer_row *row,
 }
 
 static bool part_of(const region *from, const cz_view_transfer_row *row,
-                    region *part)
+                    region *found)
 {
     const int64_t shift = row->offset - from->offset;
     int64_t n_rows, row_bytes;
@@ -114,33 +114,33 @@ static bool part_of(const region *from, const cz_view_transfer_row *row,
         !rows_of_run(from, row, &n_rows, &row_bytes) ||
         row_bytes % from->element_bytes || shift % from->element_bytes)
         return false;
-    *part = *from;
-    part->what.row += shift / from->stride_bytes;
-    part->what.column += shift % from->stride_bytes / from->element_bytes;
-    part->what.rows = n_rows;
-    part->what.columns = row_bytes / from->element_bytes;
-    part->offset = row->offset;
-    return inside(&part->what, &from->what);
+    *found = *from;
+    found->what.row += shift / from->stride_bytes;
+    found->what.column += shift % from->stride_bytes / from->element_bytes;
+    found->what.rows = n_rows;
+    found->what.columns = row_bytes / from->element_bytes;
+    found->offset = row->offset;
+    return inside(&found->what, &from->what);
 }
 
-bool region_part(const region_list *list, const cz_view_transfer_row *row,
-                 region *part)
+bool region_find_named(const region_list *list, const cz_view_transfer_row *row,
+                       region *found)
 {
     for (int i = 0; i < list->n; i++)
-        if (part_of(&list->v[i], row, part))
+        if (part_of(&list->v[i], row, found))
             return true;
     return false;
 }
 
-bool region_place(region *part, const cz_view_transfer_row *row)
+bool region_place(region *found, const cz_view_transfer_row *row)
 {
-    const int64_t bytes = width_bytes(part);
+    const int64_t bytes = width_bytes(found);
 
-    part->offset = row->offset;
+    found->offset = row->offset;
     if (row->n_rows == 1) {
-        part->stride_bytes = bytes;
-        return row->row_bytes == part->what.rows * bytes;
+        found->stride_bytes = bytes;
+        return row->row_bytes == found->what.rows * bytes;
     }
-    part->stride_bytes = row->stride_bytes;
-    return row->n_rows == part->what.rows && row->row_bytes == bytes;
+    found->stride_bytes = row->stride_bytes;
+    return row->n_rows == found->what.rows && row->row_bytes == bytes;
 }

@@ -26,7 +26,7 @@ static size_t *find_starts(cz_arena *arena, const char *list, size_t n,
     return starts;
 }
 
-void *sort_groups(cz_arena *arena, const void *list, int n, size_t size,
+void *sort_by_key(cz_arena *arena, const void *list, int n, size_t size,
                   int64_t n_groups, int (*compare)(const void *, const void *))
 {
     const size_t *starts = find_starts(arena, list, (size_t)n, size, n_groups);

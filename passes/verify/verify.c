@@ -33,7 +33,7 @@ bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank)
 
 static bool has_family(const verifier *v, int family, int64_t rank)
 {
-    const bool *is_home = v->maps.of_family[family];
+    const bool *is_home = v->maps.of_pattern[family];
 
     return !is_home || is_home[rank];
 }

@@ -35,7 +35,7 @@ static void fill_layout(const czr_engine *engine, int param,
         .param_dtype = bucket->dtype,
         .grad_dtype = bucket->grad_dtype,
         .leaves = bucket->leaves,
-        .leaf_stride = bucket->length,
+        .microbatch_stride = bucket->length,
         .n_dims = shard.n_dims};
     memcpy(out->shape, shard.shape, sizeof out->shape);
     memcpy(out->start, shard.start, sizeof out->start);
@@ -164,7 +164,7 @@ static wanted wanted_grad(const czr_layout_info *info)
     wanted result = {.what = "gradient",
                      .dtype = info->grad_dtype,
                      .n_dims = info->n_dims + lead,
-                     .outer_stride = lead ? info->leaf_stride : 0,
+                     .outer_stride = lead ? info->microbatch_stride : 0,
                      .place = info->grad};
 
     result.shape[0] = info->leaves;

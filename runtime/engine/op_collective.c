@@ -54,7 +54,7 @@ czr_status czr_op_reduce_scatter(czr_engine *engine, int op, czr_turn *turn)
                        .grad = spaces->grad,
                        .dtype = bucket->grad_dtype,
                        .leaves = bucket->leaves,
-                       .leaf_stride = bucket->length,
+                       .microbatch_stride = bucket->length,
                        .first = own.first,
                        .n = own.n,
                        .out = spaces->reduced + (equal ? spaces->slice.n : 0),

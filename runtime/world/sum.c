@@ -7,7 +7,8 @@ enum { CHUNK = 2048, MAX_LEVELS = 32 };
 static void add_leaf(float *acc, const czr_reduce_scatter *member, int leaf,
                      int64_t at, size_t n, bool is_first)
 {
-    const size_t start = (size_t)((int64_t)leaf * member->leaf_stride + at);
+    const size_t start =
+        (size_t)((int64_t)leaf * member->microbatch_stride + at);
     float converted[CHUNK];
     const float *values = converted;
 

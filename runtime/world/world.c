@@ -42,7 +42,8 @@ static size_t signature(const czr_unit *unit)
                 unit->of.band_gather.band.blocks) *
                unit->of.band_gather.element_bytes;
     case CZR_UNIT_REDUCE_SCATTER:
-        return (size_t)unit->of.reduce_scatter.leaf_stride * CZR_N_DTYPES +
+        return (size_t)unit->of.reduce_scatter.microbatch_stride *
+                   CZR_N_DTYPES +
                unit->of.reduce_scatter.dtype;
     case CZR_UNIT_ALL_GATHER:
     case CZR_UNIT_BARRIER:

@@ -50,7 +50,7 @@ typedef struct czr_reduce_scatter {
     const void *grad; /* of leaf 0, whole bucket */
     czr_dtype dtype;
     int leaves;
-    int64_t leaf_stride; /* elements */
+    int64_t microbatch_stride; /* elements */
     int64_t first, n;
     float *out; /* [n] */
     float scale;

@@ -161,7 +161,7 @@ def near_ps(plan, p):
     return found
 
 
-def whole_ps(plan, p):
+def full_matrix_ps(plan, p):
     stage = plan.stages.get((p["rule"], "whole"))
     return stage["time_ps"] if stage else 0
 
@@ -236,7 +236,7 @@ class Expected:
         is_alike = (not owned_axes(self.plan, p) or self.name in LAYER_WISE or
                     self.name == "replicated")
         return (near_ps(self.plan, p) * self.hosts +
-                whole_ps(self.plan, p) * (self.hosts if is_alike else 1))
+                full_matrix_ps(self.plan, p) * (self.hosts if is_alike else 1))
 
 
 def places(plan, domain):

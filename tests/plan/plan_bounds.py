@@ -326,7 +326,7 @@ def families(plan):
     return list(found.values())
 
 
-def whole_ps(some):
+def full_matrix_ps(some):
     return sum(least_work(f.of) * f.n for f in some if f.of)
 
 
@@ -393,7 +393,7 @@ class Wire:
 
 
 def kernel_bounds(plan, every, fit, busiest):
-    mean = first_most((ceil_div(whole_ps(some) + elements_ps(plan, some), ranks),
+    mean = first_most((ceil_div(full_matrix_ps(some) + elements_ps(plan, some), ranks),
                        ranks) for some, ranks in places(plan, every))
     item = first_most([(0, 0), *map(least_time, plan.data["classes"])])
     yield "mean", mean[0], mean[1], busiest

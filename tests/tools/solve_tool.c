@@ -39,7 +39,7 @@ static cz_solve_problem read_problem(cz_arena *arena)
     for (int c = 0; c < problem.n_classes; c++) {
         classes[c].elements = next();
         classes[c].cost_ps = next();
-        classes[c].shared_ps = next();
+        classes[c].coordinate_ps = next();
         classes[c].state_bytes = next();
         classes[c].divisible = next() != 0;
     }

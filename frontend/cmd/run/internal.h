@@ -40,7 +40,7 @@ typedef struct cz_repetition {
     double **states;
     double *spreads; /* [n_states] norms of what rounding may add in one call */
     double spread;   /* of what it may add to the parameter in all calls */
-    float *sample, *leaf;
+    float *sample, *microbatch;
 } cz_repetition;
 
 /* Whether a rule has factorisations. */

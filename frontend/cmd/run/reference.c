@@ -41,7 +41,7 @@ static void begin(cz_repetition *r)
     r->value = CZ_NEW(&r->arena, double, r->n);
     r->grad = CZ_NEW(&r->arena, double, r->n);
     r->sample = CZ_NEW(&r->arena, float, r->n);
-    r->leaf = CZ_NEW(&r->arena, float, r->n);
+    r->microbatch = CZ_NEW(&r->arena, float, r->n);
     r->states = CZ_NEW(&r->arena, double *, r->n_states + 1);
     r->spreads = CZ_NEW(&r->arena, double, r->n_states + 1);
     for (int s = 0; s < r->n_states; s++) {
@@ -67,16 +67,17 @@ static void fill_grad(cz_repetition *r, int step)
     const cz_dtype dtype = reduction->dtype;
     const int64_t merged =
         n / (cz_view_extent(view, &reduction->reduce_axes) * reduction->leaves);
-    const float scale = (float)cz_run_leaf_scale(view, reduction, n);
+    const float scale = (float)cz_run_microbatch_scale(view, reduction, n);
 
     memset(r->grad, 0, (size_t)r->n * sizeof *r->grad);
     for (int m = 0; m < n; m++) {
         const cz_sample sample = {r->request->seed, tensor_of(r), m, step};
         cz_sample_fill(&sample, 0, r->n, r->sample);
         for (int64_t i = 0; i < r->n; i++)
-            r->leaf[i] = (m % merged ? r->leaf[i] : 0) + r->sample[i];
+            r->microbatch[i] =
+                (m % merged ? r->microbatch[i] : 0) + r->sample[i];
         for (int64_t i = 0; i < r->n && (m + 1) % merged == 0; i++)
-            r->grad[i] += round_to(dtype, r->leaf[i] * scale);
+            r->grad[i] += round_to(dtype, r->microbatch[i] * scale);
     }
     for (int64_t i = 0; i < r->n; i++)
         r->grad[i] /= (double)reduction->terms;

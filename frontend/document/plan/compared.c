@@ -18,7 +18,7 @@ static void put_message(cz_report *r, const cz_compared_message *message)
     cz_json_close(json);
 }
 
-static void put_groups(cz_report *r, const cz_compared_groups *groups)
+static void put_groups(cz_report *r, const cz_compared_micro_groups *groups)
 {
     cz_json *json = &r->json;
     cz_json_open(json, NULL, '{');

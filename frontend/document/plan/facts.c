@@ -37,7 +37,7 @@ cz_use_facts cz_report_use(const cz_plan_view *view, int use)
         facts.n_params += n;
         facts.n_owned += view->params[p].split_owner >= 0 ? n : 0;
         facts.n_sharded += view->params[p].shard_owner >= 0 ? n : 0;
-        facts.n_shared += view->params[p].group > 1 ? n : 0;
+        facts.n_by_subgroup += view->params[p].group > 1 ? n : 0;
         facts.elements += family->elements * n;
         facts.state_bytes += state_bytes(view, p) * n;
     }
@@ -97,7 +97,7 @@ static bool is_group(const cz_plan_view *view, const cz_view_op *op)
            view->params[row->param].shard_owner >= 0;
 }
 
-static bool is_listed(const cz_group_facts *facts, int64_t param)
+static bool is_listed(const cz_micro_group_facts *facts, int64_t param)
 {
     for (int i = 0; i < facts->n; i++)
         if (facts->params[i] == param)
@@ -106,13 +106,13 @@ static bool is_listed(const cz_group_facts *facts, int64_t param)
 }
 
 /* A matrix of several rows of ranks is a member once. */
-static cz_group_facts group_of(cz_arena *arena, const cz_plan_view *view,
-                               const cz_frequency *frequencies, int op)
+static cz_micro_group_facts group_of(cz_arena *arena, const cz_plan_view *view,
+                                     const cz_frequency *frequencies, int op)
 {
     const cz_view_table *table = &view->tables[view->ops[op].table];
     const int64_t n = table->starts[table->n_coordinates];
     int64_t *params = CZ_NEW(arena, int64_t, n);
-    cz_group_facts facts = {.op = op, .params = params};
+    cz_micro_group_facts facts = {.op = op, .params = params};
     for (int c = 0; c < table->n_coordinates; c++) {
         int64_t bytes = 0;
         for (int64_t i = table->starts[c]; i < table->starts[c + 1]; i++) {
@@ -132,12 +132,12 @@ static cz_group_facts group_of(cz_arena *arena, const cz_plan_view *view,
     return facts;
 }
 
-cz_group_facts *cz_report_groups(cz_arena *arena, const cz_plan_view *view,
-                                 int *n)
+cz_micro_group_facts *cz_report_micro_groups(cz_arena *arena,
+                                             const cz_plan_view *view, int *n)
 {
     const cz_frequency *frequencies =
         cz_frequencies(arena, view, CZ_MEAN_UPDATE);
-    cz_group_facts *groups = NULL;
+    cz_micro_group_facts *groups = NULL;
     *n = 0;
     for (int i = 0; i < view->n_ops; i++)
         if (is_group(view, &view->ops[i]))

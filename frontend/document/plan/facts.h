@@ -13,7 +13,7 @@
 /* Parameters of one use. */
 typedef struct cz_use_facts {
     int n_params, n_owned, n_sharded; /* sharded: owned and gathered */
-    int n_shared;                     /* by several ranks each */
+    int n_by_subgroup;                /* by several ranks each */
     int64_t elements;                 /* logical, all of them */
     int64_t state_bytes;              /* logical: no padding, no replicas */
 } cz_use_facts;
@@ -21,16 +21,16 @@ typedef struct cz_use_facts {
 cz_use_facts cz_report_use(const cz_plan_view *view, int use);
 
 /* A micro-group: one kernel of whole stages whose matrices were gathered. */
-typedef struct cz_group_facts {
+typedef struct cz_micro_group_facts {
     int op; /* the kernel */
     int n;
     const int64_t *params;               /* in the order of ranks */
     int64_t gather_bytes, scatter_bytes; /* to other ranks, all together */
     int64_t peak_bytes; /* of whole buffers on the rank with most */
-} cz_group_facts;
+} cz_micro_group_facts;
 
-cz_group_facts *cz_report_groups(cz_arena *arena, const cz_plan_view *view,
-                                 int *n);
+cz_micro_group_facts *cz_report_micro_groups(cz_arena *arena,
+                                             const cz_plan_view *view, int *n);
 
 /* Stage of a parameter's rule, or NULL. */
 const cz_view_stage *cz_report_stage(const cz_plan_view *view, int param,

@@ -14,18 +14,20 @@ static void put_steps(cz_report *r, const cz_form_class *of,
 {
     cz_json *json = &r->json;
     const cz_view_stage *stage = of->call.stage;
-    cz_step_share *shares = CZ_NEW(r->arena, cz_step_share, stage->n_steps + 1);
+    cz_step_cut *step_cuts = CZ_NEW(r->arena, cz_step_cut, stage->n_steps + 1);
     cz_step_kernel *kernels =
         CZ_NEW(r->arena, cz_step_kernel, stage->n_steps + 1);
     cz_json_open(json, "steps", '[');
     if (form->obstacle == CZ_FORM_POSSIBLE && form->group > 1) {
-        const cz_subgroup_way way = {.form = form->form, .g = (int)form->group};
-        cz_cost_form_shares(r->arena, &of->call, stage, &way, shares);
-        cz_cost_kernels(r->arena, stage, shares, form->group, kernels);
+        const cz_subgroup_candidate way = {.form = form->form,
+                                           .g = (int)form->group};
+        cz_cost_form_cuts(r->arena, &of->call, stage, &way, step_cuts);
+        cz_cost_kernels(r->arena, stage, step_cuts, form->group, kernels);
         for (int s = 0; s < stage->n_steps; s++) {
             const cz_report_exchange exchange = {
-                &shares[s], cz_cost_behind_bytes(&stage->steps[s], &shares[s],
-                                                 form->group)};
+                &step_cuts[s],
+                cz_cost_behind_bytes(&stage->steps[s], &step_cuts[s],
+                                     form->group)};
             cz_report_put_kernel(r, &kernels[s], 1, &exchange);
         }
     }
@@ -55,7 +57,7 @@ static void put_form(cz_report *r, const cz_form_class *of, const cz_form *form)
     cz_json_open(json, NULL, '{');
     cz_json_string(json, "strategy",
                    form->form == CZ_SUBGROUP_OWNER ? "owner" : "gram");
-    cz_json_bool(json, "dealt", form->form == CZ_SUBGROUP_SHARED);
+    cz_json_bool(json, "dealt", form->form == CZ_SUBGROUP_PARTITIONED);
     cz_json_int(json, "group_size", form->group);
     cz_json_bool(json, "admitted", is_possible && form->is_admitted);
     cz_json_string(json, "why", cz_form_obstacle_text(form->obstacle));

@@ -307,7 +307,7 @@ static void put_bucket(cz_report *r, const cz_view_bucket *bucket)
     cz_json_close(json);
 }
 
-static void put_group(cz_report *r, const cz_group_facts *group)
+static void put_group(cz_report *r, const cz_micro_group_facts *group)
 {
     int64_t storage[CZ_VIEW_MAX_AXES];
     const int family = r->view->params[group->params[0]].family;

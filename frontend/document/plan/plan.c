@@ -112,7 +112,7 @@ static void put_policy(cz_report *r)
 static void find_groups(cz_arena *arena, cz_report *r)
 {
     int *group_of = CZ_NEW(arena, int, r->view->n_params);
-    r->groups = cz_report_groups(arena, r->view, &r->n_groups);
+    r->groups = cz_report_micro_groups(arena, r->view, &r->n_groups);
     for (int p = 0; p < r->view->n_params; p++)
         group_of[p] = -1;
     for (int g = 0; g < r->n_groups; g++)

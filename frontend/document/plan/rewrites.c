@@ -145,7 +145,7 @@ static void find_transposes(cz_arena *scratch, const cz_view_stage *body,
                             cz_document_rewrite *out)
 {
     const cz_dtype *dtypes = cz_cost_value_dtypes(scratch, body);
-    bool *seen = CZ_NEW(scratch, bool, cz_share_n_values(body));
+    bool *seen = CZ_NEW(scratch, bool, cz_step_cuts_n_values(body));
     for (int s = 0; s < body->n_steps; s++)
         for (int i = 0; i < body->steps[s].n_in; i++) {
             const cz_view_step *step = &body->steps[s];

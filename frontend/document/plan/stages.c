@@ -46,7 +46,7 @@ void cz_report_put_kernel(cz_report *r, const cz_step_kernel *kernel,
     cz_json_int(json, "bytes",
                 cz_time_limit((cz_wide)kernel->product.bytes * times));
     if (exchange) {
-        const cz_step_share *share = exchange->share;
+        const cz_step_cut *share = exchange->share;
         cz_json_int(json, "sum_bytes", share->sum_bytes);
         cz_json_int(json, "gather_bytes", share->gather_bytes);
         cz_json_bool(json, "scatter", share->scatter);

@@ -100,7 +100,7 @@ static void put_axis(chart *c)
 static void put_chart(cz_page *page, const char *title, const int64_t *values,
                       int64_t bound, format number)
 {
-    const int n = page->look->document->n_ranks;
+    const int n = page->context->document->n_ranks;
     chart c = {page,
                values,
                cz_ranks_sorted(page->arena, values, n),
@@ -139,7 +139,7 @@ static void put_memories(cz_page *page)
 {
     static const char *const columns[] = {"memory of a rank", "#mean", "#max",
                                           "#min", "#max/mean"};
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     cz_page_open_table(page, columns, 5);
     for (int k = 0; k < CZ_N_MEMORIES; k++) {
         const cz_rank_sums sums = cz_rank_sums_of(s->memory[k], s->n_ranks);
@@ -157,7 +157,7 @@ static void put_memories(cz_page *page)
 
 void cz_page_bars(cz_page *page)
 {
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     const cz_document_bound *bound = cz_document_binding(s);
     cz_page_open_section(
         page, "Ranks",

@@ -67,7 +67,7 @@ static void put_run(gantt *g, const run *drawn)
     cz_text title = {0};
     if (drawn->n == 0)
         return;
-    cz_look_op_name(g->page->look, drawn->first, &title);
+    cz_report_op_name(g->page->context, drawn->first, &title);
     if (drawn->n > 1)
         cz_text_printf(&title, " and %d more", drawn->n - 1);
     cz_text_printf(&title, ": %s to %s", cz_number_time(drawn->start).text,
@@ -95,12 +95,12 @@ static void put_lane(gantt *g, int rank, int lane)
     cz_page_rect(g->page, (const int64_t[]){LEFT, g->y, RIGHT - LEFT, BAR},
                  "lane", NULL);
     cz_page_label(g->page, LEFT - 8 * CZ_PAGE_UNIT, g->y + 12 * CZ_PAGE_UNIT,
-                  "end", cz_look_lanes[lane]);
+                  "end", cz_report_lanes[lane]);
     for (int op = 0; op < g->document->n_ops; op++) {
         const int64_t start = g->line->start[(int64_t)op * n + rank];
         const int64_t end = g->line->end[(int64_t)op * n + rank];
         if (end <= start || end <= g->from || start >= g->to ||
-            g->page->look->document->ops[op].stream != lane)
+            g->page->context->document->ops[op].stream != lane)
             continue;
         if (!joins(g, &drawn, op, start)) {
             put_run(g, &drawn);
@@ -158,7 +158,7 @@ static void put_rank(gantt *g, int rank, const char *what)
     for (int r = 0; r < g->document->n_ranks; r++)
         n += is_like(g, rank, r);
     cz_text_puts(&name, what);
-    cz_look_rank_name(g->page->look, rank, &name);
+    cz_report_rank_name(g->page->context, rank, &name);
     cz_text_printf(&name, ", kernels %s",
                    cz_number_time(g->document->time_ps[rank]).text);
     if (n > 1)
@@ -229,13 +229,13 @@ static void put_picture(gantt *g, int64_t from, int64_t to, const char *title)
 
 void cz_page_gantt(cz_page *page)
 {
-    const cz_look *look = page->look;
+    const cz_report_context *context = page->context;
     gantt g = {.page = page,
-               .document = look->document,
-               .line = look->timeline,
+               .document = context->document,
+               .line = context->timeline,
                .has_lane = {true, false, false}};
     for (int op = 0; op < g.document->n_ops; op++)
-        g.has_lane[look->document->ops[op].stream] = true;
+        g.has_lane[context->document->ops[op].stream] = true;
     for (int lane = 0; lane < N_LANES; lane++)
         g.n_lanes += g.has_lane[lane];
     cz_page_open_section(
@@ -250,7 +250,7 @@ void cz_page_gantt(cz_page *page)
     const int n = g.document->n_ranks;
     int64_t from = 0, to = 0;
     for (int op = 0; op < g.document->n_ops; op++) {
-        const cz_document_op *of = &g.page->look->document->ops[op];
+        const cz_document_op *of = &g.page->context->document->ops[op];
         for (int r = 0; r < n; r++) {
             const int64_t end = g.line->end[(int64_t)op * n + r];
             if (of->section != CZ_SECTION_UPDATE && end > from)

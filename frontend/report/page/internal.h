@@ -13,7 +13,7 @@
 #include "frontend/report/internal.h"
 
 typedef struct cz_page {
-    const cz_look *look;
+    const cz_report_context *context;
     cz_arena *arena;
     cz_text *out;
 } cz_page;

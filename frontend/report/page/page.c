@@ -178,10 +178,10 @@ void cz_page_label(cz_page *page, int64_t x, int64_t y, const char *style,
 
 /* ---- the page ---- */
 
-void cz_report_html(const cz_look *look, cz_text *out)
+void cz_report_html(const cz_report_context *context, cz_text *out)
 {
     cz_arena arena;
-    cz_page page = {look, &arena, out};
+    cz_page page = {context, &arena, out};
     cz_arena_init(&arena);
     cz_page_raw(&page,
                 "<!DOCTYPE html>\n"
@@ -189,7 +189,7 @@ void cz_report_html(const cz_look *look, cz_text *out)
                 "<meta name=\"viewport\" content=\"width=device-width\"/>\n"
                 "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
                 "<title>");
-    cz_page_escape(&page, page.look->document->name);
+    cz_page_escape(&page, page.context->document->name);
     cz_page_raw(&page, ": plan</title>\n<style>\n");
     cz_text_put(page.out, cz_page_files[0].bytes, cz_page_files[0].n);
     cz_page_raw(&page, "</style>\n</head>\n<body>\n<main>\n");

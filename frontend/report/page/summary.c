@@ -5,7 +5,7 @@
 
 static void put_head(cz_page *page)
 {
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     int64_t elements = 0, n_matrices = 0;
     int n = 0;
     for (int i = 0; i < s->n_matrices; i++)
@@ -53,13 +53,13 @@ static void put_card(cz_page *page, cz_number number, const char *basis,
 
 static void put_cards(cz_page *page)
 {
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     const cz_document_bound *bound = cz_document_binding(s);
     const cz_document_bound *of_step = cz_document_binding_step(s);
     const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
     const cz_rank_sums state =
         cz_rank_sums_of(s->memory[CZ_MEMORY_STATE], s->n_ranks);
-    const int64_t makespan = page->look->timeline->makespan;
+    const int64_t makespan = page->context->timeline->makespan;
     const cz_basis of_times = cz_basis_of(s);
     const char *basis = cz_basis_word(&of_times);
     cz_page_raw(page, "<div class=\"cards\">\n");
@@ -96,14 +96,14 @@ static void put_cards(cz_page *page)
 
 static void put_bound(cz_page *page, const cz_document_bound *bound)
 {
-    const cz_basis basis = cz_basis_of(page->look->document);
+    const cz_basis basis = cz_basis_of(page->context->document);
     cz_text witness = {0}, admits = {0};
-    cz_bound_witness(page->look->document, bound, &witness);
+    cz_bound_witness(page->context->document, bound, &witness);
     cz_bound_admits(bound, &admits);
     cz_page_raw(page, "<tr><td>");
     cz_page_print(page, "%s of %s", bound->name,
                   bound->is_of_links ? "links" : "kernels");
-    if (bound == cz_document_binding(page->look->document))
+    if (bound == cz_document_binding(page->context->document))
         cz_page_raw(page, " <b>(binding)</b>");
     cz_page_raw(page, "</td><td class=\"n\">");
     cz_page_print(page, "%s", cz_number_time(bound->value).text);
@@ -125,7 +125,7 @@ void cz_page_summary(cz_page *page)
 {
     static const char *const columns[] = {"bound", "#at least", "#plan's",
                                           "for", "witness"};
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     const cz_basis basis = cz_basis_of(s);
     put_head(page);
     put_cards(page);

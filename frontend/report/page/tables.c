@@ -36,7 +36,7 @@ static void put_class(cz_page *page, const cz_matrix_class *of)
                    cz_number_full(of->stage ? of->stage->batch : 1).text);
     cz_page_number(page, "%s", cz_number_short(of->wire_bytes, "B").text);
     /* The reason, and the other ways one below the other. */
-    cz_class_why(page->look->document, of, &why);
+    cz_class_why(page->context->document, of, &why);
     cz_class_others(of, "\n", &others);
     cz_page_raw(page, "<td>");
     cz_page_escape(page, cz_text_string(&why));
@@ -64,7 +64,7 @@ void cz_page_matrices(cz_page *page)
         "#time of one", "#batch", "#bytes to owners", "why"};
     int n;
     const cz_matrix_class *all =
-        cz_matrix_classes(page->arena, page->look->document, &n);
+        cz_matrix_classes(page->arena, page->context->document, &n);
     cz_page_open_section(page, "Matrices",
                          "Classes of equal matrices, those with most work "
                          "first. The time of one is its share of a batch that "
@@ -82,7 +82,7 @@ void cz_page_matrices(cz_page *page)
 static void put_baseline(cz_page *page, const char *name, const int64_t *time,
                          const int64_t *state)
 {
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     cz_page_raw(page, "<tr>");
     cz_page_word(page, name);
     if (time) {
@@ -127,7 +127,7 @@ static void put_bar(cz_page *page, int row, const char *name, int64_t ps,
 /* What takes many times as long is cut off, so that the others are legible. */
 static void put_bars(cz_page *page)
 {
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     const int64_t ours = cz_document_time(s);
     int64_t *times = CZ_NEW(page->arena, int64_t, s->n_baselines);
     int64_t most = ours;
@@ -152,7 +152,7 @@ void cz_page_baselines(cz_page *page)
     static const char *const columns[] = {"plan",         "#busiest rank",
                                           "#max/mean",    "#of this plan's",
                                           "#state, most", "#max/mean"};
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     const cz_basis basis = cz_basis_of(s);
     cz_page_open_section(page, "Baselines",
                          "Other plans of the same matrices, by the same "
@@ -178,7 +178,7 @@ void cz_page_constants(cz_page *page)
 {
     static const char *const columns[] = {"constant", "#value", "unit",
                                           "measured", "source"};
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     cz_page_open_section(page, "Constants",
                          "What times are computed from, and who says so.");
     cz_page_open_table(page, columns, 5);

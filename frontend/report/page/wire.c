@@ -19,7 +19,7 @@ typedef struct wire {
 
 static wire *find_wires(cz_page *page)
 {
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     wire *all = CZ_NEW(page->arena, wire, s->n_buckets);
     for (int b = 0; b < s->n_buckets; b++)
         all[b].reduce_axes = all[b].gather_axes = "";
@@ -59,7 +59,7 @@ static void put_bucket(cz_page *page, const wire *of, int b, int64_t most)
     const int64_t reduce = cz_page_scale(of->reduce, most, RIGHT - LEFT);
     const int64_t gather = cz_page_scale(of->gather, most, RIGHT - LEFT);
     /* "3 matrices, owned, padded, 409.6 M" */
-    const cz_document_bucket *bucket = &page->look->document->buckets[b];
+    const cz_document_bucket *bucket = &page->context->document->buckets[b];
     cz_text name = {0};
     cz_text_printf(&name, "%d %.24s, %s, %s, %s", b, bucket->groups,
                    bucket->kind, bucket->geometry,
@@ -78,7 +78,7 @@ static void put_bucket(cz_page *page, const wire *of, int b, int64_t most)
 
 static void put_buckets(cz_page *page)
 {
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     const int n = s->n_buckets < MAX_BUCKETS ? s->n_buckets : MAX_BUCKETS;
     const wire *all = find_wires(page);
     int64_t most = 0;
@@ -110,7 +110,7 @@ static bool is_first(const cz_document *s, int op)
 
 static void put_kind(cz_page *page, int op)
 {
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     int64_t bytes = 0;
     int n = 0;
     for (int i = op; i < s->n_ops; i++)
@@ -137,7 +137,7 @@ static void put_trainer(cz_page *page, const char *what, int64_t bytes)
     cz_page_word(page, what);
     cz_page_word(page, "by the trainer itself");
     cz_page_word(page, "");
-    const int64_t mean = bytes / page->look->document->n_ranks;
+    const int64_t mean = bytes / page->context->document->n_ranks;
     cz_page_number(page, "%s", cz_number_short(mean, "B").text);
     cz_page_number(page, "%s", cz_number_short(bytes, "B").text);
     cz_page_raw(page, "</tr>\n");
@@ -147,7 +147,7 @@ void cz_page_buckets(cz_page *page)
 {
     static const char *const columns[] = {"operation", "over", "#operations",
                                           "#a rank, mean", "#all ranks"};
-    const cz_document *s = page->look->document;
+    const cz_document *s = page->context->document;
     cz_page_open_section(page, "Wire",
                          "Bytes that a rank sends in a step, mean of the "
                          "ranks: of each bucket, gradients and then "

@@ -43,7 +43,7 @@ static bool is_in_type(const cz_node *node, const char *name, bool within)
 static bool is_replaceable(const cz_node *def, const cz_node *formal,
                            const cz_node *value)
 {
-    return cz_expand_is_leaf(value) && !cz_def_binds(def, formal->text) &&
+    return cz_expand_is_plain(value) && !cz_def_binds(def, formal->text) &&
            (value->kind == CZ_AST_NAME ||
             !is_in_type(cz_def_block(def), formal->text, false));
 }
@@ -209,7 +209,7 @@ const char *cz_expand_call(cz_expansion *e, cz_expand_frame *frame,
     put_statements(e, &inner, body);
     const cz_node *value = cz_return_value(cz_item(body, cz_n_items(body) - 1));
     const char *text = cz_expand_text(e, &inner, value);
-    if (name || cz_expand_is_leaf(value))
+    if (name || cz_expand_is_plain(value))
         return text;
     const char *own = cz_expand_own(e, &inner, "out");
     cz_text_printf(&e->lines, "%s = %s\n", own, text);

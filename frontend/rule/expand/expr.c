@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-bool cz_expand_is_leaf(const cz_node *node)
+bool cz_expand_is_plain(const cz_node *node)
 {
     return node->kind == CZ_AST_NAME || node->kind == CZ_AST_NUMBER ||
            node->kind == CZ_AST_BOOL;

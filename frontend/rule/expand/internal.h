@@ -42,7 +42,7 @@ const char *cz_expand_text(cz_expansion *e, cz_expand_frame *frame,
 const char *cz_expand_value(cz_expansion *e, cz_expand_frame *frame,
                             const cz_node *node, const char *name);
 /* A name or a literal: worth no name of its own. */
-bool cz_expand_is_leaf(const cz_node *node);
+bool cz_expand_is_plain(const cz_node *node);
 
 /* ---- call.c ---- */
 

@@ -15,13 +15,14 @@ cz_solve_bound cz_solve_bound_find(const cz_solve_problem *problem)
     }
     for (int i = 0; i < problem->n_items; i++) {
         const cz_solve_class *c = &problem->classes[problem->class_of[i]];
-        total += c->divisible ? problem->n_hosts * c->cost_ps
-                              : c->cost_ps + problem->n_hosts * c->shared_ps;
+        total += c->divisible
+                     ? problem->n_hosts * c->cost_ps
+                     : c->cost_ps + problem->n_hosts * c->coordinate_ps;
         if (c->divisible ||
-            (bound.item >= 0 && c->cost_ps + c->shared_ps <= bound.item_ps))
+            (bound.item >= 0 && c->cost_ps + c->coordinate_ps <= bound.item_ps))
             continue;
         bound.item = i;
-        bound.item_ps = c->cost_ps + c->shared_ps;
+        bound.item_ps = c->cost_ps + c->coordinate_ps;
     }
     bound.mean_ps = cz_ceil_div(total, n_slots);
     bound.item_ps += bound.item >= 0 ? least : 0;
@@ -33,6 +34,6 @@ int64_t cz_solve_bound_padded(const cz_solve_problem *problem)
 {
     int64_t sum = 0;
     for (int b = 0; b < problem->n_buckets; b++)
-        sum += problem->n_ranks * cz_solve_least_share(problem, b);
+        sum += problem->n_ranks * cz_solve_least_elements(problem, b);
     return sum;
 }

@@ -89,5 +89,5 @@ void cz_solve_fixed(cz_arena *arena, const cz_solve_problem *problem,
             return;
         offer_line(arena, problem, best, weighs[i]);
     }
-    cz_choice_offer_public(arena, problem, best);
+    cz_choice_offer_baselines(arena, problem, best);
 }

@@ -21,7 +21,7 @@ static int64_t *shares(cz_arena *arena, const cz_solve_problem *problem,
 {
     int64_t *most = CZ_NEW(arena, int64_t, problem->n_buckets + 1);
     for (int b = 0; b < problem->n_buckets; b++) {
-        most[b] = cz_solve_least_share(problem, b);
+        most[b] = cz_solve_least_elements(problem, b);
         most[b] += shift > 0 ? most[b] >> shift : 0;
     }
     return most;
@@ -81,7 +81,7 @@ void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,
 }
 
 static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
-                          cz_solved *best, int64_t whole_ps)
+                          cz_solved *best, int64_t full_matrix_ps)
 {
     static const int shifts[] = {0, 6, 4, 2};
     const int64_t slots = (int64_t)problem->n_ranks * problem->n_hosts;
@@ -91,7 +91,7 @@ static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
         cz_counts packed = cz_counts_make(arena, problem, true);
         packed.most = shares(arena, problem, shifts[i]);
         cz_counts_pack(arena, &packed);
-        packed.goal_ps = cz_solve_max(cz_counts_mean(&packed), whole_ps);
+        packed.goal_ps = cz_solve_max(cz_counts_mean(&packed), full_matrix_ps);
         cz_counts_improve(&packed, work_of(problem));
         offer_counts(arena, problem, best, &packed, packed.most, "by bucket");
     }
@@ -100,18 +100,18 @@ static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
 void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
                    cz_solved *best)
 {
-    const int64_t whole_ps = cz_solve_bound_find(problem).item_ps;
+    const int64_t full_matrix_ps = cz_solve_bound_find(problem).item_ps;
     const int64_t *tight = shares(arena, problem, 0);
     cz_counts longest = cz_counts_make(arena, problem, false);
-    longest.goal_ps = cz_solve_max(longest.goal_ps, whole_ps);
+    longest.goal_ps = cz_solve_max(longest.goal_ps, full_matrix_ps);
     cz_counts_lpt(arena, &longest);
     cz_counts_improve(&longest, work_of(problem));
     offer_counts(arena, problem, best, &longest, tight, "longest first");
     if (!is_small(problem) && cz_solve_excess(problem, &best->score) == 0 &&
         best->score.max_load_ps - longest.goal_ps <= longest.goal_ps / CLOSE)
         return;
-    try_by_bucket(arena, problem, best, whole_ps);
+    try_by_bucket(arena, problem, best, full_matrix_ps);
     if (is_poured(problem))
         cz_choice_offer_undivided(arena, problem, best, work_of(problem));
-    cz_choice_offer_public(arena, problem, best);
+    cz_choice_offer_baselines(arena, problem, best);
 }

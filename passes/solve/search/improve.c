@@ -2,7 +2,7 @@
 #include "passes/solve/counts.h"
 
 #include "dsl/base/arithmetic.h"
-#include "passes/solve/deal.h"
+#include "passes/solve/partition.h"
 
 enum {
     DEALS = 1 << 14, /* looked at per pair */
@@ -76,50 +76,52 @@ static int64_t others(const cz_counts *counts, int slot, int other)
 
 /* The pair's union, and both sides without it.  Of more kinds than a deal has
  * room for, some. */
-static cz_deal deal_of(improver *im, int layer, int a, int b, int *kinds)
+static cz_partition deal_of(improver *im, int layer, int a, int b, int *kinds)
 {
     const cz_counts *counts = im->counts;
     const int hosts = counts->problem->n_hosts, slots[] = {a, b};
     const bool is_apart = a / hosts != b / hosts;
-    const int from =
-        counts->n_kinds > CZ_DEAL_MAX_KINDS
-            ? (int)(cz_deal_random(&im->random) % (uint64_t)counts->n_kinds)
-            : 0;
-    cz_deal deal = {.state_cap = counts->state_cap,
-                    .elements_cap = counts->most[layer],
-                    .enough_ps = counts->goal_ps,
-                    .random = &im->random,
-                    .work = &im->work};
+    const int from = counts->n_kinds > CZ_PARTITION_MAX_KINDS
+                         ? (int)(cz_partition_random(&im->random) %
+                                 (uint64_t)counts->n_kinds)
+                         : 0;
+    cz_partition partition = {.state_cap = counts->state_cap,
+                              .elements_cap = counts->most[layer],
+                              .enough_ps = counts->goal_ps,
+                              .random = &im->random,
+                              .work = &im->work};
     for (int i = 0; i < 2; i++)
-        deal.side[i] = (cz_deal_side){
+        partition.side[i] = (cz_partition_side){
             counts->load_ps[slots[i]], others(counts, slots[i], slots[1 - i]),
             counts->state[slots[i] / hosts],
             *cz_counts_elements(counts, layer, slots[i] / hosts)};
-    for (int i = 0; i < counts->n_kinds && deal.n_kinds < CZ_DEAL_MAX_KINDS;
+    for (int i = 0;
+         i < counts->n_kinds && partition.n_kinds < CZ_PARTITION_MAX_KINDS;
          i++) {
         const int k = (from + i) % counts->n_kinds;
         const cz_solve_class *c = cz_counts_class(counts, k);
         const int had[] = {*cz_counts_at(counts, layer, a, k),
                            *cz_counts_at(counts, layer, b, k)};
-        cz_deal_kind *kind = &deal.kinds[deal.n_kinds];
+        cz_partition_kind *kind = &partition.kinds[partition.n_kinds];
         if (had[0] + had[1] == 0)
             continue;
-        kinds[deal.n_kinds++] = k;
-        *kind = (cz_deal_kind){
+        kinds[partition.n_kinds++] = k;
+        *kind = (cz_partition_kind){
             .total = had[0] + had[1],
             .had = had[0],
-            .cost_ps = c->cost_ps + (is_apart ? 0 : c->shared_ps),
-            .shared_ps = is_apart ? c->shared_ps : 0,
+            .cost_ps = c->cost_ps + (is_apart ? 0 : c->coordinate_ps),
+            .coordinate_ps = is_apart ? c->coordinate_ps : 0,
             .state = is_apart ? c->state_bytes : 0,
             .elements = is_apart ? cz_counts_length(counts, k) : 0};
         for (int j = 0; j < 2; j++) {
-            deal.side[j].load_ps -= had[j] * (kind->cost_ps + kind->shared_ps);
-            deal.side[j].others_ps -= had[j] * kind->shared_ps;
-            deal.side[j].state -= had[j] * kind->state;
-            deal.side[j].elements -= had[j] * kind->elements;
+            partition.side[j].load_ps -=
+                had[j] * (kind->cost_ps + kind->coordinate_ps);
+            partition.side[j].others_ps -= had[j] * kind->coordinate_ps;
+            partition.side[j].state -= had[j] * kind->state;
+            partition.side[j].elements -= had[j] * kind->elements;
         }
     }
-    return deal;
+    return partition;
 }
 
 /* Goes up when what the slot's rank has changes. */
@@ -128,14 +130,14 @@ static int64_t *changes_of(improver *im, int slot)
     return &im->changes[slot / im->counts->problem->n_hosts % N_REMEMBERED];
 }
 
-static void apply(improver *im, int layer, const cz_deal *deal,
+static void apply(improver *im, int layer, const cz_partition *partition,
                   const int *kinds, int a, int b)
 {
     im->is_known = false;
     ++*changes_of(im, a);
     ++*changes_of(im, b);
-    for (int k = 0; k < deal->n_kinds; k++) {
-        const int n = deal->given[k] - deal->kinds[k].had;
+    for (int k = 0; k < partition->n_kinds; k++) {
+        const int n = partition->given[k] - partition->kinds[k].had;
         if (n == 0)
             continue;
         cz_counts_put(im->counts, layer, a, kinds[k], n);
@@ -146,15 +148,15 @@ static void apply(improver *im, int layer, const cz_deal *deal,
 /* A better deal between the fullest slot and another. */
 static bool relieve_in(improver *im, int layer, int hot, int partner)
 {
-    int kinds[CZ_DEAL_MAX_KINDS] = {0};
+    int kinds[CZ_PARTITION_MAX_KINDS] = {0};
     if (partner == hot)
         return false;
-    cz_deal deal = deal_of(im, layer, hot, partner, kinds);
-    cz_deal_measure(&deal);
-    cz_deal_search(&deal, DEALS);
-    if (deal.is_found)
-        apply(im, layer, &deal, kinds, hot, partner);
-    return deal.is_found;
+    cz_partition partition = deal_of(im, layer, hot, partner, kinds);
+    cz_partition_measure(&partition);
+    cz_partition_search(&partition, DEALS);
+    if (partition.is_found)
+        apply(im, layer, &partition, kinds, hot, partner);
+    return partition.is_found;
 }
 
 static bool is_same(const failure *a, const failure *b)
@@ -181,7 +183,7 @@ static bool relieve(improver *im, int hot, int partner)
     for (int layer = 0; layer < counts->n_layers && im->work > 0; layer++)
         if (relieve_in(im, layer, hot, partner))
             return true;
-    if (im->work > 0 && counts->n_kinds <= CZ_DEAL_MAX_KINDS) {
+    if (im->work > 0 && counts->n_kinds <= CZ_PARTITION_MAX_KINDS) {
         *failed = now;
         failed->work = work - im->work;
     }
@@ -218,20 +220,20 @@ void cz_counts_improve(cz_counts *counts, int64_t work)
         /* Two slots, neither the fullest, exchange something and stay below it.
          */
         const int hot = im.hot;
-        int kinds[CZ_DEAL_MAX_KINDS] = {0};
+        int kinds[CZ_PARTITION_MAX_KINDS] = {0};
         const uint64_t n = (uint64_t)im.counts->n_slots;
-        const int a = (int)(cz_deal_random(&im.random) % n);
-        const int b = (int)(cz_deal_random(&im.random) % n);
-        const int layer =
-            (int)(cz_deal_random(&im.random) % (uint64_t)im.counts->n_layers);
+        const int a = (int)(cz_partition_random(&im.random) % n);
+        const int b = (int)(cz_partition_random(&im.random) % n);
+        const int layer = (int)(cz_partition_random(&im.random) %
+                                (uint64_t)im.counts->n_layers);
         if (a == b || a == hot || b == hot)
             continue;
-        cz_deal deal = deal_of(&im, layer, a, b, kinds);
-        cz_deal_measure(&deal);
-        deal.below_ps = im.counts->load_ps[hot];
-        deal.at_random = true;
-        cz_deal_search(&deal, RANDOM_DEALS);
-        if (deal.is_found)
-            apply(&im, layer, &deal, kinds, a, b);
+        cz_partition partition = deal_of(&im, layer, a, b, kinds);
+        cz_partition_measure(&partition);
+        partition.below_ps = im.counts->load_ps[hot];
+        partition.at_random = true;
+        cz_partition_search(&partition, RANDOM_DEALS);
+        if (partition.is_found)
+            apply(&im, layer, &partition, kinds, a, b);
     }
 }

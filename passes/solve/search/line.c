@@ -21,7 +21,7 @@ static measures measure(const cz_solve_problem *problem, int item)
     const cz_solve_class *c = &problem->classes[problem->class_of[item]];
     return (measures){(c->divisible ? 0 : c->cost_ps) +
                           problem->n_hosts *
-                              (c->divisible ? c->cost_ps : c->shared_ps),
+                              (c->divisible ? c->cost_ps : c->coordinate_ps),
                       cz_round_up(c->elements, problem->align), c->state_bytes};
 }
 

@@ -3,7 +3,7 @@
 #include "passes/solve/baseline.h"
 #include "passes/solve/choice.h"
 
-const cz_solve_baseline_kind cz_solve_public_kinds[CZ_N_PUBLIC] = {
+const cz_solve_baseline_kind cz_solve_baseline_kinds[CZ_N_BASELINES] = {
     CZ_BASELINE_GREEDY, CZ_BASELINE_EQUAL, CZ_BASELINE_ROUND_ROBIN,
     CZ_BASELINE_LPT_ELEMENTS};
 
@@ -16,8 +16,9 @@ static void disown(const cz_solve_problem *problem, cz_solve_plan *plan)
             plan->owner[i] = plan->host[i] = -1;
 }
 
-cz_solve_plan cz_solve_public(cz_arena *arena, const cz_solve_problem *problem,
-                              cz_solve_baseline_kind kind)
+cz_solve_plan cz_solve_baseline_plan(cz_arena *arena,
+                                     const cz_solve_problem *problem,
+                                     cz_solve_baseline_kind kind)
 {
     cz_solve_plan plan = cz_solve_baseline_make(arena, problem, kind, 100).plan;
     disown(problem, &plan);
@@ -30,14 +31,14 @@ cz_solve_plan cz_solve_public(cz_arena *arena, const cz_solve_problem *problem,
     return plan;
 }
 
-void cz_choice_offer_public(cz_arena *arena, const cz_solve_problem *problem,
-                            cz_solved *best)
+void cz_choice_offer_baselines(cz_arena *arena, const cz_solve_problem *problem,
+                               cz_solved *best)
 {
-    const int n =
-        problem->order == CZ_ORDER_TRAINER ? CZ_N_PUBLIC_IN_ORDER : CZ_N_PUBLIC;
+    const int n = problem->order == CZ_ORDER_TRAINER ? CZ_N_BASELINES_IN_ORDER
+                                                     : CZ_N_BASELINES;
     for (int k = 0; k < n; k++) {
         const cz_solve_plan plan =
-            cz_solve_public(arena, problem, cz_solve_public_kinds[k]);
+            cz_solve_baseline_plan(arena, problem, cz_solve_baseline_kinds[k]);
         cz_choice_offer(arena, problem, best, &plan, plan.method);
     }
 }

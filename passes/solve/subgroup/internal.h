@@ -8,11 +8,11 @@
 
 #include "passes/solve/subgroup/subgroup.h"
 
-static inline const cz_subgroup_way *
-cz_subgroup_way_of(const cz_subgroup_problem *problem,
-                   const cz_subgroup_job *job)
+static inline const cz_subgroup_candidate *
+cz_subgroup_candidate_of(const cz_subgroup_problem *problem,
+                         const cz_subgroup_job *job)
 {
-    return &problem->classes[job->of].ways[job->way];
+    return &problem->classes[job->of].candidates[job->candidate];
 }
 
 /* Memory for rows of at most so many jobs. */

@@ -18,7 +18,7 @@ typedef struct ranked {
 } ranked;
 
 typedef struct chain {
-    const cz_subgroup_way *way;
+    const cz_subgroup_candidate *candidate;
     int first;
     int step;         /* gather, compute, exchange, compute, ..., scatter */
     int64_t ready_ps; /* the end of its last step, on all ranks */
@@ -97,10 +97,11 @@ void cz_subgroup_place(workspace *r, cz_subgroup_job *jobs, int n,
 {
     int64_t load[CZ_SUBGROUP_MAX_WIDTH] = {0};
     for (int i = 0; i < n; i++) {
-        const cz_subgroup_way *way = cz_subgroup_way_of(r->problem, &jobs[i]);
+        const cz_subgroup_candidate *candidate =
+            cz_subgroup_candidate_of(r->problem, &jobs[i]);
         r->ranked[i] = (ranked){
-            way->g, cz_subgroup_work_ps(way),
-            cz_subgroup_alone_ps(way, r->problem->latency_ps), jobs[i]};
+            candidate->g, cz_subgroup_work_ps(candidate),
+            cz_subgroup_alone_ps(candidate, r->problem->latency_ps), jobs[i]};
     }
     qsort(r->ranked, (size_t)n, sizeof *r->ranked,
           order == CZ_SUBGROUP_BY_SIZE ? by_falling_size : by_falling_length);
@@ -116,18 +117,18 @@ void cz_subgroup_place(workspace *r, cz_subgroup_job *jobs, int n,
 
 static int n_steps(const chain *c)
 {
-    return 2 * c->way->n_parts + 2;
+    return 2 * c->candidate->n_parts + 2;
 }
 
 static int64_t step_ps(const workspace *r, const chain *c)
 {
-    const cz_subgroup_way *way = c->way;
+    const cz_subgroup_candidate *candidate = c->candidate;
     const bool is_gather = c->step == 0;
     if (!is_gather && c->step < n_steps(c) - 1) {
-        const cz_subgroup_part *part = &way->parts[(c->step - 1) / 2];
+        const cz_subgroup_segment *part = &candidate->parts[(c->step - 1) / 2];
         return c->step % 2 == 1 ? part->compute_ps : part->exchange_ps;
     }
-    const int64_t ps = is_gather ? way->gather_ps : way->scatter_ps;
+    const int64_t ps = is_gather ? candidate->gather_ps : candidate->scatter_ps;
     return ps > 0 ? ps + r->problem->latency_ps : 0;
 }
 
@@ -141,19 +142,22 @@ static cz_timeline_stream stream_of(const chain *c)
  * more than the cap in all it waits for the bytes of those that are done. */
 static bool begin(workspace *r, const cz_subgroup_job *job, int n_under_way)
 {
-    const cz_subgroup_way *way = cz_subgroup_way_of(r->problem, job);
+    const cz_subgroup_candidate *candidate =
+        cz_subgroup_candidate_of(r->problem, job);
     if (n_under_way == DEPTH * r->problem->width)
         return false;
-    for (int k = job->first; k < job->first + way->g; k++)
-        if (r->live[k] + way->staging_bytes > r->problem->staging_cap_bytes)
+    for (int k = job->first; k < job->first + candidate->g; k++)
+        if (r->live[k] + candidate->staging_bytes >
+            r->problem->staging_cap_bytes)
             return false;
-    chain c = {.way = way,
+    chain c = {.candidate = candidate,
                .first = job->first,
-               .rest_ps = cz_subgroup_alone_ps(way, r->problem->latency_ps)};
-    for (int k = job->first; k < job->first + way->g; k++) {
-        r->live[k] += way->staging_bytes;
+               .rest_ps =
+                   cz_subgroup_alone_ps(candidate, r->problem->latency_ps)};
+    for (int k = job->first; k < job->first + candidate->g; k++) {
+        r->live[k] += candidate->staging_bytes;
         r->peak[k] = cz_solve_max(r->peak[k], r->live[k]);
-        r->begun[k] += way->staging_bytes;
+        r->begun[k] += candidate->staging_bytes;
         if (r->begun[k] > r->problem->staging_cap_bytes)
             c.ready_ps = cz_solve_max(c.ready_ps, r->ended_ps[k]);
     }
@@ -168,7 +172,7 @@ static int find_next(const workspace *r, int n)
     for (int i = 0; i < n; i++) {
         const chain *c = &r->under_way[i];
         const int64_t start = cz_timeline_start(
-            &r->streams, stream_of(c), c->first, c->way->g, c->ready_ps);
+            &r->streams, stream_of(c), c->first, c->candidate->g, c->ready_ps);
         if (start > best_start ||
             (start == best_start && c->rest_ps <= r->under_way[best].rest_ps))
             continue;
@@ -184,9 +188,9 @@ static void put(workspace *r, chain *c)
 {
     const cz_timeline_stream stream = stream_of(c);
     const int64_t ps = step_ps(r, c), ready = c->ready_ps;
-    const int64_t joint =
-        cz_timeline_start(&r->streams, stream, c->first, c->way->g, ready);
-    for (int k = c->first; k < c->first + c->way->g && ps > 0; k++) {
+    const int64_t joint = cz_timeline_start(&r->streams, stream, c->first,
+                                            c->candidate->g, ready);
+    for (int k = c->first; k < c->first + c->candidate->g && ps > 0; k++) {
         const int64_t start =
             stream == CZ_TIMELINE_LINK
                 ? joint
@@ -211,11 +215,12 @@ static cz_subgroup_cost cost_of(const workspace *r, const cz_subgroup_job *jobs,
     int64_t load[CZ_SUBGROUP_MAX_WIDTH] = {0}, kernels = 0, ramp = 0, done = 0;
     cz_subgroup_cost cost = {.time_ps = r->streams.makespan};
     for (int i = 0; i < n; i++) {
-        const cz_subgroup_way *way = cz_subgroup_way_of(r->problem, &jobs[i]);
-        for (int k = jobs[i].first; k < jobs[i].first + way->g; k++)
-            load[k] += cz_subgroup_work_ps(way) / way->g;
-        ramp = cz_solve_max(ramp, way->gather_ps + way->scatter_ps);
-        cost.wire_bytes += way->wire_bytes;
+        const cz_subgroup_candidate *candidate =
+            cz_subgroup_candidate_of(r->problem, &jobs[i]);
+        for (int k = jobs[i].first; k < jobs[i].first + candidate->g; k++)
+            load[k] += cz_subgroup_work_ps(candidate) / candidate->g;
+        ramp = cz_solve_max(ramp, candidate->gather_ps + candidate->scatter_ps);
+        cost.wire_bytes += candidate->wire_bytes;
     }
     for (int k = 0; k < width; k++) {
         kernels = cz_solve_max(kernels, load[k]);
@@ -247,8 +252,8 @@ cz_subgroup_cost cz_subgroup_run(workspace *r, const cz_subgroup_job *jobs,
         put(r, next);
         if (next->step < n_steps(next))
             continue;
-        for (int k = next->first; k < next->first + next->way->g; k++) {
-            r->live[k] -= next->way->staging_bytes;
+        for (int k = next->first; k < next->first + next->candidate->g; k++) {
+            r->live[k] -= next->candidate->staging_bytes;
             r->ended_ps[k] = cz_solve_max(r->ended_ps[k], next->ready_ps);
         }
         n_under_way--;
@@ -260,22 +265,24 @@ cz_subgroup_cost cz_subgroup_run(workspace *r, const cz_subgroup_job *jobs,
 
 /* ---- what ways cost by themselves ---- */
 
-int64_t cz_subgroup_work_ps(const cz_subgroup_way *way)
+int64_t cz_subgroup_work_ps(const cz_subgroup_candidate *candidate)
 {
     int64_t work = 0;
-    for (int p = 0; p < way->n_parts; p++)
-        work += way->parts[p].compute_ps;
-    return work * way->g;
+    for (int p = 0; p < candidate->n_parts; p++)
+        work += candidate->parts[p].compute_ps;
+    return work * candidate->g;
 }
 
-int64_t cz_subgroup_alone_ps(const cz_subgroup_way *way, int64_t latency_ps)
+int64_t cz_subgroup_alone_ps(const cz_subgroup_candidate *candidate,
+                             int64_t latency_ps)
 {
     int64_t time = 0;
-    for (int p = 0; p < way->n_parts; p++)
-        time += way->parts[p].compute_ps + way->parts[p].exchange_ps;
-    if (way->gather_ps > 0)
-        time += way->gather_ps + latency_ps;
-    if (way->scatter_ps > 0)
-        time += way->scatter_ps + latency_ps;
+    for (int p = 0; p < candidate->n_parts; p++)
+        time +=
+            candidate->parts[p].compute_ps + candidate->parts[p].exchange_ps;
+    if (candidate->gather_ps > 0)
+        time += candidate->gather_ps + latency_ps;
+    if (candidate->scatter_ps > 0)
+        time += candidate->scatter_ps + latency_ps;
     return time;
 }

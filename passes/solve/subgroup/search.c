@@ -13,7 +13,7 @@ enum { MAX_TIMED = 1 << 18 };
 
 /* A size of group for a class. */
 typedef struct option {
-    int of, way;
+    int of, candidate;
 } option;
 
 typedef struct entry {
@@ -44,8 +44,9 @@ static void try_numbers(search *s)
         int n = 0;
         for (int o = 0; o < s->n_options; o++)
             for (int i = 0; i < s->numbers[o]; i++)
-                s->jobs[n++] = (cz_subgroup_job){.of = s->options[o].of,
-                                                 .way = s->options[o].way};
+                s->jobs[n++] =
+                    (cz_subgroup_job){.of = s->options[o].of,
+                                      .candidate = s->options[o].candidate};
         cz_subgroup_place(s->workspace, s->jobs, n, (cz_subgroup_order)order);
         const cz_subgroup_cost cost = cz_subgroup_run(s->workspace, s->jobs, n);
         s->n_timed += n;
@@ -116,7 +117,8 @@ static void try_size(search *s, const int *counts, int g)
         const option *it = &s->options[o];
         const bool is_first = last < 0 || s->options[last].of != it->of;
         s->numbers[o] = 0;
-        if (!is_first && s->problem->classes[it->of].ways[it->way].g > g)
+        if (!is_first &&
+            s->problem->classes[it->of].candidates[it->candidate].g > g)
             continue;
         if (!is_first)
             s->numbers[last] = 0;
@@ -134,8 +136,9 @@ cz_subgroup_front cz_subgroup_search(cz_arena *arena,
     for (int c = 0; c < problem->n_classes; c++)
         s.n_jobs += counts[c];
     for (int c = 0; c < s.problem->n_classes; c++)
-        for (int w = 0; w < s.problem->classes[c].n_ways && counts[c] > 0; w++)
-            if (s.problem->classes[c].ways[w].staging_bytes <=
+        for (int w = 0; w < s.problem->classes[c].n_candidates && counts[c] > 0;
+             w++)
+            if (s.problem->classes[c].candidates[w].staging_bytes <=
                 s.problem->staging_cap_bytes)
                 *CZ_PUSH(s.arena, s.options, s.n_options) = (option){c, w};
     s.numbers = CZ_NEW(arena, int, s.n_options);

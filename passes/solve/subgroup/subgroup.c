@@ -37,8 +37,8 @@ typedef struct sorted {
 static int64_t least_work_ps(const cz_subgroup_class *of)
 {
     int64_t least = INT64_MAX;
-    for (int w = 0; w < of->n_ways; w++)
-        least = cz_solve_min(least, cz_subgroup_work_ps(&of->ways[w]));
+    for (int w = 0; w < of->n_candidates; w++)
+        least = cz_solve_min(least, cz_subgroup_work_ps(&of->candidates[w]));
     return least;
 }
 
@@ -47,7 +47,8 @@ static int compare(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-static int compare_ways(const cz_subgroup_way *a, const cz_subgroup_way *b)
+static int compare_ways(const cz_subgroup_candidate *a,
+                        const cz_subgroup_candidate *b)
 {
     const int64_t of[][2] = {{a->g, b->g},
                              {a->n_parts, b->n_parts},
@@ -74,33 +75,33 @@ static int by_falling_work(const void *left, const void *right)
     const int64_t of[][2] = {{b->least_ps, a->least_ps},
                              {a->class.count, b->class.count},
                              {a->class.state_bytes, b->class.state_bytes},
-                             {a->class.n_ways, b->class.n_ways}};
+                             {a->class.n_candidates, b->class.n_candidates}};
     int order = 0;
     for (size_t i = 0; order == 0 && i < sizeof of / sizeof *of; i++)
         order = compare(of[i][0], of[i][1]);
-    for (int w = 0; order == 0 && w < a->class.n_ways; w++)
-        order = compare_ways(&a->class.ways[w], &b->class.ways[w]);
+    for (int w = 0; order == 0 && w < a->class.n_candidates; w++)
+        order = compare_ways(&a->class.candidates[w], &b->class.candidates[w]);
     return order != 0 ? order : compare(a->original, b->original);
 }
 
 /* ---- which row gets which matrices ---- */
 
-typedef struct deal {
+typedef struct partition {
     int n_rows, n_classes;
     const sorted *classes;
     int *counts;    /* [row][class] */
     int64_t *work;  /* [row] rank-seconds, at least */
     int64_t *state; /* [row] bytes */
-} deal;
+} partition;
 
-static void put(deal *d, int row, int of, int n)
+static void put(partition *d, int row, int of, int n)
 {
     d->counts[row * d->n_classes + of] += n;
     d->work[row] += n * d->classes[of].least_ps;
     d->state[row] += n * d->classes[of].class.state_bytes;
 }
 
-static int lightest_row(const deal *d)
+static int lightest_row(const partition *d)
 {
     int best = 0;
     for (int row = 1; row < d->n_rows; row++)
@@ -112,7 +113,7 @@ static int lightest_row(const deal *d)
 
 /* Gives one matrix for another, or for none (b = -1), where the work of the two
  * rows then differs least.  False: it differs least as it is. */
-static bool exchange(deal *d, int from, int to)
+static bool exchange(partition *d, int from, int to)
 {
     const int64_t gap = d->work[from] - d->work[to];
     int best_a = -1, best_b = -1;
@@ -145,12 +146,12 @@ static bool exchange(deal *d, int from, int to)
 static int *deal_out(cz_arena *arena, int n_rows, const sorted *classes,
                      int n_classes)
 {
-    deal d = {n_rows,
-              n_classes,
-              classes,
-              CZ_NEW(arena, int, n_rows *n_classes),
-              CZ_NEW(arena, int64_t, n_rows),
-              CZ_NEW(arena, int64_t, n_rows)};
+    partition d = {n_rows,
+                   n_classes,
+                   classes,
+                   CZ_NEW(arena, int, n_rows *n_classes),
+                   CZ_NEW(arena, int64_t, n_rows),
+                   CZ_NEW(arena, int64_t, n_rows)};
     bool again = true;
     for (int c = 0; c < n_classes; c++)
         for (int i = 0; i < classes[c].class.count; i++)
@@ -206,9 +207,10 @@ static int kind_of(plans *p, const sorted *classes, const int *counts)
 static bool has_way(const cz_subgroup_class *of, int64_t staging_cap_bytes)
 {
     int w = 0;
-    while (w < of->n_ways && of->ways[w].staging_bytes > staging_cap_bytes)
+    while (w < of->n_candidates &&
+           of->candidates[w].staging_bytes > staging_cap_bytes)
         w++;
-    return w < of->n_ways || of->count == 0;
+    return w < of->n_candidates || of->count == 0;
 }
 
 plans *cz_subgroup_solve(cz_arena *arena, const cz_subgroup_problem *problem)

@@ -27,39 +27,40 @@
 enum { CZ_SUBGROUP_MAX_WIDTH = 64 };
 
 typedef enum cz_subgroup_form {
-    CZ_SUBGROUP_OWNER,  /* g = 1: one rank holds the whole matrix */
-    CZ_SUBGROUP_GRAM,   /* n x n products on every rank of the block */
-    CZ_SUBGROUP_SHARED, /* n x n products dealt out by rows of blocks */
+    CZ_SUBGROUP_OWNER,       /* g = 1: one rank holds the whole matrix */
+    CZ_SUBGROUP_GRAM,        /* n x n products on every rank of the block */
+    CZ_SUBGROUP_PARTITIONED, /* n x n products dealt out by rows of blocks */
     CZ_SUBGROUP_N_FORMS
 } cz_subgroup_form;
 
 /* Every rank of the block computes, then they exchange. */
-typedef struct cz_subgroup_part {
+typedef struct cz_subgroup_segment {
     int64_t compute_ps;
     int64_t exchange_ps; /* 0: none after this part */
-} cz_subgroup_part;
+} cz_subgroup_segment;
 
 /* One way to update a matrix, or a batch of equal ones together: gather, then
  * the parts one after the other, then scatter.  Times and bytes are the
  * batch's. */
-typedef struct cz_subgroup_way {
+typedef struct cz_subgroup_candidate {
     cz_subgroup_form form;
     int batch; /* matrices; the solver plans them one by one */
     int g;     /* a power of two that divides the width */
     int n_parts;
-    const cz_subgroup_part *parts;
+    const cz_subgroup_segment *parts;
     /* Link time of each rank of the block; 0 where nothing travels.  Without
      * the latency. */
     int64_t gather_ps, scatter_ps;
     int64_t wire_bytes;    /* sent by all ranks of the row together */
     int64_t staging_bytes; /* buffers of a rank of the block, while it runs */
-} cz_subgroup_way;
+} cz_subgroup_candidate;
 
 typedef struct cz_subgroup_class {
-    int count;                   /* matrices */
-    int n_ways;                  /* the first has g = 1 */
-    const cz_subgroup_way *ways; /* by rising g, at most one of each */
-    int64_t state_bytes;         /* of one matrix, on all ranks together */
+    int count;        /* matrices */
+    int n_candidates; /* the first has g = 1 */
+    const cz_subgroup_candidate
+        *candidates;     /* by rising g, at most one of each */
+    int64_t state_bytes; /* of one matrix, on all ranks together */
 } cz_subgroup_class;
 
 typedef struct cz_subgroup_problem {
@@ -72,7 +73,7 @@ typedef struct cz_subgroup_problem {
 
 /* A matrix of a row: the class, the way, and the block's first rank. */
 typedef struct cz_subgroup_job {
-    int of, way, first;
+    int of, candidate, first;
 } cz_subgroup_job;
 
 /* The plan's operations make one list for all rows, whose order another pass
@@ -111,8 +112,9 @@ cz_subgroup_plan cz_subgroup_within(const cz_subgroup_plans *plans,
                                     int64_t wire_cap_bytes);
 
 /* Rank-seconds of a way: compute of all ranks of its block. */
-int64_t cz_subgroup_work_ps(const cz_subgroup_way *way);
+int64_t cz_subgroup_work_ps(const cz_subgroup_candidate *candidate);
 /* Time of a matrix alone in a row: gather, all parts, scatter. */
-int64_t cz_subgroup_alone_ps(const cz_subgroup_way *way, int64_t latency_ps);
+int64_t cz_subgroup_alone_ps(const cz_subgroup_candidate *candidate,
+                             int64_t latency_ps);
 
 #endif

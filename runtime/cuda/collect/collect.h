@@ -35,17 +35,18 @@ enum { CZR_COLLECT_MAX_MEMBERS = 1 << 16 };
 
 /* czr_sum_leaves: out[i] = scale * the sum of element first + i of all members'
  * leaves, in order; `dtype` is f32 or bf16, else CZR_ERR_ARGUMENT. */
-typedef struct czr_collect_leaves {
+typedef struct czr_collect_microbatches {
     const void *const *grads; /* [n_members], each leaf 0 of a whole bucket */
     int n_members, leaves;
     czr_dtype dtype;
-    int64_t leaf_stride, first, n; /* elements */
-    float *out;                    /* [n] */
+    int64_t microbatch_stride, first, n; /* elements */
+    float *out;                          /* [n] */
     float scale;
     int32_t *largest; /* raised; ranks of one device may share it */
-} czr_collect_leaves;
-czr_status czr_collect_sum_leaves(czr_collect *collect,
-                                  const czr_collect_leaves *sum, void *stream);
+} czr_collect_microbatches;
+czr_status czr_collect_sum_microbatches(czr_collect *collect,
+                                        const czr_collect_microbatches *sum,
+                                        void *stream);
 
 /* Members' data, of which those from `to` to before `to_end` get something.
  * data[m] is where element 0 would lie: where only a part is read, no more than
@@ -62,10 +63,11 @@ czr_status czr_collect_sum_slice(czr_collect *collect,
                                  const int32_t *skip, void *stream);
 /* czr_sum_part, of `count` elements, for each of `to` to `to_end`: its part or,
  * with a band, its rows of that. */
-czr_status czr_collect_sum_parts(czr_collect *collect,
-                                 const czr_collect_members *members,
-                                 czr_sum type, size_t count, czr_band band,
-                                 const int32_t *skip, void *stream);
+czr_status czr_collect_sum_equal_parts(czr_collect *collect,
+                                       const czr_collect_members *members,
+                                       czr_sum type, size_t count,
+                                       czr_band band, const int32_t *skip,
+                                       void *stream);
 /* Each member's rows of the band from where it has them, elements of 2, 4 or 8
  * bytes. */
 czr_status czr_collect_band_gather(czr_collect *collect,

@@ -36,7 +36,7 @@ typedef enum czr_collect_kernel {
 /* Threads of a block, elements of a unit of spans, and of a tile's side. */
 enum {
     CZR_COLLECT_THREADS = 256,
-    CZR_COLLECT_UNIT = 32 * CZR_COLLECT_THREADS,
+    CZR_COLLECT_CHUNK = 32 * CZR_COLLECT_THREADS,
     CZR_COLLECT_SIDE = 32
 };
 
@@ -48,17 +48,17 @@ struct czr_collect {
 };
 
 /* Arguments that are structs. */
-typedef struct czr_collect_leaves_argument {
+typedef struct czr_collect_microbatches_argument {
     const void *const *grads;
-    int32_t n_members, n_leaves;
-    uint64_t leaf_stride, first, n;
+    int32_t n_members, n_microbatches;
+    uint64_t microbatch_stride, first, n;
     float *out;
     float scale;
     int32_t *largest;
-} czr_collect_leaves_argument;
+} czr_collect_microbatches_argument;
 
 typedef struct czr_collect_slice_argument {
-    uint64_t first, n, is_part;
+    uint64_t first, n, is_equal_part;
 } czr_collect_slice_argument;
 
 typedef struct czr_collect_band_argument {

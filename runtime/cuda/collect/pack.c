@@ -54,7 +54,7 @@ static int count_units(const czr_move *m, uint64_t *units)
         *units = (m->rows / side + (m->rows % side > 0)) *
                  (m->columns / side + (m->columns % side > 0));
     } else {
-        *units = n / CZR_PACK_UNIT + (n % CZR_PACK_UNIT > 0);
+        *units = n / CZR_PACK_CHUNK + (n % CZR_PACK_CHUNK > 0);
     }
     return 1;
 }

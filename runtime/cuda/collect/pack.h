@@ -23,7 +23,7 @@ typedef struct czr_move {
 enum {
     CZR_PACK_MOVES = 56,
     CZR_PACK_THREADS = 256,
-    CZR_PACK_UNIT = 4 * CZR_PACK_THREADS,
+    CZR_PACK_CHUNK = 4 * CZR_PACK_THREADS,
     CZR_PACK_SIDE = 32
 };
 

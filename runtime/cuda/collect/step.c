@@ -9,8 +9,8 @@ void czr_collect_number(czr_collect_span *spans, size_t n_spans,
     *n_units = 0;
     for (size_t i = 0; i < n_spans; i++) {
         spans[i].first = *n_units;
-        *n_units +=
-            spans[i].n / CZR_COLLECT_UNIT + (spans[i].n % CZR_COLLECT_UNIT > 0);
+        *n_units += spans[i].n / CZR_COLLECT_CHUNK +
+                    (spans[i].n % CZR_COLLECT_CHUNK > 0);
     }
 }
 

@@ -4,20 +4,21 @@
 /* Elements that a thread reads at once: 16 bytes. */
 enum { QUAD_BYTES = 16 };
 
-czr_status czr_collect_sum_leaves(czr_collect *collect,
-                                  const czr_collect_leaves *sum, void *stream)
+czr_status czr_collect_sum_microbatches(czr_collect *collect,
+                                        const czr_collect_microbatches *sum,
+                                        void *stream)
 {
     const bool is_f32 = sum->dtype == CZR_F32;
-    czr_collect_leaves_argument argument = {.grads = sum->grads,
-                                            .n_members = sum->n_members,
-                                            .n_leaves = sum->leaves,
-                                            .leaf_stride =
-                                                (uint64_t)sum->leaf_stride,
-                                            .first = (uint64_t)sum->first,
-                                            .n = (uint64_t)sum->n,
-                                            .out = sum->out,
-                                            .scale = sum->scale,
-                                            .largest = sum->largest};
+    czr_collect_microbatches_argument argument = {
+        .grads = sum->grads,
+        .n_members = sum->n_members,
+        .n_microbatches = sum->leaves,
+        .microbatch_stride = (uint64_t)sum->microbatch_stride,
+        .first = (uint64_t)sum->first,
+        .n = (uint64_t)sum->n,
+        .out = sum->out,
+        .scale = sum->scale,
+        .largest = sum->largest};
     void *arguments[] = {&argument};
 
     if ((!is_f32 && sum->dtype != CZR_BF16) || sum->n < 0 ||
@@ -91,10 +92,11 @@ static czr_status sum_band(czr_collect *collect,
         arguments, stream);
 }
 
-czr_status czr_collect_sum_parts(czr_collect *collect,
-                                 const czr_collect_members *members,
-                                 czr_sum type, size_t count, czr_band band,
-                                 const int32_t *skip, void *stream)
+czr_status czr_collect_sum_equal_parts(czr_collect *collect,
+                                       const czr_collect_members *members,
+                                       czr_sum type, size_t count,
+                                       czr_band band, const int32_t *skip,
+                                       void *stream)
 {
     if (!is_valid(members) || type >= CZR_N_SUMS)
         return CZR_ERR_ARGUMENT;
@@ -102,10 +104,11 @@ czr_status czr_collect_sum_parts(czr_collect *collect,
         return is_divided(&band, (size_t)members->n_members)
                    ? sum_band(collect, members, type, band, skip, stream)
                    : CZR_ERR_ARGUMENT;
-    return put_slice(collect, members, type,
-                     (czr_collect_slice_argument){
-                         .n = count / (size_t)members->n_members, .is_part = 1},
-                     skip, stream);
+    return put_slice(
+        collect, members, type,
+        (czr_collect_slice_argument){.n = count / (size_t)members->n_members,
+                                     .is_equal_part = 1},
+        skip, stream);
 }
 
 static bool has_width(size_t element_bytes)

@@ -226,7 +226,7 @@ static int open_part(czr_cache *cache, char name[PART_BYTES])
     for (int i = 0; i < MAX_TRIES && file < 0; i++) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(name, PART_BYTES, CACHE_PART "%ld-%lx-%u", (long)getpid(),
+        snprintf(name, PART_BYTES, CACHE_PARTIAL "%ld-%lx-%u", (long)getpid(),
                  (unsigned long)now.tv_nsec, cache->n_written++);
         file = openat(cache->folder, name,
                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,

@@ -15,7 +15,7 @@ enum {
 };
 
 /* How names of files begin that are being written. */
-#define CACHE_PART ".part-"
+#define CACHE_PARTIAL ".part-"
 
 struct czr_cache {
     int folder; /* -1: none */

@@ -44,14 +44,15 @@ static bool add(entries *all, const char *name, const struct stat *s)
 /* An entry is noted; a part that is old is removed; others are not ours. */
 static bool look(const czr_cache *cache, const char *name, entries *all)
 {
-    const bool is_part = !strncmp(name, CACHE_PART, strlen(CACHE_PART));
+    const bool is_equal_part =
+        !strncmp(name, CACHE_PARTIAL, strlen(CACHE_PARTIAL));
     struct stat s;
 
-    if ((!is_part && !czr_cache_is_name(name)) ||
+    if ((!is_equal_part && !czr_cache_is_name(name)) ||
         fstatat(cache->folder, name, &s, AT_SYMLINK_NOFOLLOW) ||
         !S_ISREG(s.st_mode))
         return true;
-    if (!is_part)
+    if (!is_equal_part)
         return add(all, name, &s);
     if (time(NULL) - s.st_mtim.tv_sec > PART_SECONDS)
         unlinkat(cache->folder, name, 0);

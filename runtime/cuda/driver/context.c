@@ -59,7 +59,8 @@ static czr_status ask_attributes(czr_context *context)
         {CZR_DEVICE_COMPUTE_CAPABILITY_MAJOR, &context->major},
         {CZR_DEVICE_COMPUTE_CAPABILITY_MINOR, &context->minor},
         {CZR_DEVICE_MULTIPROCESSOR_COUNT, &context->n_processors},
-        {CZR_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &context->shared_bytes},
+        {CZR_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+         &context->shared_memory_bytes},
     };
     const czr_driver *driver = context->driver;
     czr_status status = czr_context_check(

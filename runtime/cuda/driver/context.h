@@ -20,12 +20,13 @@ typedef struct czr_context {
     void *handle;             /* the primary context, which others share */
     bool is_retained;
     char name[128];
-    czr_uuid uuid;     /* like no other's, on whatever host */
-    int major, minor;  /* compute capability */
-    int n_processors;  /* multiprocessors */
-    int shared_bytes;  /* of one block, at most, when a kernel asks for it */
-    bool is_capturing; /* between the begin and the end of a graph */
-    czr_status status; /* of the first failure */
+    czr_uuid uuid;           /* like no other's, on whatever host */
+    int major, minor;        /* compute capability */
+    int n_processors;        /* multiprocessors */
+    int shared_memory_bytes; /* of one block, at most, when a kernel asks for it
+                              */
+    bool is_capturing;       /* between the begin and the end of a graph */
+    czr_status status;       /* of the first failure */
     char error[CZR_DRIVER_MESSAGE]; /* its sentence, "" if none */
 } czr_context;
 

@@ -71,7 +71,7 @@ typedef struct czr_uuid {
 
 /* CUlaunchConfig; we set no attributes. */
 typedef struct czr_launch_config {
-    unsigned grid[3], block[3], shared_bytes;
+    unsigned grid[3], block[3], shared_memory_bytes;
     void *stream;
     void *attributes;
     unsigned n_attributes;

@@ -44,12 +44,12 @@ static czr_status ask_for_shared(czr_context *context, const char *name,
         "asking kernel %s for its shared memory", name);
     if (status != CZR_OK)
         return status;
-    if (bytes > context->shared_bytes - fixed)
+    if (bytes > context->shared_memory_bytes - fixed)
         return czr_context_check(
             context, CZR_CUDA_NO_BINARY_FOR_GPU,
             "kernel %s takes %d bytes of shared memory, and a block of %s has "
             "%d",
-            name, bytes + fixed, context->name, context->shared_bytes);
+            name, bytes + fixed, context->name, context->shared_memory_bytes);
     if (bytes <= SHARED_UNASKED - fixed)
         return CZR_OK;
     return czr_context_check(
@@ -60,7 +60,7 @@ static czr_status ask_for_shared(czr_context *context, const char *name,
 }
 
 czr_status czr_module_find(const czr_module *module, const char *name,
-                           int shared_bytes, void **kernel)
+                           int shared_memory_bytes, void **kernel)
 {
     czr_context *context = module->context;
 
@@ -69,7 +69,7 @@ czr_status czr_module_find(const czr_module *module, const char *name,
         context, context->driver->library_kernel(kernel, module->library, name),
         "kernel %s", name);
     return status == CZR_OK
-               ? ask_for_shared(context, name, *kernel, shared_bytes)
+               ? ask_for_shared(context, name, *kernel, shared_memory_bytes)
                : status;
 }
 
@@ -77,8 +77,8 @@ czr_status czr_module_launch(czr_context *context, void *kernel,
                              const czr_launch *launch, void **arguments,
                              void *stream)
 {
-    czr_launch_config config = {.shared_bytes = launch->shared_bytes,
-                                .stream = stream};
+    czr_launch_config config = {
+        .shared_memory_bytes = launch->shared_memory_bytes, .stream = stream};
 
     memcpy(config.grid, launch->grid, sizeof config.grid);
     memcpy(config.block, launch->block, sizeof config.block);

@@ -20,15 +20,15 @@ void czr_module_close(czr_module *module);
 /* How often a kernel runs at once; extents are > 0. */
 typedef struct czr_launch {
     unsigned grid[3], block[3];
-    unsigned
-        shared_bytes; /* dynamic, as czr_module_find was reported at most */
+    unsigned shared_memory_bytes; /* dynamic, as czr_module_find was reported at
+                                     most */
 } czr_launch;
 
 /* A kernel that lives as long as the module and may ask for `shared_bytes` of
  * dynamic shared memory.  CZR_ERR_DEVICE_CODE: no such kernel, or the device
  * has not that much. */
 czr_status czr_module_find(const czr_module *module, const char *name,
-                           int shared_bytes, void **kernel);
+                           int shared_memory_bytes, void **kernel);
 /* `arguments` point to the values, which are copied. */
 czr_status czr_module_launch(czr_context *context, void *kernel,
                              const czr_launch *launch, void **arguments,

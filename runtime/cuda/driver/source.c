@@ -53,7 +53,7 @@ char *czr_source_make(czr_source_body body, const char *header, const char *end)
     return text;
 }
 
-const char *czr_source_watch(void)
+const char *czr_source_watchdog(void)
 {
     static const char watch[] = "#define WAIT_LIMIT 2000000000\n";
 #ifdef CZR_CUDA_DEBUG

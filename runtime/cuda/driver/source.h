@@ -34,6 +34,6 @@ char *czr_source_make(czr_source_body body, const char *header,
 /* To stand in front of a header: the line that makes waits of products on
  * sm_90a a failed assertion after 2 s, in debug builds and where CZR_CUDA_DEBUG
  * is set in the environment and not 0; else "". */
-const char *czr_source_watch(void);
+const char *czr_source_watchdog(void);
 
 #endif

@@ -363,7 +363,7 @@ czr_status czr_device_cuda_open(const czr_device_cuda_options *options,
         status = czr_queue_open(
             context, program,
             &(czr_queue_options){.is_timed = options->is_timed,
-                                 .is_watched = options->deadline_ms > 0},
+                                 .has_watchdog = options->deadline_ms > 0},
             &device->queue);
     if (status != CZR_OK) {
         close_cuda(&device->base);

@@ -59,7 +59,7 @@ static czr_status open_events(czr_queue *queue)
     czr_status status = CZR_OK;
 
     for (int op = 0; op < queue->program->n_ops && status == CZR_OK; op++) {
-        if (queue->options.is_watched)
+        if (queue->options.has_watchdog)
             status = open_event(queue, op);
         for (int i = 0; i < ops[op].n_waits && status == CZR_OK; i++)
             if (ops[ops[op].waits[i]].stream != ops[op].stream)
@@ -320,7 +320,7 @@ static void name_late(czr_queue *queue, int64_t deadline_ms)
              "operation %d, %s on stream %d%s, was not complete after %lld ms "
              "on %s",
              op, czr_op_kind_name(row->kind), row->stream,
-             queue->options.is_watched ? "" : ", or one before it",
+             queue->options.has_watchdog ? "" : ", or one before it",
              (long long)deadline_ms, context->name);
 }
 

@@ -17,9 +17,9 @@ typedef struct czr_queue_counters {
 } czr_queue_counters;
 
 typedef struct czr_queue_options {
-    bool is_timed;   /* count the host's time */
-    bool is_watched; /* an event behind each operation, so that a finish that
-                      * takes too long names the one that it waits for */
+    bool is_timed;     /* count the host's time */
+    bool has_watchdog; /* an event behind each operation, so that a finish that
+                        * takes too long names the one that it waits for */
 } czr_queue_options;
 
 /* Of the program its list is looked at; options may be NULL.  If it fails, *out

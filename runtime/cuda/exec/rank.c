@@ -208,10 +208,10 @@ static czr_status open_scalars(czr_cuda_rank *rank)
 static czr_status open_rooms(czr_cuda_rank *rank)
 {
     const size_t n_streams = (size_t)czr_program_streams(rank->engine->program);
-    const size_t bytes = czr_cuda_stages_room(rank->parts.stages);
+    const size_t bytes = czr_cuda_stages_workspace(rank->parts.stages);
 
-    rank->room_bytes = (bytes + ROOM_ALIGN - 1) / ROOM_ALIGN * ROOM_ALIGN;
-    rank->rooms = take(rank->engine, n_streams, rank->room_bytes);
+    rank->workspace_bytes = (bytes + ROOM_ALIGN - 1) / ROOM_ALIGN * ROOM_ALIGN;
+    rank->rooms = take(rank->engine, n_streams, rank->workspace_bytes);
     return rank->rooms ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
@@ -241,8 +241,9 @@ static czr_status open_rest(czr_cuda_rank *rank)
                : czr_engine_refuse(engine, status, "no memory for the plan");
 }
 
-czr_status czr_cuda_rank_open(const czr_cuda_parts *parts, czr_world *world,
-                              const czr_options *options, czr_cuda_rank **out)
+czr_status czr_cuda_rank_open(const czr_cuda_device_shared *parts,
+                              czr_world *world, const czr_options *options,
+                              czr_cuda_rank **out)
 {
     czr_cuda_rank *rank = *out = czr_alloc(1, sizeof *rank);
     const czr_device_source source = {.open = open_device, .user = out};

@@ -11,14 +11,14 @@
 #include "runtime/engine/engine.h"
 
 /* What the ranks of a device share; the caller's, open as long as they are. */
-typedef struct czr_cuda_parts {
+typedef struct czr_cuda_device_shared {
     czr_context *context;
     czr_collect *collect;
     czr_cuda_stages *stages;
-} czr_cuda_parts;
+} czr_cuda_device_shared;
 
 typedef struct czr_cuda_rank {
-    czr_cuda_parts parts;
+    czr_cuda_device_shared parts;
     czr_engine *engine;
     struct czr_cuda_rank_group
         *rank_group;                /* that it is stepped with; NULL: not yet */
@@ -27,7 +27,7 @@ typedef struct czr_cuda_rank {
     float *scalars;                 /* [n_scalars], then CZR_NAME_SCALARS for
                                      * each parameter */
     unsigned char *rooms;           /* of stages, for each stream */
-    size_t room_bytes;              /* of one */
+    size_t workspace_bytes;         /* of one */
     czr_collect_span *spans;
     czr_collect_spans guarded;  /* of them, gradients of all parameters */
     czr_collect_spans *summed;  /* [n_ops] of them, those of a square_sum */
@@ -55,8 +55,9 @@ typedef struct czr_cuda_rank {
 /* An engine of `world` whose memory and operations are the device's.  If it
  * fails, *out wants to be closed and its engine, where there is one, or the
  * context says why; or it is NULL. */
-czr_status czr_cuda_rank_open(const czr_cuda_parts *parts, czr_world *world,
-                              const czr_options *options, czr_cuda_rank **out);
+czr_status czr_cuda_rank_open(const czr_cuda_device_shared *parts,
+                              czr_world *world, const czr_options *options,
+                              czr_cuda_rank **out);
 /* Waits for all its streams, failed or not: before memory that others read
  * goes. NULL is allowed. */
 void czr_cuda_rank_drain(czr_cuda_rank *rank);

@@ -77,7 +77,7 @@ static size_t eigen_largest(const czr_context *context)
 {
     size_t n = EIGEN_LARGEST;
 
-    while (n > 0 && eigen_bytes(n) > context->shared_bytes)
+    while (n > 0 && eigen_bytes(n) > context->shared_memory_bytes)
         n--;
     return n;
 }
@@ -102,7 +102,8 @@ static czr_status put_eigen(const czr_cuda_call *call, void *kernel,
 {
     const czr_launch launch = {.grid = {1, 1, 1},
                                .block = {EIGEN_THREADS, 1, 1},
-                               .shared_bytes = (unsigned)eigen_bytes(f->n)};
+                               .shared_memory_bytes =
+                                   (unsigned)eigen_bytes(f->n)};
     const float *x = f->a;
     float *values = f->out[0], *vectors = f->out[1];
     uint32_t *each = NULL;

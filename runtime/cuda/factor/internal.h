@@ -10,11 +10,11 @@
 enum { CZR_CUDA_WORK_ALIGN = 256 };
 
 /* What the device says of a call: of factor_check, and a library's info. */
-enum { CZR_SAID_NOT_FINITE, CZR_SAID_ZERO, CZR_SAID_INFO, CZR_N_SAID };
+enum { CZR_REPORT_NOT_FINITE, CZR_REPORT_ZERO, CZR_REPORT_INFO, CZR_N_REPORTS };
 
 /* Pinned: what was said, a flag and a status; numbers are behind it. */
 typedef struct czr_cuda_seen {
-    int32_t said[CZR_N_SAID], skip, word;
+    int32_t said[CZR_N_REPORTS], skip, word;
 } czr_cuda_seen;
 
 typedef struct czr_cuda_work {
@@ -46,7 +46,7 @@ bool czr_cuda_work_wait(czr_cuda_work *work);
 /* What the device has to say becomes nothing. */
 bool czr_cuda_work_clear(czr_cuda_work *work);
 /* Waits for what the device has to say. */
-bool czr_cuda_work_look(czr_cuda_work *work);
+bool czr_cuda_work_read(czr_cuda_work *work);
 /* As look, and asks whether the step is skipped: false then, too. */
 bool czr_cuda_work_begin(czr_cuda_work *work);
 /* What the factorisation failed of. */

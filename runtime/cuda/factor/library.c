@@ -77,18 +77,18 @@ static size_t larger(size_t a, size_t b)
 
 /* False: not by the library. */
 static bool ask_room(const czr_cusolver *library, const czr_factor *f,
-                     czr_cusolver_room *out, czr_cusolver_room *wide)
+                     czr_cusolver_workspace *out, czr_cusolver_workspace *wide)
 {
-    *out = *wide = (czr_cusolver_room){0, 0};
+    *out = *wide = (czr_cusolver_workspace){0, 0};
     switch (f->kind) {
     case CZR_FACTOR_EIGH:
     case CZR_FACTOR_ROOT:
-        return czr_cusolver_eigh_room(library, false, f->n, out) &&
-               czr_cusolver_eigh_room(library, true, f->n, wide);
+        return czr_cusolver_eigh_workspace(library, false, f->n, out) &&
+               czr_cusolver_eigh_workspace(library, true, f->n, wide);
     case CZR_FACTOR_QR:
-        return czr_cusolver_qr_room(library, f->m, f->n, out);
+        return czr_cusolver_qr_workspace(library, f->m, f->n, out);
     case CZR_FACTOR_CHOLESKY:
-        return czr_cusolver_cholesky_room(library, f->n, out);
+        return czr_cusolver_cholesky_workspace(library, f->n, out);
     case CZR_FACTOR_SOLVE_LOWER:
     case CZR_FACTOR_SOLVE_LOWER_T:
     case CZR_FACTOR_SOLVE_UPPER:
@@ -142,7 +142,7 @@ czr_status czr_cuda_solver_prepare(czr_cuda_stages *stages,
 
     if (stages->program->program->strict || !(library = open_library(stages)))
         return CZR_OK;
-    if (!ask_room(library, f, &known->room, &known->wide_room)) {
+    if (!ask_room(library, f, &known->room, &known->wide_workspace)) {
         snprintf(stages->products->solver.warning, CZR_CUSOLVER_MESSAGE,
                  "cuSOLVER has nothing for [%zu, %zu]", f->m, f->n);
         return CZR_OK;
@@ -150,9 +150,9 @@ czr_status czr_cuda_solver_prepare(czr_cuda_stages *stages,
     known->is_solved = true;
     const places at = lay_out(NULL, f);
     czr_cuda_stages_need(stages, at.bytes + known->room.device);
-    czr_cuda_stages_need(stages, at.wide_bytes + known->wide_room.device);
+    czr_cuda_stages_need(stages, at.wide_bytes + known->wide_workspace.device);
     return make_room(stages, f,
-                     larger(known->room.host, known->wide_room.host));
+                     larger(known->room.host, known->wide_workspace.host));
 }
 
 void czr_cuda_solver_close(czr_cuda_stages *stages)
@@ -193,7 +193,7 @@ static bool copy(work *w, void *to, const void *from, size_t bytes)
 
 static bool look(work *w)
 {
-    return czr_cuda_work_look(&w->base);
+    return czr_cuda_work_read(&w->base);
 }
 
 static bool tell(work *w, czr_status failure)
@@ -221,8 +221,8 @@ static bool turn(work *w, const float *from, float *to, size_t rows,
     uint64_t m = rows, n = columns;
     void *arguments[] = {&from, &to, &m, &n, &signs};
 
-    return czr_cuda_work_put(&w->base, CZR_CUDA_FACTOR_TURN, rows * columns,
-                             arguments);
+    return czr_cuda_work_put(&w->base, CZR_CUDA_FACTOR_TRANSPOSE,
+                             rows * columns, arguments);
 }
 
 static bool finish_square(work *w, czr_cuda_factor_kernel kernel, float *x)
@@ -243,8 +243,8 @@ static bool has_converged(work *w, const float *values)
     return check(w, w->at.matrix, n * n, 0) && check(w, values, n, 0) &&
            (w->f->kind != CZR_FACTOR_ROOT ||
             copy(w, w->base.numbers, values, n * sizeof *values)) &&
-           look(w) && said(w, CZR_SAID_INFO) == 0 &&
-           !said(w, CZR_SAID_NOT_FINITE);
+           look(w) && said(w, CZR_REPORT_INFO) == 0 &&
+           !said(w, CZR_REPORT_NOT_FINITE);
 }
 
 static bool find_in_f32(work *w, float *values)
@@ -331,7 +331,7 @@ static void run_cholesky(work *w)
         !agree(w, czr_cusolver_cholesky(w->cusolver, n, l, &w->of_library)) ||
         !look(w))
         return;
-    if (said(w, CZR_SAID_INFO) != 0)
+    if (said(w, CZR_REPORT_INFO) != 0)
         tell(w, CZR_ERR_NOT_POSITIVE);
     else
         finish_square(w, CZR_CUDA_FACTOR_LOWER, l);
@@ -354,7 +354,7 @@ static void run_qr(work *w)
         agree(w, czr_cusolver_qr_vectors(w->cusolver, f->m, f->n, w->at.matrix,
                                          w->at.values, &w->of_library)) &&
         turn(w, w->at.matrix, f->out[0], s, f->m, signs) && look(w))
-        agree(w, said(w, CZR_SAID_INFO) == 0);
+        agree(w, said(w, CZR_REPORT_INFO) == 0);
 }
 
 static void run_solve(work *w)
@@ -416,16 +416,16 @@ czr_status czr_cuda_solver_put(const czr_cuda_call *call,
     w.of_library = (czr_cusolver_call){.room = known->room,
                                        .device = call->room + w.at.bytes,
                                        .host = solver->host,
-                                       .info = w.base.said + CZR_SAID_INFO,
+                                       .info = w.base.said + CZR_REPORT_INFO,
                                        .stream = call->stream};
     w.of_wide = w.of_library;
-    w.of_wide.room = known->wide_room;
+    w.of_wide.room = known->wide_workspace;
     w.of_wide.device = call->room + w.at.wide_bytes;
     if (!begin(&w))
         return w.base.status;
-    if (said(&w, CZR_SAID_NOT_FINITE))
+    if (said(&w, CZR_REPORT_NOT_FINITE))
         tell(&w, CZR_ERR_NOT_FINITE);
-    else if (said(&w, CZR_SAID_ZERO))
+    else if (said(&w, CZR_REPORT_ZERO))
         tell(&w, CZR_ERR_SINGULAR);
     else
         run(&w);

@@ -165,7 +165,8 @@ static void turn(czr_newton *it)
     double k = it->k;
     void *arguments[] = {&it->m, &n, &k, &d->is_wide, &it->t};
 
-    czr_cuda_work_put(d->work, CZR_CUDA_NEWTON_TURN, count(d->f), arguments);
+    czr_cuda_work_put(d->work, CZR_CUDA_NEWTON_TRANSPOSE, count(d->f),
+                      arguments);
 }
 
 /* A block has a tile of 64 rows and columns, or several. */
@@ -223,7 +224,7 @@ static bool take(czr_newton *it)
 
     return czr_cuda_work_clear(w) &&
            czr_cuda_work_put(w, CZR_CUDA_NEWTON_TAKE, count(d->f), arguments) &&
-           czr_cuda_work_look(w) && !w->seen->said[CZR_SAID_NOT_FINITE];
+           czr_cuda_work_read(w) && !w->seen->said[CZR_REPORT_NOT_FINITE];
 }
 
 /* ---- one call ----------------------------------------------------------- */

@@ -9,7 +9,7 @@ static czr_status load_kernels(czr_cuda_stages *stages)
 {
     static const char *const names[CZR_CUDA_N_FACTOR_KERNELS] = {
         [CZR_CUDA_FACTOR_CHECK] = "factor_check",
-        [CZR_CUDA_FACTOR_TURN] = "factor_turn",
+        [CZR_CUDA_FACTOR_TRANSPOSE] = "factor_turn",
         [CZR_CUDA_FACTOR_LOWER] = "factor_lower",
         [CZR_CUDA_FACTOR_MIRROR] = "factor_mirror",
         [CZR_CUDA_FACTOR_ROWS] = "factor_rows",
@@ -18,7 +18,7 @@ static czr_status load_kernels(czr_cuda_stages *stages)
         [CZR_CUDA_FACTOR_NARROW] = "factor_narrow",
         [CZR_CUDA_NEWTON_NORM] = "newton_norm",
         [CZR_CUDA_NEWTON_START] = "newton_start",
-        [CZR_CUDA_NEWTON_TURN] = "newton_turn",
+        [CZR_CUDA_NEWTON_TRANSPOSE] = "newton_turn",
         [CZR_CUDA_NEWTON_MULTIPLY] = "newton_multiply",
         [CZR_CUDA_NEWTON_DISTANCE] = "newton_distance",
         [CZR_CUDA_NEWTON_TAKE] = "newton_take",
@@ -131,7 +131,7 @@ bool czr_cuda_work_clear(czr_cuda_work *w)
                                                   w->call->stream));
 }
 
-bool czr_cuda_work_look(czr_cuda_work *w)
+bool czr_cuda_work_read(czr_cuda_work *w)
 {
     return czr_cuda_work_copy(w, w->seen->said, w->said,
                               sizeof w->seen->said) &&
@@ -144,7 +144,7 @@ bool czr_cuda_work_begin(czr_cuda_work *w)
     if (w->call->skip && !czr_cuda_work_copy(w, &w->seen->skip, w->call->skip,
                                              sizeof w->seen->skip))
         return false;
-    return czr_cuda_work_look(w) && w->seen->skip == 0;
+    return czr_cuda_work_read(w) && w->seen->skip == 0;
 }
 
 bool czr_cuda_work_tell(czr_cuda_work *w, czr_status failure)

@@ -1,16 +1,16 @@
-// Sums over members whose order is part of their meaning (runtime/world/sum.h), and
-// what of a band of a symmetric matrix travels (runtime/base/band.h).
+// Sums over members whose order is part of their meaning (runtime/world/sum.h),
+// and what of a band of a symmetric matrix travels (runtime/base/band.h).
 //
 // Stands behind device.cuh, global.cuh, elementwise.cuh and atomics.cuh.  A
 // thread has whole elements: no order of threads changes a bit.
 
 // ---- members' leaves, in order ----
 
-// As struct czr_collect_leaves.
+// As struct czr_collect_microbatches.
 struct leaves {
     const void *const *grads;
-    int n_members, n_leaves;
-    u64 leaf_stride, first, n;
+    int n_members, n_microbatches;
+    u64 microbatch_stride, first, n;
     float *out;
     float scale;
     int *largest;
@@ -65,10 +65,10 @@ template <int V, class T> DEV int sum_leaves(const leaves &s)
         const int left = left_of<V>(s.n - e);
         float sum[V];
         for (int m = 0; m < s.n_members; m++)
-            for (int leaf = 0; leaf < s.n_leaves; leaf++)
+            for (int leaf = 0; leaf < s.n_microbatches; leaf++)
                 add_leaf<V>(sum,
                             reach((const T *)reach(s.grads)[m]) +
-                                leaf * s.leaf_stride + s.first + e,
+                                leaf * s.microbatch_stride + s.first + e,
                             left, m == 0 && leaf == 0);
         most = scale_elements<V>(reach(s.out) + e, sum, left, s.scale, most);
     }
@@ -239,8 +239,8 @@ DEV void count_out(const counter<S, V, L> &sums, int n,
         }
 }
 
-// Elements i, i + 1, ... of members from `to` to before `to_end` become the sums
-// over all.
+// Elements i, i + 1, ... of members from `to` to before `to_end` become the
+// sums over all.
 template <class S, int V, int L>
 DEV void sum_elements(const members &t, u64 i, int left, int to, int to_end)
 {
@@ -288,19 +288,19 @@ DEV void sum_run(const members &t, const run &r, int to, int to_end)
             t, r, to, to_end);
 }
 
-// Elements [first, first + n), for all that get something; or, where `is_part`,
-// the k-th n elements for the k-th member.
+// Elements [first, first + n), for all that get something; or, where
+// `is_equal_part`, the k-th n elements for the k-th member.
 struct slice {
-    u64 first, n, is_part;
+    u64 first, n, is_equal_part;
 };
 
 template <class S> DEV void sum_slice(const members &t, const slice &s)
 {
     const u64 thread = thread_in_grid(), threads = threads_in_grid();
 
-    if (!s.is_part)
+    if (!s.is_equal_part)
         sum_run<S>(t, {s.first, s.n, thread, threads}, t.to, t.to_end);
-    for (int own = t.to; s.is_part && own < t.to_end; own++)
+    for (int own = t.to; s.is_equal_part && own < t.to_end; own++)
         sum_run<S>(t, {own * s.n, s.n, thread, threads}, own, own + 1);
 }
 
@@ -327,8 +327,8 @@ struct band {
     u64 side, blocks; // below 2^31
 };
 
-// The elements of a row that lie in the band: `head` from `first` on, and `rest`
-// from the row's first.
+// The elements of a row that lie in the band: `head` from `first` on, and
+// `rest` from the row's first.
 struct band_row {
     u64 first, row;
     u32 head, rest;
@@ -427,7 +427,8 @@ DEV bool is_mirrored(const band &b, u32 row, u32 column)
 }
 
 // The elements of a tile by way of their mirror image, read along its rows.
-template <class T> DEV void mirror_tile(T *matrix, const band &b, u32 row, u32 column)
+template <class T>
+DEV void mirror_tile(T *matrix, const band &b, u32 row, u32 column)
 {
     __shared__ T tile[SIDE][SIDE + 1];
     const u32 x = threadIdx.x % SIDE, side = (u32)b.side;

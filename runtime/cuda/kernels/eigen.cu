@@ -5,8 +5,8 @@
 // alone and results are the same bits wherever they are computed.
 //
 // What does not converge so, as matrices of few clusters now and then, is begun
-// anew in f64, in memory of the device; only what does not converge there either
-// is reported as such.
+// anew in f64, in memory of the device; only what does not converge there
+// either is reported as such.
 //
 // Specialised by KERNEL (its name), MAX_SWEEPS and WIDE_SWEEPS, those in f64.
 // THREADS threads, and dynamic shared memory of shared_bytes(n).
@@ -107,7 +107,7 @@ DEV room<float> plan_room(unsigned char *shared, int n)
     return r;
 }
 
-constexpr u32 shared_bytes(int n)
+constexpr u32 shared_memory_bytes(int n)
 {
     return (n + 1) / 2 * sizeof(rotation<float>) + THREADS * sizeof(u32) +
            2 * (n + (n & 1)) * (n + (n & 1) + 1) * sizeof(float);
@@ -132,7 +132,8 @@ DEV room<double> plan_wide_room(const room<float> &narrow, unsigned char *wide)
     r.v = r.a + r.even * r.pitch;
     return r;
 }
-static_assert(shared_bytes(LARGEST_ORDER) <= 166912, "sm_80 has no such room");
+static_assert(shared_memory_bytes(LARGEST_ORDER) <= 166912,
+              "sm_80 has no such room");
 
 // What lies on and above the diagonal, as it is, and the unit matrix.  The
 // largest absolute value there, and what below is not finite, as bits: they are

@@ -117,8 +117,8 @@ static int type_of(bool is_wide)
     return is_wide ? CZR_CUSOLVER_64F : CZR_CUSOLVER_32F;
 }
 
-bool czr_cusolver_eigh_room(const czr_cusolver *c, bool is_wide, size_t n,
-                            czr_cusolver_room *out)
+bool czr_cusolver_eigh_workspace(const czr_cusolver *c, bool is_wide, size_t n,
+                                 czr_cusolver_workspace *out)
 {
     const int type = type_of(is_wide);
 
@@ -141,8 +141,8 @@ bool czr_cusolver_eigh(const czr_cusolver *c, bool is_wide, size_t n, void *a,
 
 /* ---- triangles ---------------------------------------------------------- */
 
-bool czr_cusolver_cholesky_room(const czr_cusolver *c, size_t n,
-                                czr_cusolver_room *out)
+bool czr_cusolver_cholesky_workspace(const czr_cusolver *c, size_t n,
+                                     czr_cusolver_workspace *out)
 {
     const int type = CZR_CUSOLVER_32F;
 
@@ -196,8 +196,8 @@ static size_t least(size_t m, size_t n)
 }
 
 /* NULL's memory is not looked at. */
-bool czr_cusolver_qr_room(const czr_cusolver *c, size_t m, size_t n,
-                          czr_cusolver_room *out)
+bool czr_cusolver_qr_workspace(const czr_cusolver *c, size_t m, size_t n,
+                               czr_cusolver_workspace *out)
 {
     const int type = CZR_CUSOLVER_32F, rows = (int)m, s = (int)least(m, n);
     int n_work = 0;

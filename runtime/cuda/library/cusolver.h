@@ -19,14 +19,14 @@ enum { CZR_CUSOLVER_VERSION = 11402, CZR_CUSOLVER_MESSAGE = 256 };
 typedef struct czr_cusolver czr_cusolver;
 
 /* Bytes that a routine takes besides, aligned to 256. */
-typedef struct czr_cusolver_room {
+typedef struct czr_cusolver_workspace {
     size_t device, host;
-} czr_cusolver_room;
+} czr_cusolver_workspace;
 
 /* What goes with each call: that much room, where its info goes (the device's),
  * and the stream. */
 typedef struct czr_cusolver_call {
-    czr_cusolver_room room;
+    czr_cusolver_workspace room;
     void *device, *host;
     int32_t *info;
     void *stream;
@@ -43,23 +43,23 @@ void czr_cusolver_close(czr_cusolver *cusolver);
 /* Of a symmetric matrix [n, n], of which the triangle on and above the diagonal
  * counts: values ascend, and rows of a become vectors; all f32, or f64 where
  * is_wide.  info > 0: they did not converge. */
-bool czr_cusolver_eigh_room(const czr_cusolver *c, bool is_wide, size_t n,
-                            czr_cusolver_room *out);
+bool czr_cusolver_eigh_workspace(const czr_cusolver *c, bool is_wide, size_t n,
+                                 czr_cusolver_workspace *out);
 bool czr_cusolver_eigh(const czr_cusolver *c, bool is_wide, size_t n, void *a,
                        void *values, const czr_cusolver_call *call);
 
 /* Of a positive matrix: its triangle on and below the diagonal becomes the
  * factor's, what is above is left as it was.  info > 0: it is not positive. */
-bool czr_cusolver_cholesky_room(const czr_cusolver *c, size_t n,
-                                czr_cusolver_room *out);
+bool czr_cusolver_cholesky_workspace(const czr_cusolver *c, size_t n,
+                                     czr_cusolver_workspace *out);
 bool czr_cusolver_cholesky(const czr_cusolver *c, size_t n, float *a,
                            const czr_cusolver_call *call);
 
 /* a [m, n] by columns becomes r on and above the diagonal and reflectors below,
  * with tau [min(m, n)]; from these, what is there by columns becomes q
  * [m, min(m, n)].  Both take the same room. */
-bool czr_cusolver_qr_room(const czr_cusolver *c, size_t m, size_t n,
-                          czr_cusolver_room *out);
+bool czr_cusolver_qr_workspace(const czr_cusolver *c, size_t m, size_t n,
+                               czr_cusolver_workspace *out);
 bool czr_cusolver_qr(const czr_cusolver *c, size_t m, size_t n, float *a,
                      float *tau, const czr_cusolver_call *call);
 bool czr_cusolver_qr_vectors(const czr_cusolver *c, size_t m, size_t n,

@@ -44,7 +44,7 @@ say(char *message, czr_cuda_product_status status, const char *format, ...)
 
 /* ---- tiles -------------------------------------------------------------- */
 
-int czr_cuda_product_shared_bytes(const czr_cuda_product_tiles *tiles)
+int czr_cuda_product_shared_memory(const czr_cuda_product_tiles *tiles)
 {
     const int stage = (tiles->rows + tiles->cols) * BLOCK * ELEMENT_BYTES;
     const int consumers = tiles->rows / BLOCK;
@@ -65,7 +65,7 @@ bool czr_cuda_product_is_legal(const czr_cuda_product_tiles *tiles,
     if (tiles->rows % BLOCK || consumers < least || consumers > most ||
         tiles->cols < BLOCK || tiles->cols > 4 * BLOCK || tiles->cols % BLOCK ||
         tiles->stages < MIN_STAGES || tiles->stages > SHARED_LIMIT / BLOCK ||
-        czr_cuda_product_shared_bytes(tiles) > SHARED_LIMIT)
+        czr_cuda_product_shared_memory(tiles) > SHARED_LIMIT)
         return false;
     *split = splits[consumers - least];
     /* A warpgroup's sums of 64 rows: half a row for each thread. */
@@ -288,7 +288,7 @@ static int count_buffers(const czr_cuda_product *p,
     const int all = tiles->rows / BLOCK * 2 * BLOCK * BLOCK * ELEMENT_BYTES;
     const bool has_room =
         !p->is_symmetric ||
-        czr_cuda_product_shared_bytes(tiles) + all <= SHARED_LIMIT;
+        czr_cuda_product_shared_memory(tiles) + all <= SHARED_LIMIT;
 
     *more_bytes = has_room && p->is_symmetric ? all : 0;
     return has_room ? 2 : 1;
@@ -305,7 +305,8 @@ static czr_cuda_product_status fill_sm90(char *message,
 
     plan->is_sm90 = true;
     plan->n_threads = WARPGROUP * (tiles->rows / BLOCK + 1);
-    plan->shared_bytes = czr_cuda_product_shared_bytes(tiles) + more_bytes;
+    plan->shared_memory_bytes =
+        czr_cuda_product_shared_memory(tiles) + more_bytes;
     plan->depth = (int)((p->k + BLOCK - 1) / BLOCK);
     czr_cuda_product_is_legal(tiles, &plan->split);
     snprintf(plan->kernel, sizeof plan->kernel, "product_%s_%dx%dx%d",
@@ -331,7 +332,8 @@ static czr_cuda_product_status fill_sm90(char *message,
 static void fill_sm80(const czr_cuda_product *p, czr_cuda_product_plan *plan)
 {
     plan->n_threads = SM80_THREADS;
-    plan->shared_bytes = SM80_STAGES * 2 * SM80_TILE * BLOCK * ELEMENT_BYTES;
+    plan->shared_memory_bytes =
+        SM80_STAGES * 2 * SM80_TILE * BLOCK * ELEMENT_BYTES;
     plan->depth = (int)p->k;
     snprintf(plan->kernel, sizeof plan->kernel, "product_%s", form_of(p));
     snprintf(plan->header, sizeof plan->header,

@@ -79,7 +79,7 @@ typedef struct czr_cuda_product_plan {
     char kernel[CZR_CUDA_PRODUCT_NAME];
     /* Goes in front of the body: definitions, a line each. */
     char header[CZR_CUDA_PRODUCT_HEADER];
-    int n_blocks, n_threads, shared_bytes;
+    int n_blocks, n_threads, shared_memory_bytes;
     /* Arguments: rows and columns of c; steps of 64 along k for sm_90, k itself
      * for sm_80; tiles. */
     int rows, cols, depth, n_tiles;
@@ -95,7 +95,7 @@ typedef struct czr_cuda_product_plan {
 
 /* Dynamic shared memory that the body for sm_90a takes with these tiles at
  * least; a plan takes more where that lets stores overlap. */
-int czr_cuda_product_shared_bytes(const czr_cuda_product_tiles *tiles);
+int czr_cuda_product_shared_memory(const czr_cuda_product_tiles *tiles);
 /* Whether the body for sm_90a can be had with these tiles: shapes of its
  * instructions, shared memory, registers.  Sets the split if so. */
 bool czr_cuda_product_is_legal(const czr_cuda_product_tiles *tiles,

@@ -38,7 +38,7 @@ typedef struct czr_cuda_known {
     czr_cublas_plan *library;
     bool is_chosen; /* by the program, which measured it: to bf16 */
     void *finish;
-    size_t room_bytes; /* that a call takes of its room */
+    size_t workspace_bytes; /* that a call takes of its room */
 } czr_cuda_known;
 
 /* A factorisation of one kind. */
@@ -49,7 +49,7 @@ typedef struct czr_cuda_factored {
     /* By cuSOLVER, which takes this besides, for eigenvalues in f64 that; by
      * nothing of these: the host's. */
     bool is_solved;
-    czr_cusolver_room room, wide_room;
+    czr_cusolver_workspace room, wide_workspace;
     /* By kernels of newton.cu, with so much room in front of its products'. */
     bool is_iterated;
     size_t iteration_bytes;
@@ -58,7 +58,7 @@ typedef struct czr_cuda_factored {
 /* Kernels of factor.cu and newton.cu. */
 typedef enum czr_cuda_factor_kernel {
     CZR_CUDA_FACTOR_CHECK,
-    CZR_CUDA_FACTOR_TURN,
+    CZR_CUDA_FACTOR_TRANSPOSE,
     CZR_CUDA_FACTOR_LOWER,
     CZR_CUDA_FACTOR_MIRROR,
     CZR_CUDA_FACTOR_ROWS,
@@ -67,7 +67,7 @@ typedef enum czr_cuda_factor_kernel {
     CZR_CUDA_FACTOR_NARROW,
     CZR_CUDA_NEWTON_NORM,
     CZR_CUDA_NEWTON_START,
-    CZR_CUDA_NEWTON_TURN,
+    CZR_CUDA_NEWTON_TRANSPOSE,
     CZR_CUDA_NEWTON_MULTIPLY,
     CZR_CUDA_NEWTON_DISTANCE,
     CZR_CUDA_NEWTON_TAKE,
@@ -171,10 +171,10 @@ czr_status czr_cuda_solver_put(const czr_cuda_call *call,
 void czr_cuda_solver_close(czr_cuda_stages *stages);
 
 /* While stages are opened: what a call of one product, which is no stage's own,
- * will need, and in *room_bytes how much of its room. */
+ * will need, and in *workspace_bytes how much of its room. */
 czr_status czr_cuda_product_prepare(czr_cuda_stages *stages,
                                     const czr_product *product,
-                                    size_t *room_bytes);
+                                    size_t *workspace_bytes);
 
 /* NEWTON_ROOT where matrices stay on the device; as the solver's. */
 czr_status czr_cuda_newton_prepare(czr_cuda_stages *stages,

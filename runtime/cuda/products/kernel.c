@@ -122,9 +122,10 @@ static czr_status load(czr_product_kernel *k, const czr_cuda_product_plan *plan,
     const czr_status status =
         czr_module_open(k->context, code->bytes, plan->kernel, &k->module);
 
-    return status == CZR_OK ? czr_module_find(&k->module, plan->kernel,
-                                              plan->shared_bytes, &k->kernel)
-                            : status;
+    return status == CZR_OK
+               ? czr_module_find(&k->module, plan->kernel,
+                                 plan->shared_memory_bytes, &k->kernel)
+               : status;
 }
 
 czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
@@ -147,7 +148,8 @@ static czr_status prepare(czr_product_kernel *k,
 {
     k->launch = (czr_launch){.grid = {(unsigned)plan->n_blocks, 1, 1},
                              .block = {(unsigned)plan->n_threads, 1, 1},
-                             .shared_bytes = (unsigned)plan->shared_bytes};
+                             .shared_memory_bytes =
+                                 (unsigned)plan->shared_memory_bytes};
     const czr_status status = czr_product_kernel_aim(k, product, plan, 0, 0);
     return status == CZR_OK ? take_tiles(k, tiles, stream) : status;
 }

@@ -21,7 +21,7 @@ static czr_status no_memory(const czr_cuda_stages *stages)
 /* `header` and the body; the caller's to free. */
 static char *make_text(czr_source_body body, const char *header)
 {
-    const char *watch = czr_source_watch();
+    const char *watch = czr_source_watchdog();
     const size_t n = strlen(watch) + strlen(header) + 1;
     char *watched = malloc(n);
 
@@ -219,31 +219,31 @@ static czr_status load_one(czr_cuda_stages *stages, czr_cuda_known *known)
 static czr_status prepare_one(czr_cuda_stages *stages,
                               const czr_product *product)
 {
-    const size_t before = stages->room_bytes;
+    const size_t before = stages->workspace_bytes;
 
     if (find(stages->products, product, 1))
         return CZR_OK;
     czr_cuda_known *known = add(stages->products, product, 1);
     if (!known)
         return no_memory(stages);
-    stages->room_bytes = 0;
+    stages->workspace_bytes = 0;
     const czr_status status = load_one(stages, known);
-    known->room_bytes = stages->room_bytes;
+    known->workspace_bytes = stages->workspace_bytes;
     czr_cuda_stages_need(stages, before);
     return status;
 }
 
 czr_status czr_cuda_product_prepare(czr_cuda_stages *stages,
                                     const czr_product *product,
-                                    size_t *room_bytes)
+                                    size_t *workspace_bytes)
 {
     czr_status status = czr_cuda_products_make(stages);
 
-    *room_bytes = 0;
+    *workspace_bytes = 0;
     if (status == CZR_OK)
         status = prepare_one(stages, product);
     if (status == CZR_OK)
-        *room_bytes = find(stages->products, product, 1)->room_bytes;
+        *workspace_bytes = find(stages->products, product, 1)->workspace_bytes;
     return status;
 }
 

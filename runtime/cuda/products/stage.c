@@ -80,9 +80,9 @@ static czr_status compile(const czr_cuda_stages *stages, czr_nvrtc_code *code)
 
 /* ---- loading ------------------------------------------------------------ */
 
-static const char *const shared_names[CZR_CUDA_N_SHARED] = {
-    [CZR_CUDA_SUM_PARTS] = "sum_parts",
-    [CZR_CUDA_LARGEST_PARTS] = "largest_parts",
+static const char *const shared_names[CZR_CUDA_N_COMMON] = {
+    [CZR_CUDA_SUM_BLOCKS] = "sum_parts",
+    [CZR_CUDA_LARGEST_BLOCKS] = "largest_parts",
     [CZR_CUDA_SUM_STRIPS] = "sum_strips",
     [CZR_CUDA_LARGEST_STRIPS] = "largest_strips",
     [CZR_CUDA_COPY] = "copy_bytes",
@@ -98,7 +98,7 @@ static czr_status find_kernels(czr_cuda_stages *stages)
         calloc((size_t)program->n_kernels + 1, sizeof *stages->kernels);
     if (!stages->kernels)
         return refuse(stages, CZR_NVRTC_NO_MEMORY, NULL);
-    for (int i = 0; i < CZR_CUDA_N_SHARED && status == CZR_OK; i++)
+    for (int i = 0; i < CZR_CUDA_N_COMMON && status == CZR_OK; i++)
         status = czr_module_find(&stages->module, shared_names[i], 0,
                                  &stages->shared[i]);
     for (int i = 0; i < program->n_kernels && status == CZR_OK; i++)

@@ -8,15 +8,15 @@
 #include "runtime/czr_cuda.h"
 
 /* Kernels that every NAME.cu has, of elementwise.cuh. */
-typedef enum czr_cuda_shared {
-    CZR_CUDA_SUM_PARTS,
-    CZR_CUDA_LARGEST_PARTS,
+typedef enum czr_cuda_common {
+    CZR_CUDA_SUM_BLOCKS,
+    CZR_CUDA_LARGEST_BLOCKS,
     CZR_CUDA_SUM_STRIPS,
     CZR_CUDA_LARGEST_STRIPS,
     CZR_CUDA_COPY,
     CZR_CUDA_PROLOGUE, /* of NAME.cu itself */
-    CZR_CUDA_N_SHARED
-} czr_cuda_shared;
+    CZR_CUDA_N_COMMON
+} czr_cuda_common;
 
 struct czr_cuda_stages {
     const czr_cuda_program *program;
@@ -25,8 +25,8 @@ struct czr_cuda_stages {
     czr_nvrtc *nvrtc;     /* the caller's, while this is opened */
     czr_module module;
     void **kernels; /* [program->n_kernels] */
-    void *shared[CZR_CUDA_N_SHARED];
-    size_t room_bytes; /* that the calls of a stage need at most */
+    void *shared[CZR_CUDA_N_COMMON];
+    size_t workspace_bytes; /* that the calls of a stage need at most */
     /* While this is opened every stage is called once, with pointers that mean
      * nothing: nothing is launched, each call compiles and loads what it will
      * need and asks for its room. */
@@ -54,16 +54,16 @@ void czr_cuda_stages_close(czr_cuda_stages *stages);
 
 /* Bytes of czr_cuda_call.room: one such for each stage that may run beside
  * others, that is, for each stream of each engine. */
-static inline size_t czr_cuda_stages_room(const czr_cuda_stages *stages)
+static inline size_t czr_cuda_stages_workspace(const czr_cuda_stages *stages)
 {
-    return stages->room_bytes;
+    return stages->workspace_bytes;
 }
 
 /* While stages are opened: a call will need so much room. */
 static inline void czr_cuda_stages_need(czr_cuda_stages *stages, size_t bytes)
 {
-    if (stages->room_bytes < bytes)
-        stages->room_bytes = bytes;
+    if (stages->workspace_bytes < bytes)
+        stages->workspace_bytes = bytes;
 }
 
 /* The program's scalars of a step, as program->prologue: all pointers are the

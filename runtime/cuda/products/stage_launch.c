@@ -169,11 +169,11 @@ static czr_status put_end(const space *s, unsigned argument, int number)
 {
     const czr_cuda_stages *stages = s->call->stages;
     const bool is_strips = s->kernel->form == CZR_CUDA_COLUMNS;
-    const czr_cuda_shared which =
+    const czr_cuda_common which =
         is_strips ? (is_largest(argument) ? CZR_CUDA_LARGEST_STRIPS
                                           : CZR_CUDA_SUM_STRIPS)
-                  : (is_largest(argument) ? CZR_CUDA_LARGEST_PARTS
-                                          : CZR_CUDA_SUM_PARTS);
+                  : (is_largest(argument) ? CZR_CUDA_LARGEST_BLOCKS
+                                          : CZR_CUDA_SUM_BLOCKS);
     void *sums = partial_sums(s, number);
     uint64_t length = sums_of_part(s->kernel, s->rows, s->columns);
     uint64_t columns = s->columns;

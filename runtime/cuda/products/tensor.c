@@ -129,8 +129,8 @@ static czr_status take(czr_cuda_stages *stages, const czr_cuda_product *product,
         plan->is_sm90 ? CZR_SOURCE_PRODUCT_SM90 : CZR_SOURCE_PRODUCT_SM80,
         plan->kernel, plan->header, &module);
     if (status == CZR_OK)
-        status =
-            czr_module_find(module, plan->kernel, plan->shared_bytes, &kernel);
+        status = czr_module_find(module, plan->kernel,
+                                 plan->shared_memory_bytes, &kernel);
     if (status == CZR_OK)
         status = czr_context_open_stream(stages->context, &stream);
     if (status != CZR_OK)
@@ -150,7 +150,7 @@ static bool choose(const czr_cuda_program *program,
         return true;
     if (!czr_tiles_choose(product, device, &out->tiles))
         return false;
-    out->parts = czr_tiles_parts(product, device, &out->tiles);
+    out->parts = czr_tiles_splits(product, device, &out->tiles);
     return true;
 }
 
@@ -174,7 +174,7 @@ static bool plan_some(const czr_cuda_product *product,
 
     if (product->batch != batch) {
         some.tiles.n = tensor->tiles.n / batch * product->batch;
-        some.parts = czr_tiles_parts(product, device, &some.tiles);
+        some.parts = czr_tiles_splits(product, device, &some.tiles);
     }
     return plan_product(product, device, &some, plan);
 }

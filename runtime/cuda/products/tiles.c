@@ -134,9 +134,9 @@ static int64_t last_wave(int64_t n_split, int64_t wave, int64_t steps,
            8 + 2 * parts;
 }
 
-int czr_tiles_parts(const czr_cuda_product *product,
-                    const czr_cuda_product_device *device,
-                    const czr_cuda_product_tiles *tiles)
+int czr_tiles_splits(const czr_cuda_product *product,
+                     const czr_cuda_product_device *device,
+                     const czr_cuda_product_tiles *tiles)
 {
     const int64_t wave = device->sms;
     const int64_t steps = divide_up(product->k, STEP);

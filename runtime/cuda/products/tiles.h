@@ -27,9 +27,9 @@ bool czr_tiles_choose(const czr_cuda_product *product,
                       czr_cuda_product_tiles *out);
 /* In how many parts of k those tiles are computed best that do not fill a wave,
  * by a rule of thumb; 1: in one. */
-int czr_tiles_parts(const czr_cuda_product *product,
-                    const czr_cuda_product_device *device,
-                    const czr_cuda_product_tiles *tiles);
+int czr_tiles_splits(const czr_cuda_product *product,
+                     const czr_cuda_product_device *device,
+                     const czr_cuda_product_tiles *tiles);
 /* Their table, tiles->n entries as product.cuh takes them apart: eight rows of
  * tiles are gone through column by column, so that what runs at once reads the
  * same operands. */

@@ -77,9 +77,9 @@ static czr_status open_code(czr_loopback *loopback,
 static czr_status open_rank(czr_loopback *loopback, int number,
                             const czr_options *options)
 {
-    const czr_cuda_parts parts = {.context = loopback->context,
-                                  .collect = loopback->collect,
-                                  .stages = &loopback->stages};
+    const czr_cuda_device_shared parts = {.context = loopback->context,
+                                          .collect = loopback->collect,
+                                          .stages = &loopback->stages};
     czr_cuda_member *member = &loopback->rank_group.members[number];
     czr_status status = czr_cuda_rank_open(
         &parts, &loopback->shared->worlds[number], options, &member->rank);

@@ -127,8 +127,9 @@ static czr_status put_sums(czr_loopback_communicator *communicator,
     return unit->kind == CZR_UNIT_ALL_REDUCE
                ? czr_collect_sum_slice(collect, &members, sum->type, 0,
                                        sum->count, NULL, unit->stream)
-               : czr_collect_sum_parts(collect, &members, sum->type, sum->count,
-                                       sum->band, NULL, unit->stream);
+               : czr_collect_sum_equal_parts(collect, &members, sum->type,
+                                             sum->count, sum->band, NULL,
+                                             unit->stream);
 }
 
 static czr_status put_band(czr_loopback_communicator *communicator,
@@ -152,19 +153,20 @@ static czr_status put_leaves(const czr_loopback_communicator *communicator,
                              const czr_unit *unit, const void *const *grads)
 {
     const czr_reduce_scatter *of = &unit->of.reduce_scatter;
-    const czr_collect_leaves leaves = {.grads = grads,
-                                       .n_members = communicator->size,
-                                       .leaves = of->leaves,
-                                       .dtype = of->dtype,
-                                       .leaf_stride = of->leaf_stride,
-                                       .first = of->first,
-                                       .n = of->n,
-                                       .out = of->out,
-                                       .scale = of->scale,
-                                       .largest = of->largest};
+    const czr_collect_microbatches leaves = {.grads = grads,
+                                             .n_members = communicator->size,
+                                             .leaves = of->leaves,
+                                             .dtype = of->dtype,
+                                             .microbatch_stride =
+                                                 of->microbatch_stride,
+                                             .first = of->first,
+                                             .n = of->n,
+                                             .out = of->out,
+                                             .scale = of->scale,
+                                             .largest = of->largest};
 
-    return czr_collect_sum_leaves(communicator->shared->collect, &leaves,
-                                  unit->stream);
+    return czr_collect_sum_microbatches(communicator->shared->collect, &leaves,
+                                        unit->stream);
 }
 
 static czr_status copy(const czr_loopback_communicator *communicator,

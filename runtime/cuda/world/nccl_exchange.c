@@ -150,7 +150,7 @@ void czr_nccl_receive(czr_nccl_work *work, void *to, size_t bytes, int peer)
 
 void czr_nccl_exchange(czr_nccl_work *work)
 {
-    const czr_nccl_pieces *pieces = &work->member->pieces;
+    const czr_nccl_buffers *pieces = &work->member->buffers;
 
     if (work->size == 1 || !czr_nccl_begin(work))
         return;
@@ -164,9 +164,9 @@ void czr_nccl_exchange(czr_nccl_work *work)
     czr_nccl_end(work);
 }
 
-void czr_nccl_share(czr_nccl_work *work, size_t bytes)
+void czr_nccl_all_slots(czr_nccl_work *work, size_t bytes)
 {
-    const czr_nccl_pieces *pieces = &work->member->pieces;
+    const czr_nccl_buffers *pieces = &work->member->buffers;
 
     for (int i = 0; i < work->size; i++) {
         pieces->from[i] = czr_nccl_slot(work, work->self);

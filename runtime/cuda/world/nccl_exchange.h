@@ -40,7 +40,7 @@ void czr_nccl_keep(czr_nccl_work *work, int code);
 /* A group of the member's pieces to and from all other members. */
 void czr_nccl_exchange(czr_nccl_work *work);
 /* `bytes` from slot `self` to all, and as many from each to its slot. */
-void czr_nccl_share(czr_nccl_work *work, size_t bytes);
+void czr_nccl_all_slots(czr_nccl_work *work, size_t bytes);
 /* Slot `self` becomes the sum of n elements of all slots. */
 void czr_nccl_sum(czr_nccl_work *work, czr_sum type, size_t n);
 /* Whether the member's shares are alike and lie one behind the other. */

@@ -11,7 +11,7 @@
 /* What the device writes into pinned memory as it goes: the mark of the last
  * operation that began (even) or ended (odd), and the last heartbeat seen then.
  */
-enum { CZR_NCCL_MARK, CZR_NCCL_HEARTBEAT, CZR_NCCL_CELLS };
+enum { CZR_NCCL_MARK, CZR_NCCL_HEARTBEAT, CZR_NCCL_N_MARKS };
 
 /* A plan's operation as a mark: -1 is no operation's; 0: nothing began yet. */
 static inline int64_t czr_nccl_mark_of(int op, bool has_ended)
@@ -20,11 +20,11 @@ static inline int64_t czr_nccl_mark_of(int op, bool has_ended)
 }
 
 /* Pieces to and from each other member. */
-typedef struct czr_nccl_pieces {
+typedef struct czr_nccl_buffers {
     const unsigned char **from;
     unsigned char **to;
     size_t *from_bytes, *to_bytes;
-} czr_nccl_pieces;
+} czr_nccl_buffers;
 
 /* What one other member is sent, or sends, of a transfer, but for large boxes.
  */
@@ -45,13 +45,13 @@ typedef struct czr_nccl_member {
     czr_address staging;
     size_t slot_bytes, box_bytes;
     czr_address table; /* [size] the slots, device */
-    czr_nccl_pieces pieces;
-    czr_nccl_message *messages;             /* [size] sent, [size] received */
-    czr_range *shares;                      /* [size] of the unit under way */
-    void *event, *last_stream;              /* behind the last unit */
-    int64_t *cells;                         /* pinned, CZR_NCCL_CELLS */
-    int64_t seen[CZR_NCCL_CELLS], since_ms; /* the watchdog's */
-    czr_status status;                      /* of the last unit */
+    czr_nccl_buffers buffers;
+    czr_nccl_message *messages;               /* [size] sent, [size] received */
+    czr_range *ranges;                        /* [size] of the unit under way */
+    void *event, *last_stream;                /* behind the last unit */
+    int64_t *marks;                           /* pinned, CZR_NCCL_N_MARKS */
+    int64_t seen[CZR_NCCL_N_MARKS], since_ms; /* the watchdog's */
+    czr_status status;                        /* of the last unit */
 } czr_nccl_member;
 
 typedef struct czr_world_nccl {
@@ -73,7 +73,7 @@ typedef struct czr_world_nccl {
     pthread_mutex_t lock; /* guards calls of NCCL, and all below */
     pthread_cond_t wake;  /* of the watchdog */
     bool has_lock;
-    bool is_watched;    /* the thread has not come to its end */
+    bool has_watchdog;  /* the thread has not come to its end */
     bool is_over;       /* it shall */
     czr_status failure; /* of the first thing that failed */
     char why[CZR_WHY_BYTES];
@@ -112,7 +112,7 @@ czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why);
 
 /* nccl_watchdog.c */
 /* Lock held: what NCCL says of each communicator, while nothing has failed. */
-void czr_nccl_look(czr_world_nccl *world);
+void czr_nccl_check(czr_world_nccl *world);
 czr_status czr_nccl_watchdog_open(czr_world_nccl *world);
 /* Returns when the thread is over, or after the deadline: false. */
 bool czr_nccl_watchdog_close(czr_world_nccl *world);

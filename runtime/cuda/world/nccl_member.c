@@ -99,16 +99,16 @@ czr_status czr_nccl_member_grow(czr_world_nccl *world, czr_nccl_member *member,
 static bool open_arrays(czr_nccl_member *member, const int *ranks)
 {
     const size_t n = (size_t)member->comm.size;
-    czr_nccl_pieces *pieces = &member->pieces;
+    czr_nccl_buffers *pieces = &member->buffers;
 
     member->ranks = czr_alloc(n, sizeof *member->ranks);
-    member->shares = czr_alloc(n, sizeof *member->shares);
+    member->ranges = czr_alloc(n, sizeof *member->ranges);
     member->messages = czr_alloc(2 * n, sizeof *member->messages);
     pieces->from = czr_alloc(n, sizeof *pieces->from);
     pieces->to = czr_alloc(n, sizeof *pieces->to);
     pieces->from_bytes = czr_alloc(n, sizeof *pieces->from_bytes);
     pieces->to_bytes = czr_alloc(n, sizeof *pieces->to_bytes);
-    if (!member->ranks || !member->shares || !member->messages ||
+    if (!member->ranks || !member->ranges || !member->messages ||
         !pieces->from || !pieces->to || !pieces->from_bytes ||
         !pieces->to_bytes)
         return false;
@@ -119,16 +119,16 @@ static bool open_arrays(czr_nccl_member *member, const int *ranks)
 
 static czr_status open_memory(czr_world_nccl *world, czr_nccl_member *member)
 {
-    void *cells;
+    void *marks;
     czr_status status = czr_context_open_event(world->context, &member->event);
 
     if (status == CZR_OK)
         status = czr_context_alloc_pinned(
-            world->context, CZR_NCCL_CELLS * sizeof *member->cells, &cells);
+            world->context, CZR_NCCL_N_MARKS * sizeof *member->marks, &marks);
     if (status != CZR_OK)
         return status;
-    member->cells = cells;
-    memset(cells, 0, CZR_NCCL_CELLS * sizeof *member->cells);
+    member->marks = marks;
+    memset(marks, 0, CZR_NCCL_N_MARKS * sizeof *member->marks);
     const size_t most = world->options.slot_bytes;
     return czr_nccl_member_grow(
         world, member, most < HOST_SLOT_BYTES ? most : HOST_SLOT_BYTES, 0);
@@ -212,13 +212,13 @@ void czr_nccl_member_close(czr_world_nccl *world, czr_nccl_member *member)
     czr_context_close_event(world->context, member->event);
     czr_context_free(world->context, member->staging);
     czr_context_free(world->context, member->table);
-    czr_context_free_pinned(world->context, member->cells);
+    czr_context_free_pinned(world->context, member->marks);
     czr_free(member->ranks);
-    czr_free(member->shares);
+    czr_free(member->ranges);
     czr_free(member->messages);
-    czr_free(member->pieces.from);
-    czr_free(member->pieces.to);
-    czr_free(member->pieces.from_bytes);
-    czr_free(member->pieces.to_bytes);
+    czr_free(member->buffers.from);
+    czr_free(member->buffers.to);
+    czr_free(member->buffers.from_bytes);
+    czr_free(member->buffers.to_bytes);
     czr_free(member);
 }

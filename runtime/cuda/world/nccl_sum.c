@@ -19,8 +19,8 @@ static int64_t count_chunks(const czr_nccl_work *work, size_t chunk)
     int64_t most = 0;
 
     for (int i = 0; i < work->size; i++)
-        if (work->member->shares[i].n > most)
-            most = work->member->shares[i].n;
+        if (work->member->ranges[i].n > most)
+            most = work->member->ranges[i].n;
     return (most + (int64_t)chunk - 1) / (int64_t)chunk;
 }
 
@@ -32,18 +32,18 @@ static void deal(const czr_nccl_work *work, size_t count)
     int64_t first = 0;
 
     for (int i = 0; i < work->size; i++) {
-        work->member->shares[i] = (czr_range){first, share + (i < rest)};
+        work->member->ranges[i] = (czr_range){first, share + (i < rest)};
         first += share + (i < rest);
     }
 }
 
 bool czr_nccl_are_equal(const czr_nccl_work *work)
 {
-    const czr_range *shares = work->member->shares;
+    const czr_range *ranges = work->member->ranges;
 
     for (int i = 1; i < work->size; i++)
-        if (shares[i].n != shares[0].n ||
-            shares[i].first != shares[0].first + i * shares[0].n)
+        if (ranges[i].n != ranges[0].n ||
+            ranges[i].first != ranges[0].first + i * ranges[0].n)
             return false;
     return work->size > 1;
 }
@@ -64,15 +64,15 @@ static void add_leaves(czr_nccl_work *work, int first, int members, int leaves,
     const czr_nccl_sums *sums = &work->world->options.sums;
     const czr_address table =
         work->member->table + (size_t)first * sizeof(void *);
-    const czr_collect_leaves sum = {.grads = czr_pointer_of(table),
-                                    .n_members = members,
-                                    .leaves = leaves,
-                                    .dtype = dtype,
-                                    .leaf_stride = n,
-                                    .n = n,
-                                    .out = unit->out + done,
-                                    .scale = unit->scale,
-                                    .largest = unit->largest};
+    const czr_collect_microbatches sum = {.grads = czr_pointer_of(table),
+                                          .n_members = members,
+                                          .leaves = leaves,
+                                          .dtype = dtype,
+                                          .microbatch_stride = n,
+                                          .n = n,
+                                          .out = unit->out + done,
+                                          .scale = unit->scale,
+                                          .largest = unit->largest};
 
     if (work->status == CZR_OK && n > 0)
         work->status = sums->leaves(sums->collect, &sum, work->stream);
@@ -84,20 +84,20 @@ static void exchange_leaf(czr_nccl_work *work, size_t chunk, int64_t k,
 {
     const czr_reduce_scatter *unit = &work->unit->of.reduce_scatter;
     const size_t element = element_of(work);
-    const czr_range own = chunk_of(work->member->shares[work->self], chunk, k);
+    const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
     const size_t at = (size_t)leaf * (size_t)own.n * element;
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->member->shares[i], chunk, k);
+        const czr_range theirs = chunk_of(work->member->ranges[i], chunk, k);
         const unsigned char *from =
             (const unsigned char *)unit->grad +
-            (size_t)(leaf * unit->leaf_stride + theirs.first) * element;
-        work->member->pieces.from[i] = from;
-        work->member->pieces.from_bytes[i] = (size_t)theirs.n * element;
-        work->member->pieces.to[i] = czr_nccl_slot(work, i) + at;
-        work->member->pieces.to_bytes[i] = (size_t)own.n * element;
+            (size_t)(leaf * unit->microbatch_stride + theirs.first) * element;
+        work->member->buffers.from[i] = from;
+        work->member->buffers.from_bytes[i] = (size_t)theirs.n * element;
+        work->member->buffers.to[i] = czr_nccl_slot(work, i) + at;
+        work->member->buffers.to_bytes[i] = (size_t)own.n * element;
         if (i == work->self)
-            czr_nccl_copy(work, work->member->pieces.to[i], from,
+            czr_nccl_copy(work, work->member->buffers.to[i], from,
                           (size_t)own.n * element);
     }
     czr_nccl_exchange(work);
@@ -114,7 +114,7 @@ static void reduce_in_order(czr_nccl_work *work)
         work->status = CZR_ERR_STATE; /* nobody made room for it */
     for (int64_t k = 0; k < n_chunks; k++) {
         const czr_range own =
-            chunk_of(work->member->shares[work->self], chunk, k);
+            chunk_of(work->member->ranges[work->self], chunk, k);
         for (int leaf = 0; leaf < unit->leaves; leaf++)
             exchange_leaf(work, chunk, k, leaf);
         add_leaves(work, 0, work->size, unit->leaves, unit->dtype,
@@ -129,7 +129,7 @@ static void reduce_by_nccl(czr_nccl_work *work)
     const size_t n = (size_t)unit->n;
     const size_t chunk = work->member->slot_bytes / sizeof(float);
     const float *from =
-        (const float *)unit->grad + work->member->shares[0].first;
+        (const float *)unit->grad + work->member->ranges[0].first;
 
     if (n == 0 || !czr_nccl_begin(work))
         return;
@@ -156,7 +156,7 @@ void czr_nccl_reduce_scatter(czr_nccl_work *work)
         work->status = CZR_ERR_STATE;
         return;
     }
-    memcpy(work->member->shares, world->ranges[work->unit->op],
+    memcpy(work->member->ranges, world->ranges[work->unit->op],
            (size_t)work->size * sizeof(czr_range));
     if (!world->options.is_strict && unit->dtype == CZR_F32 &&
         unit->leaves == 1 && czr_nccl_are_equal(work))
@@ -206,12 +206,12 @@ static void reduce_all_by_nccl(czr_nccl_work *work, int type)
 static void sum_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 {
     const czr_all_reduce *sum = &work->unit->of.all_reduce;
-    const czr_nccl_pieces *pieces = &work->member->pieces;
+    const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = czr_sum_bytes(sum->type);
-    const czr_range own = chunk_of(work->member->shares[work->self], chunk, k);
+    const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->member->shares[i], chunk, k);
+        const czr_range theirs = chunk_of(work->member->ranges[i], chunk, k);
         pieces->from[i] =
             (unsigned char *)sum->data + (size_t)theirs.first * element;
         pieces->from_bytes[i] = (size_t)theirs.n * element;
@@ -231,12 +231,12 @@ static void sum_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 static void return_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 {
     const czr_all_reduce *sum = &work->unit->of.all_reduce;
-    const czr_nccl_pieces *pieces = &work->member->pieces;
+    const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = czr_sum_bytes(sum->type);
-    const czr_range own = chunk_of(work->member->shares[work->self], chunk, k);
+    const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->member->shares[i], chunk, k);
+        const czr_range theirs = chunk_of(work->member->ranges[i], chunk, k);
         pieces->from[i] = czr_nccl_slot(work, work->self);
         pieces->from_bytes[i] = (size_t)own.n * element;
         pieces->to[i] =
@@ -315,14 +315,14 @@ static size_t band_bytes(const czr_band *band, size_t element, czr_range rows)
 static void sum_band_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 {
     const czr_all_reduce *sum = &work->unit->of.all_reduce;
-    const czr_nccl_pieces *pieces = &work->member->pieces;
+    const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = czr_sum_bytes(sum->type);
-    const czr_range own = chunk_of(work->member->shares[work->self], chunk, k);
+    const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
     const size_t own_bytes = band_bytes(&sum->band, element, own);
     czr_boxes out = czr_nccl_boxes_of(work);
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->member->shares[i], chunk, k);
+        const czr_range theirs = chunk_of(work->member->ranges[i], chunk, k);
         unsigned char *packed = i == work->self ? czr_nccl_slot(work, i)
                                                 : czr_nccl_send_buffer(work, i);
         move_band(&out, &sum->band, sum->data, packed, element, theirs, false);
@@ -372,19 +372,20 @@ void czr_nccl_band_gather(czr_nccl_work *work)
         work->status = CZR_ERR_STATE;
     for (int64_t k = 0; k < n_chunks; k++) {
         const czr_range own =
-            chunk_of(work->member->shares[work->self], chunk, k);
+            chunk_of(work->member->ranges[work->self], chunk, k);
         czr_boxes out = czr_nccl_boxes_of(work);
         move_band(&out, &unit->band, unit->data,
                   czr_nccl_slot(work, work->self), unit->element_bytes, own,
                   false);
         work->status = czr_boxes_put(&out);
-        czr_nccl_share(work, band_bytes(&unit->band, unit->element_bytes, own));
+        czr_nccl_all_slots(work,
+                           band_bytes(&unit->band, unit->element_bytes, own));
         czr_boxes back = czr_nccl_boxes_of(work);
         for (int i = 0; i < work->size; i++)
             if (i != work->self)
                 move_band(&back, &unit->band, unit->data,
                           czr_nccl_slot(work, i), unit->element_bytes,
-                          chunk_of(work->member->shares[i], chunk, k), true);
+                          chunk_of(work->member->ranges[i], chunk, k), true);
         work->status = czr_boxes_put(&back);
     }
 }

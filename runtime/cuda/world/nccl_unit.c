@@ -15,22 +15,22 @@ static size_t find_parts(const czr_nccl_work *work)
     const czr_world_nccl *world = work->world;
     const int op = work->unit->op;
     const size_t bytes = work->unit->of.all_gather.bytes;
-    czr_range *shares = work->member->shares;
+    czr_range *ranges = work->member->ranges;
 
     if (op >= 0 && world->ranges && world->ranges[op]) {
         const czr_program *program = world->program;
-        memcpy(shares, world->ranges[op], (size_t)work->size * sizeof *shares);
+        memcpy(ranges, world->ranges[op], (size_t)work->size * sizeof *ranges);
         return czr_dtype_bytes(program->buckets[program->ops[op].bucket].dtype);
     }
     for (int i = 0; i < work->size; i++)
-        shares[i] = (czr_range){i * (int64_t)bytes, (int64_t)bytes};
+        ranges[i] = (czr_range){i * (int64_t)bytes, (int64_t)bytes};
     return 1;
 }
 
 static void gather_by_nccl(czr_nccl_work *work, size_t element)
 {
     const czr_all_gather *gather = &work->unit->of.all_gather;
-    const size_t first = (size_t)work->member->shares[0].first * element;
+    const size_t first = (size_t)work->member->ranges[0].first * element;
 
     if (gather->bytes == 0 || !czr_nccl_begin(work))
         return;
@@ -44,9 +44,9 @@ static void gather_by_nccl(czr_nccl_work *work, size_t element)
 static void all_gather(czr_nccl_work *work)
 {
     const czr_all_gather *gather = &work->unit->of.all_gather;
-    const czr_nccl_pieces *pieces = &work->member->pieces;
+    const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = find_parts(work);
-    const czr_range own = work->member->shares[work->self];
+    const czr_range own = work->member->ranges[work->self];
 
     if (gather->at != (size_t)own.first * element ||
         gather->bytes != (size_t)own.n * element) {
@@ -58,7 +58,7 @@ static void all_gather(czr_nccl_work *work)
         return;
     }
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = work->member->shares[i];
+        const czr_range theirs = work->member->ranges[i];
         pieces->from[i] = gather->send;
         pieces->from_bytes[i] = gather->bytes;
         pieces->to[i] = gather->receive + (size_t)theirs.first * element;
@@ -83,7 +83,7 @@ static void gather_for_host(czr_nccl_work *work)
         const size_t left = gather->bytes - done;
         const size_t n = left < slot ? left : slot;
         czr_nccl_copy(work, czr_nccl_slot(work, work->self), send + done, n);
-        czr_nccl_share(work, n);
+        czr_nccl_all_slots(work, n);
         for (int i = 0; i < work->size; i++)
             czr_nccl_copy(work,
                           gather->receive + (size_t)i * gather->bytes + done,
@@ -102,7 +102,7 @@ static void reduce_for_host(czr_nccl_work *work)
         const size_t n = left < chunk ? left : chunk;
         unsigned char *data = (unsigned char *)sum->data + done * element;
         czr_nccl_copy(work, czr_nccl_slot(work, work->self), data, n * element);
-        czr_nccl_share(work, n * element);
+        czr_nccl_all_slots(work, n * element);
         czr_nccl_sum(work, sum->type, n);
         czr_nccl_copy(work, data, czr_nccl_slot(work, work->self), n * element);
     }
@@ -112,7 +112,7 @@ static void run_for_host(czr_nccl_work *work)
 {
     switch (work->unit->kind) {
     case CZR_UNIT_BARRIER:
-        czr_nccl_share(work, sizeof(int64_t));
+        czr_nccl_all_slots(work, sizeof(int64_t));
         break;
     case CZR_UNIT_ALL_GATHER:
         gather_for_host(work);
@@ -135,7 +135,7 @@ static void run_on_stream(czr_nccl_work *work)
 {
     switch (work->unit->kind) {
     case CZR_UNIT_BARRIER:
-        czr_nccl_share(work, sizeof(int64_t));
+        czr_nccl_all_slots(work, sizeof(int64_t));
         break;
     case CZR_UNIT_REDUCE_SCATTER:
         czr_nccl_reduce_scatter(work);
@@ -163,15 +163,15 @@ static void put_mark(const czr_nccl_work *work, bool has_ended)
 {
     const czr_world_nccl *world = work->world;
     czr_context *context = world->context;
-    const int64_t *cells = work->member->cells;
+    const int64_t *marks = work->member->marks;
     const int64_t mark = czr_nccl_mark_of(work->unit->op, has_ended);
 
     if (work->size == 1)
         return;
     if (!has_ended)
-        czr_context_copy(context, czr_address_of(&cells[CZR_NCCL_HEARTBEAT]),
-                         world->heartbeat, sizeof *cells, work->stream);
-    czr_context_copy(context, czr_address_of(&cells[CZR_NCCL_MARK]),
+        czr_context_copy(context, czr_address_of(&marks[CZR_NCCL_HEARTBEAT]),
+                         world->heartbeat, sizeof *marks, work->stream);
+    czr_context_copy(context, czr_address_of(&marks[CZR_NCCL_MARK]),
                      world->marks + (size_t)mark * sizeof mark, sizeof mark,
                      work->stream);
 }

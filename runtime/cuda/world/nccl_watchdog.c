@@ -44,7 +44,7 @@ static const char *name_of(const czr_world_nccl *world, int op)
 /* The operation that has begun at a member; -2: none has. */
 static int find_begun(const czr_nccl_member *member, int64_t *mark)
 {
-    *mark = __atomic_load_n(&member->cells[CZR_NCCL_MARK], __ATOMIC_RELAXED);
+    *mark = __atomic_load_n(&member->marks[CZR_NCCL_MARK], __ATOMIC_RELAXED);
     return *mark < czr_nccl_mark_of(-1, false) || *mark % 2
                ? -2
                : (int)(*mark / 2) - 2;
@@ -57,7 +57,7 @@ static void look_at_time(czr_world_nccl *world, czr_nccl_member *member,
     int64_t mark;
     const int op = find_begun(member, &mark);
     const int64_t heartbeat =
-        __atomic_load_n(&member->cells[CZR_NCCL_HEARTBEAT], __ATOMIC_RELAXED);
+        __atomic_load_n(&member->marks[CZR_NCCL_HEARTBEAT], __ATOMIC_RELAXED);
     const int64_t deadline_ms = world->base.deadline_ms;
 
     if (op < -1 || mark != member->seen[CZR_NCCL_MARK] ||
@@ -92,7 +92,7 @@ static void look_at_state(czr_world_nccl *world, const czr_nccl_member *member)
                   op < -1 ? "none under way" : name_of(world, op), message);
 }
 
-void czr_nccl_look(czr_world_nccl *world)
+void czr_nccl_check(czr_world_nccl *world)
 {
     for (const czr_nccl_member *member = world->members; member;
          member = member->next)
@@ -104,7 +104,7 @@ static void look(czr_world_nccl *world)
 {
     const int64_t now = czr_now_ms();
 
-    czr_nccl_look(world);
+    czr_nccl_check(world);
     for (czr_nccl_member *member = world->members; member;
          member = member->next)
         if (member->nccl.handle)
@@ -150,7 +150,7 @@ static void *watchdog(void *argument)
     }
     if (world->failure != CZR_OK)
         abort_all(world);
-    world->is_watched = false;
+    world->has_watchdog = false;
     pthread_cond_broadcast(&world->wake);
     pthread_mutex_unlock(&world->lock);
     return NULL;
@@ -170,11 +170,11 @@ czr_status czr_nccl_watchdog_open(czr_world_nccl *world)
         pthread_mutex_destroy(&world->lock);
         return CZR_ERR_NO_MEMORY;
     }
-    world->is_watched = true;
+    world->has_watchdog = true;
     world->has_thread =
         pthread_create(&world->watchdog, NULL, watchdog, world) == 0;
     if (!world->has_thread)
-        world->is_watched = false;
+        world->has_watchdog = false;
     return world->has_thread ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
@@ -188,9 +188,9 @@ bool czr_nccl_watchdog_close(czr_world_nccl *world)
     pthread_mutex_lock(&world->lock);
     world->is_over = true;
     pthread_cond_broadcast(&world->wake);
-    while (world->is_watched && code == 0)
+    while (world->has_watchdog && code == 0)
         code = pthread_cond_timedwait(&world->wake, &world->lock, &deadline);
-    const bool is_gone = !world->is_watched;
+    const bool is_gone = !world->has_watchdog;
     pthread_mutex_unlock(&world->lock);
     if (!is_gone)
         return false;

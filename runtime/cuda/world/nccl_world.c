@@ -23,7 +23,7 @@ czr_status czr_world_nccl_check(czr_world *base, char *why)
     czr_world_nccl *world = (czr_world_nccl *)base;
 
     pthread_mutex_lock(&world->lock);
-    czr_nccl_look(world); /* what the watchdog has not seen yet */
+    czr_nccl_check(world); /* what the watchdog has not seen yet */
     const czr_status status = world->failure;
     memcpy(why, world->why, sizeof world->why);
     pthread_mutex_unlock(&world->lock);

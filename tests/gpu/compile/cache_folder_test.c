@@ -143,7 +143,7 @@ static void what_does_not_fit_on_the_disk_leaves_nothing(void **state)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
         assert_false(was_kept || is_kept_then);
         assert_int_equal(setting_n_warnings, 1);
-        assert_int_equal(setting_count("") + setting_count(CACHE_PART), 0);
+        assert_int_equal(setting_count("") + setting_count(CACHE_PARTIAL), 0);
         czr_cache_close(cache);
     }
     czr_cache *cache = setting_open(setting_folder, 0);
@@ -214,7 +214,7 @@ static void processes_share_a_folder(void **state)
             assert_true(WIFEXITED(status));
             assert_int_equal(WEXITSTATUS(status), 0);
         }
-        assert_int_equal(setting_count(CACHE_PART), 0);
+        assert_int_equal(setting_count(CACHE_PARTIAL), 0);
     }
 }
 

@@ -30,7 +30,7 @@ static void code_is_compiled_once(void **state)
     assert_int_equal(setting_n_warnings, 0);
     assert_int_equal(stat(setting_folder, &s), 0);
     assert_int_equal(s.st_mode & 0777, 0700);
-    assert_int_equal(setting_count(CACHE_PART), 0);
+    assert_int_equal(setting_count(CACHE_PARTIAL), 0);
 }
 
 static void what_is_refused_is_not_kept(void **state)
@@ -167,7 +167,7 @@ static void a_folder_in_an_entrys_place_stays(void **state)
     assert_int_equal(setting_n_warnings, 2);
     assert_false(setting_is_kept(cache, &setting_source));
     assert_int_equal(setting_n_warnings, 3);
-    assert_int_equal(setting_count(CACHE_PART), 0);
+    assert_int_equal(setting_count(CACHE_PARTIAL), 0);
     czr_cache_close(cache);
 }
 
@@ -234,8 +234,8 @@ static void what_is_not_ours_stays(void **state)
     (void)state;
     assert_int_equal(mkdir(setting_folder, 0700), 0);
     snprintf(path, sizeof path, "%s/letter.code", setting_folder);
-    snprintf(part, sizeof part, "%s/" CACHE_PART "1", setting_folder);
-    snprintf(young, sizeof young, "%s/" CACHE_PART "2", setting_folder);
+    snprintf(part, sizeof part, "%s/" CACHE_PARTIAL "1", setting_folder);
+    snprintf(young, sizeof young, "%s/" CACHE_PARTIAL "2", setting_folder);
     setting_write(path, (const unsigned char *)setting_text,
                   sizeof setting_text);
     setting_write(part, (const unsigned char *)setting_text,

@@ -106,7 +106,7 @@ static bool has_split(const target *t, const char *text, const cubin_kernel *k)
            k->setmaxreg[!less] == consumer;
 }
 
-static bool is_watched(const target *t)
+static bool has_watchdog(const target *t)
 {
     for (int i = 0; i < MAX_DEFINITIONS && t->definitions[i]; i++)
         if (strstr(t->definitions[i], "WAIT_LIMIT"))
@@ -124,11 +124,11 @@ static bool has_room(const target *t, const czr_nvrtc_code *code,
 
     for (size_t i = 0; i + sizeof call <= code->n_bytes; i++)
         is_called |= memcmp(code->bytes + i, call, sizeof call) == 0;
-    if (is_called != is_watched(t))
+    if (is_called != has_watchdog(t))
         return false;
-    return is_watched(t) ? k->frame_bytes <= MAX_FRAME
-                         : k->frame_bytes == 0 && !k->n_of[CUBIN_LDL] &&
-                               !k->n_of[CUBIN_STL];
+    return has_watchdog(t) ? k->frame_bytes <= MAX_FRAME
+                           : k->frame_bytes == 0 && !k->n_of[CUBIN_LDL] &&
+                                 !k->n_of[CUBIN_STL];
 }
 
 /* ptxas keeps tensor cores waiting where it does not see that accumulators are
@@ -137,7 +137,7 @@ static bool has_room(const target *t, const czr_nvrtc_code *code,
 static bool is_serial(const target *t, const czr_nvrtc_code *code,
                       const cubin_kernel *k)
 {
-    return !is_watched(t) &&
+    return !has_watchdog(t) &&
            ((code->log && strstr(code->log, "Potential Performance Loss")) ||
             k->n_of[CUBIN_WARPGROUP] > k->n_of[CUBIN_HGMMA]);
 }

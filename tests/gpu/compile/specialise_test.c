@@ -45,7 +45,7 @@ static char *make_text(const czr_cuda_product_plan *p)
     char end[MAX_END];
     const int n = snprintf(end, sizeof end,
                            "\nstatic_assert(SHARED_BYTES == %d, \"shared\");\n",
-                           p->shared_bytes);
+                           p->shared_memory_bytes);
 
     if (p->is_sm90)
         snprintf(end + n, sizeof end - (size_t)n,
@@ -162,7 +162,7 @@ static bool check_planted(run *r)
         if (!make_plan(0, 90, &tiles, &plan))
             return false;
         if (bug == 0)
-            plan.shared_bytes += 16;
+            plan.shared_memory_bytes += 16;
         else if (bug == 1)
             plan.n_threads -= 128;
         else if (bug == 2)

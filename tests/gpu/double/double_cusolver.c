@@ -181,13 +181,14 @@ static void run(void **arguments)
     job j;
 
     memcpy(&j, arguments[0], sizeof j);
-    const size_t room_bytes = DEVICE + (j.is_wide ? WIDER : 0);
+    const size_t workspace_bytes = DEVICE + (j.is_wide ? WIDER : 0);
     float *a = memory(j.a, j.m * j.n * (j.is_wide ? 2 : 1));
-    float *room = j.room ? memory(j.room, room_bytes / sizeof(float)) : NULL;
+    float *room =
+        j.room ? memory(j.room, workspace_bytes / sizeof(float)) : NULL;
     int *info =
         j.info ? fake_at((uint64_t)(uintptr_t)j.info, sizeof *info) : NULL;
     if (room)
-        memset(room, 0xff, room_bytes);
+        memset(room, 0xff, workspace_bytes);
     if (!a || (j.info && !info))
         return;
     const int said = compute(&j, a);

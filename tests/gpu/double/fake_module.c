@@ -263,14 +263,14 @@ static int check_launch(const czr_launch_config *config,
     const uint64_t threads =
         (uint64_t)config->block[0] * config->block[1] * config->block[2];
     const uint64_t shared =
-        config->shared_bytes + (uint64_t)kernel->fixed_shared;
+        config->shared_memory_bytes + (uint64_t)kernel->fixed_shared;
 
     if (!config->grid[0] || !config->grid[1] || !config->grid[2] ||
         config->grid[1] > UINT16_MAX || config->grid[2] > UINT16_MAX ||
         !threads || threads > MAX_THREADS)
         return CZR_CUDA_INVALID_VALUE;
     if (shared > UNASKED_SHARED &&
-        config->shared_bytes > (unsigned)kernel->most_shared)
+        config->shared_memory_bytes > (unsigned)kernel->most_shared)
         return CZR_CUDA_INVALID_VALUE;
     if (config->n_attributes) /* that we would not know */
         return CZR_CUDA_INVALID_VALUE;
@@ -316,7 +316,7 @@ int cuLaunchKernelEx(const czr_launch_config *config, void *handle,
     code = extra ? CZR_CUDA_INVALID_VALUE : check_launch(config, kernel);
     if (code)
         return code;
-    last_shared = config->shared_bytes;
+    last_shared = config->shared_memory_bytes;
     fake_node *node = fake_make(RUN);
     node->run = find_body(kernel);
     node->n_blocks = config->grid[0] * config->grid[1] * config->grid[2];

@@ -79,8 +79,9 @@ static void close_parts(czr_context *context, test_parts *parts)
 
 static czr_status launch_add(czr_context *context, test_parts *parts)
 {
-    const czr_launch launch = {
-        .grid = {4, 1, 1}, .block = {256, 1, 1}, .shared_bytes = 64 << 10};
+    const czr_launch launch = {.grid = {4, 1, 1},
+                               .block = {256, 1, 1},
+                               .shared_memory_bytes = 64 << 10};
     int64_t n = N;
     void *arguments[] = {&n, &parts->x, &parts->y};
 
@@ -279,7 +280,7 @@ static void refuses_launches(void **state)
     static const czr_launch rows[] = {
         {.grid = {0, 1, 1}, .block = {32, 1, 1}},
         {.grid = {1, 1, 1}, .block = {1056, 1, 1}},
-        {.grid = {1, 1, 1}, .block = {32, 1, 1}, .shared_bytes = 49153},
+        {.grid = {1, 1, 1}, .block = {32, 1, 1}, .shared_memory_bytes = 49153},
     };
 
     (void)state;

@@ -34,7 +34,7 @@ static void opens_what_is_there(void **state)
     assert_string_equal(bench.context->name, "double 0");
     assert_int_equal(bench.context->major, 9);
     assert_int_equal(bench.context->n_processors, 132);
-    assert_int_equal(bench.context->shared_bytes, 232448);
+    assert_int_equal(bench.context->shared_memory_bytes, 232448);
     assert_int_equal(fake_handles(), 1);
     bench_close(&bench);
     assert_int_equal(bench_leftovers(), 0);

@@ -1,6 +1,6 @@
 // Our prototypes and numbers against cuda.h, where there is one: as many
-// arguments, each of the same size, pointers where it has pointers.  Compiling is
-// the test.
+// arguments, each of the same size, pointers where it has pointers.  Compiling
+// is the test.
 #include <cstddef>
 #include <cstdint>
 
@@ -44,8 +44,10 @@ SAME(CZR_CUDA_SYSTEM_NOT_READY, CUDA_ERROR_SYSTEM_NOT_READY);
 SAME(CZR_CUDA_SYSTEM_DRIVER_MISMATCH, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
 SAME(CZR_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE,
      CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE);
-SAME(CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-SAME(CZR_CUDA_STREAM_CAPTURE_INVALIDATED, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+SAME(CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED,
+     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+SAME(CZR_CUDA_STREAM_CAPTURE_INVALIDATED,
+     CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 SAME(CZR_CUDA_STREAM_CAPTURE_UNMATCHED, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
 SAME(CZR_CUDA_STREAM_CAPTURE_UNJOINED, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
 SAME(CZR_CUDA_STREAM_CAPTURE_ISOLATION, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
@@ -85,7 +87,7 @@ PLACE(czr_copy_box, row_bytes, CUDA_MEMCPY2D, WidthInBytes);
 PLACE(czr_copy_box, n_rows, CUDA_MEMCPY2D, Height);
 PLACE(czr_launch_config, grid, CUlaunchConfig, gridDimX);
 PLACE(czr_launch_config, block, CUlaunchConfig, blockDimX);
-PLACE(czr_launch_config, shared_bytes, CUlaunchConfig, sharedMemBytes);
+PLACE(czr_launch_config, shared_memory_bytes, CUlaunchConfig, sharedMemBytes);
 PLACE(czr_launch_config, stream, CUlaunchConfig, hStream);
 PLACE(czr_launch_config, attributes, CUlaunchConfig, attrs);
 PLACE(czr_launch_config, n_attributes, CUlaunchConfig, numAttrs);

@@ -47,7 +47,7 @@ MUTANTS = [
     ("shared memory is not asked for", "context", "driver/module.c",
      "bytes <= SHARED_UNASKED - fixed", "true"),
     ("a kernel's own shared memory is forgotten", "context", "driver/module.c",
-     "bytes > context->shared_bytes - fixed", "bytes > context->shared_bytes"),
+     "bytes > context->shared_memory_bytes - fixed", "bytes > context->shared_memory_bytes"),
     ("machine code is not given back", "context", "driver/module.c",
      "module->context->driver->library_unload(module->library)", "0"),
     ("captured graphs are not given back", "context", "driver/graph.c",
@@ -125,7 +125,7 @@ MUTANTS = [
      "                CZR_CUDA_NOT_READY)\n            return op;",
      "                CZR_CUDA_SUCCESS)\n            return op;"),
     ("operations that nobody waits for are not watched", "device", "exec/queue.c",
-     "if (queue->options.is_watched)\n", "if (false)\n"),
+     "if (queue->options.has_watchdog)\n", "if (false)\n"),
     ("a stream that hangs is waited for", "device", "exec/queue.c",
      "if (is_sound && status == CZR_ERR_TIMEOUT)", "if (false)"),
 ]

@@ -71,7 +71,7 @@ mutants.MUTANTS = [
      "(uint64_t)row->row_bytes};"),
     ("unequal parts are gathered as equal ones", "world_nccl",
      "world/nccl_sum.c",
-     "shares[i].n != shares[0].n ||", "false &&"),
+     "ranges[i].n != ranges[0].n ||", "false &&"),
     ("options that differ are taken", "world_nccl", "world/nccl_world.c",
      "memcmp(&descriptors[mine], &descriptors[other],\n"
      "               offsetof(descriptor, uuid)) == 0", "true"),

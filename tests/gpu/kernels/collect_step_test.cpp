@@ -1,42 +1,34 @@
-// runtime/cuda/kernels/collect_step.cu beside runtime/math/norm.c, runtime/engine/op_norm.c and what
-// runtime/engine/guard.c says.
+// runtime/cuda/kernels/collect_step.cu beside runtime/math/norm.c,
+// runtime/engine/op_norm.c and what runtime/engine/guard.c says.
 #include "collect_test.hpp"
 
-static_assert(sizeof(decision) == sizeof(czr_collect_decision) &&
-                  offsetof(decision, counts) ==
-                      offsetof(czr_collect_decision, counts) &&
-                  offsetof(decision, clip) ==
-                      offsetof(czr_collect_decision, clip) &&
-                  offsetof(decision, largest) ==
-                      offsetof(czr_collect_decision, largest) &&
-                  offsetof(decision, status) ==
-                      offsetof(czr_collect_decision, status) &&
-                  offsetof(decision, mark) ==
-                      offsetof(czr_collect_decision, mark) &&
-                  offsetof(decision, undone) ==
-                      offsetof(czr_collect_decision, undone) &&
-                  offsetof(decision, refused_beyond) ==
-                      offsetof(czr_collect_decision, refused_beyond),
-              "verdicts are other structs for C and for the device");
+static_assert(
+    sizeof(decision) == sizeof(czr_collect_decision) &&
+        offsetof(decision, counts) == offsetof(czr_collect_decision, counts) &&
+        offsetof(decision, clip) == offsetof(czr_collect_decision, clip) &&
+        offsetof(decision, largest) ==
+            offsetof(czr_collect_decision, largest) &&
+        offsetof(decision, status) == offsetof(czr_collect_decision, status) &&
+        offsetof(decision, mark) == offsetof(czr_collect_decision, mark) &&
+        offsetof(decision, undone) == offsetof(czr_collect_decision, undone) &&
+        offsetof(decision, refused_beyond) ==
+            offsetof(czr_collect_decision, refused_beyond),
+    "verdicts are other structs for C and for the device");
 static_assert(sizeof(span) == sizeof(czr_collect_span) &&
                   offsetof(span, first) == offsetof(czr_collect_span, first) &&
                   offsetof(span, limit) == offsetof(czr_collect_span, limit),
               "spans are other structs for C and for the device");
-static_assert(sizeof(result) == sizeof(czr_collect_result) &&
-                  offsetof(result, beyond) ==
-                      offsetof(czr_collect_result, beyond) &&
-                  offsetof(result, update) ==
-                      offsetof(czr_collect_result, update) &&
-                  offsetof(result, rank) == offsetof(czr_collect_result, rank) &&
-                  offsetof(result, refused_beyond) ==
-                      offsetof(czr_collect_result, refused_beyond) &&
-                  offsetof(result, refused) ==
-                      offsetof(czr_collect_result, refused) &&
-                  offsetof(result, undone) ==
-                      offsetof(czr_collect_result, undone) &&
-                  offsetof(result, sequence) ==
-                      offsetof(czr_collect_result, sequence),
-              "results are other structs for C and for the device");
+static_assert(
+    sizeof(result) == sizeof(czr_collect_result) &&
+        offsetof(result, beyond) == offsetof(czr_collect_result, beyond) &&
+        offsetof(result, update) == offsetof(czr_collect_result, update) &&
+        offsetof(result, rank) == offsetof(czr_collect_result, rank) &&
+        offsetof(result, refused_beyond) ==
+            offsetof(czr_collect_result, refused_beyond) &&
+        offsetof(result, refused) == offsetof(czr_collect_result, refused) &&
+        offsetof(result, undone) == offsetof(czr_collect_result, undone) &&
+        offsetof(result, sequence) == offsetof(czr_collect_result, sequence),
+    "results are other structs for C and for the device");
 static_assert(int(NORM_DIGITS) == int(CZR_NORM_DIGITS) &&
                   int(NORM_INFINITIES) == int(CZR_NORM_INFINITIES) &&
                   int(NORM_NANS) == int(CZR_NORM_NANS) &&
@@ -53,7 +45,7 @@ static_assert(int(MAY_BE_BEYOND) == int(CZR_COLLECT_MAY_BE_BEYOND) &&
                   int(GRADIENT) == int(CZR_COLLECT_GRADIENT) &&
                   int(NORM) == int(CZR_COLLECT_NORM) &&
                   int(UNDONE) == int(CZR_COLLECT_UNDONE) &&
-                  int(SPAN_UNIT) == int(CZR_COLLECT_UNIT),
+                  int(SPAN_UNIT) == int(CZR_COLLECT_CHUNK),
               "numbers are others for C and for the device");
 
 // As the runtime lays them out.
@@ -177,7 +169,8 @@ static int limit_of(int exponent)
     return (exponent + 127) << 23;
 }
 
-// All small, but for one that may be at the limit, or next to it, of either sign.
+// All small, but for one that may be at the limit, or next to it, of either
+// sign.
 static void calm(gradients &g, std::size_t i)
 {
     const span &s = g.spans[i];
@@ -233,10 +226,9 @@ static void test_begin_and_ask()
                  [&] { collect_begin(&v, reported.data(), rank, n_ranks); });
     for (int k = 0; k < n_ranks; k++)
         if (reported[static_cast<size_t>(k)] !=
-            (k == rank && v.status
-                 ? (static_cast<u64>(v.mark) + 1) * 256 +
-                       static_cast<u64>(v.status)
-                 : 0))
+            (k == rank && v.status ? (static_cast<u64>(v.mark) + 1) * 256 +
+                                         static_cast<u64>(v.status)
+                                   : 0))
             differ("what ranks are told of a rule", static_cast<u64>(k));
     const u64 faults = v.status != 0;
     u64 sum = 0;
@@ -340,8 +332,12 @@ static void expect_fault(const decision &before, int reason, const result &r)
         return;
     }
     if (r.status != status || r.rank != stops ||
-        r.mark != (stops ? 4 : status ? before.mark : 0) ||
-        r.update != (stops ? before.steps : status ? before.update : 0))
+        r.mark != (stops    ? 4
+                   : status ? before.mark
+                            : 0) ||
+        r.update != (stops    ? before.steps
+                     : status ? before.update
+                              : 0))
         differ("which rule failed", static_cast<u64>(r.status));
 }
 
@@ -378,8 +374,7 @@ static void test_decide()
     if (!is_same_number(v.clip, engine.clip))
         differ("the coefficient", bits_of(v.clip));
     if (v.skip != (reason != APPLIED) || v.steps != steps ||
-        v.t != static_cast<double>(steps) ||
-        v.sequence != before.sequence + 1)
+        v.t != static_cast<double>(steps) || v.sequence != before.sequence + 1)
         differ("the decision", static_cast<u64>(v.skip));
     if (!is_same_number(r.grad_norm, v.grad_norm) || r.step != steps ||
         r.reason != reason || r.beyond != before.beyond ||
@@ -487,17 +482,19 @@ static void test_settle()
         reported.mark != static_cast<int>(fault / 256) - 1 ||
         reported.rank != (is_undone ? first : 0) ||
         reported.update != (is_undone ? 8 : 0) ||
-        reported.undone != (is_undone ? v.undone : 0) || reported.sequence != 11 ||
-        reported.step != v.steps || reported.grad_norm != 0.5)
-        differ("what the host is told of it", static_cast<u64>(reported.reason));
+        reported.undone != (is_undone ? v.undone : 0) ||
+        reported.sequence != 11 || reported.step != v.steps ||
+        reported.grad_norm != 0.5)
+        differ("what the host is told of it",
+               static_cast<u64>(reported.reason));
 }
 
 // Arguments: how many draws, the first seed.
 int main(int argc, char **argv)
 {
-    static void (*const tests[])() = {test_norm, test_carries, test_guard, test_begin_and_ask,
-                                      test_decisions, test_without_norm, test_note,
-                                      test_settle};
+    static void (*const tests[])() = {
+        test_norm,      test_carries,      test_guard, test_begin_and_ask,
+        test_decisions, test_without_norm, test_note,  test_settle};
 
     return run_tests(argc, argv, tests, sizeof tests / sizeof *tests);
 }

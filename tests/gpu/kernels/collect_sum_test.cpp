@@ -1,15 +1,16 @@
-// runtime/cuda/kernels/collect_sum.cu beside runtime/world/sum.c and runtime/base/band.c.
+// runtime/cuda/kernels/collect_sum.cu beside runtime/world/sum.c and
+// runtime/base/band.c.
 #include "collect_test.hpp"
 
 extern "C" {
 #include "runtime/math/product.h"
 }
 
-static_assert(sizeof(leaves) == sizeof(czr_collect_leaves_argument) &&
+static_assert(sizeof(leaves) == sizeof(czr_collect_microbatches_argument) &&
                   offsetof(leaves, first) ==
-                      offsetof(czr_collect_leaves_argument, first) &&
+                      offsetof(czr_collect_microbatches_argument, first) &&
                   offsetof(leaves, largest) ==
-                      offsetof(czr_collect_leaves_argument, largest),
+                      offsetof(czr_collect_microbatches_argument, largest),
               "leaves are other structs for C and for the device");
 static_assert(sizeof(members) == sizeof(czr_collect_members) &&
                   sizeof(slice) == sizeof(czr_collect_slice_argument) &&
@@ -39,7 +40,7 @@ struct reduction {
 static reduction draw_reduction(const czr_reduce_scatter &one, u64 n_members)
 {
     const u64 odds = pick(3) ? 0 : 40;
-    const u64 n = static_cast<u64>(one.leaves * one.leaf_stride);
+    const u64 n = static_cast<u64>(one.leaves * one.microbatch_stride);
     reduction r;
 
     for (u64 m = 0; m < n_members; m++) {
@@ -67,7 +68,7 @@ static void test_leaves()
     one.leaves = 1 + static_cast<int>(pick(3));
     one.n = static_cast<int64_t>(pick(5) ? pick(700) : pick(5000));
     one.first = static_cast<int64_t>(pick(30));
-    one.leaf_stride = one.first + one.n + static_cast<int64_t>(pick(20));
+    one.microbatch_stride = one.first + one.n + static_cast<int64_t>(pick(20));
     one.scale = pick(2) ? 1.f / static_cast<float>(n_members) : 1.f;
     reduction r = draw_reduction(one, n_members);
     const u64 n = static_cast<u64>(one.n), gap = pick(5);
@@ -82,7 +83,7 @@ static void test_leaves()
     const leaves of = {r.sources.data(),
                        static_cast<int>(n_members),
                        one.leaves,
-                       static_cast<u64>(one.leaf_stride),
+                       static_cast<u64>(one.microbatch_stride),
                        static_cast<u64>(one.first),
                        n,
                        static_cast<float *>(mine.at(0)),
@@ -243,9 +244,7 @@ static void test_parts()
     const members of =
         members_of(g, static_cast<int>(s.to), static_cast<int>(s.to_end));
     if (part)
-        launch_some([&] {
-            collect_slice(of, {0, part, 1}, g.type, skip);
-        });
+        launch_some([&] { collect_slice(of, {0, part, 1}, g.type, skip); });
     compare_group("a sum of parts", g);
 }
 
@@ -273,8 +272,9 @@ static void test_band_sum()
                      static_cast<int>(m));
     const members of =
         members_of(g, static_cast<int>(s.to), static_cast<int>(s.to_end));
-    launch_some(
-        [&] { collect_band_sum(of, {b.side, b.blocks}, g.type, skip); });
+    launch_some([&] {
+        collect_band_sum(of, {b.side, b.blocks}, g.type, skip);
+    });
     compare_group("a sum of a band", g);
 }
 
@@ -307,8 +307,9 @@ static void test_band_gather()
     const members of =
         members_of(g, static_cast<int>(s.to), static_cast<int>(s.to_end));
     const int width = static_cast<int>(g.mine[0].width());
-    launch_some(
-        [&] { collect_band_gather(of, {b.side, b.blocks}, width, skip); });
+    launch_some([&] {
+        collect_band_gather(of, {b.side, b.blocks}, width, skip);
+    });
     compare_group("a gathered band", g);
 }
 
@@ -354,8 +355,7 @@ static void test_mirror_lower()
     else if (!is_off)
         czr_mirror_lower(wanted.at(0), wanted.dtype, n);
     const int width = static_cast<int>(wanted.width());
-    launch_some(
-        [&] { collect_mirror(g.mine[0].at(0), {n, 0}, width, skip); });
+    launch_some([&] { collect_mirror(g.mine[0].at(0), {n, 0}, width, skip); });
     compare_group("a mirrored triangle", g);
 }
 

@@ -1,6 +1,6 @@
-// The body of runtime/cuda/kernels/eigen.cu on the model of the device: matrices of
-// known spectra, their vectors against the definition and their values against
-// LAPACK's in float64, where there is one.
+// The body of runtime/cuda/kernels/eigen.cu on the model of the device:
+// matrices of known spectra, their vectors against the definition and their
+// values against LAPACK's in float64, where there is one.
 #include "tests/gpu/simt/block.hpp"
 // the model's global.cuh
 #include "tests/gpu/simt/elementwise.hpp"
@@ -118,7 +118,7 @@ struct batch {
              z++)
             if (wide[z * wide_bytes(n)] == 0xff)
                 simt::fail("a block has not used its memory for f64");
-        for (u32 i = shared_bytes(n); i < simt::SHARED_BYTES_LIMIT; i++)
+        for (u32 i = shared_memory_bytes(n); i < simt::SHARED_BYTES_LIMIT; i++)
             if (simt::shared[i] != 0xff)
                 simt::fail("shared memory is written past its end");
     }

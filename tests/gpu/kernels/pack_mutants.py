@@ -37,7 +37,7 @@ MUTANTS = [
      "((u16 *)p)[column] = czr_f32_to_bf16(float_of(bits));",
      "((u16 *)p)[column] = (u16)(bits >> 16);"),
     ("the table rounds units down", "pack.c",
-     "n / CZR_PACK_UNIT + (n % CZR_PACK_UNIT > 0)", "n / CZR_PACK_UNIT"),
+     "n / CZR_PACK_CHUNK + (n % CZR_PACK_CHUNK > 0)", "n / CZR_PACK_CHUNK"),
     ("tiles at the edge are left out", "pack.c",
      "(m->columns / side + (m->columns % side > 0))",
      "(m->columns / side)"),

@@ -1,5 +1,5 @@
-// runtime/cuda/kernels/pack.cu on the model of the device: drawn tables of moves,
-// beside plain loops.
+// runtime/cuda/kernels/pack.cu on the model of the device: drawn tables of
+// moves, beside plain loops.
 #include "tests/gpu/simt/block.hpp"
 // the models of global.cuh and atomics.cuh
 #include "tests/gpu/simt/elementwise.hpp"
@@ -20,7 +20,7 @@ static_assert(sizeof(move) == sizeof(czr_move) &&
                   offsetof(move, columns) == offsetof(czr_move, columns) &&
                   offsetof(move, to_bytes) == offsetof(czr_move, to_bytes),
               "moves are other structs for C and for the device");
-static_assert(int(CZR_PACK_THREADS) == THREADS && int(CZR_PACK_UNIT) == UNIT &&
+static_assert(int(CZR_PACK_THREADS) == THREADS && int(CZR_PACK_CHUNK) == UNIT &&
                   int(CZR_PACK_SIDE) == TILE_SIDE &&
                   int(CZR_PACK_MOVES) == MOVES,
               "units are others for C and for the device");

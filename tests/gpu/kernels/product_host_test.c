@@ -53,7 +53,7 @@ static void shapes_of_the_model_are_legal(void **state)
                                     cz_tile_shapes[i].cols,
                                     cz_tile_shapes[i].stages, 2};
         assert_true(czr_cuda_product_is_legal(&t, &split));
-        assert_true(czr_cuda_product_shared_bytes(&t) <= 232448);
+        assert_true(czr_cuda_product_shared_memory(&t) <= 232448);
         const int consumers = t.rows / 64;
         assert_true(split.producer + split.consumer * consumers <=
                     split.entry * (consumers + 1));
@@ -108,7 +108,8 @@ static void a_plan_is_by_hand(void **state)
                         "#define N_MAJOR 0\n");
     assert_int_equal(plan.n_blocks, 8);
     assert_int_equal(plan.n_threads, 384);
-    assert_int_equal(plan.shared_bytes, 4 * 49152 + 4 * 16 + 32768 + 1024);
+    assert_int_equal(plan.shared_memory_bytes,
+                     4 * 49152 + 4 * 16 + 32768 + 1024);
     assert_int_equal(plan.rows, 200);
     assert_int_equal(plan.cols, 328);
     assert_int_equal(plan.depth, 3);
@@ -181,7 +182,7 @@ static void a_second_buffer_goes_where_there_is_room(void **state)
             czr_cuda_product_plan_make(&p, &h100, &tiles[i], &plan, message),
             CZR_CUDA_PRODUCT_OK);
         assert_non_null(strstr(plan.header, definitions[i]));
-        assert_int_equal(plan.shared_bytes, n_bytes[i]);
+        assert_int_equal(plan.shared_memory_bytes, n_bytes[i]);
     }
 }
 
@@ -207,7 +208,7 @@ static void forms_have_their_own_names(void **state)
     assert_false(plan.is_sm90);
     assert_int_equal(plan.depth, 136);
     assert_int_equal(plan.n_threads, 256);
-    assert_int_equal(plan.shared_bytes, 98304);
+    assert_int_equal(plan.shared_memory_bytes, 98304);
     p = good;
     p.is_symmetric = true;
     p.n = p.m;
@@ -396,12 +397,13 @@ static void waits_are_watched_where_it_is_asked_for(void **state)
     (void)state;
 
     setenv(name, "1", 1);
-    assert_string_equal(czr_source_watch(), "#define WAIT_LIMIT 2000000000\n");
+    assert_string_equal(czr_source_watchdog(),
+                        "#define WAIT_LIMIT 2000000000\n");
 #ifndef CZR_CUDA_DEBUG
     setenv(name, "0", 1);
-    assert_string_equal(czr_source_watch(), "");
+    assert_string_equal(czr_source_watchdog(), "");
     unsetenv(name);
-    assert_string_equal(czr_source_watch(), "");
+    assert_string_equal(czr_source_watchdog(), "");
 #endif
     unsetenv(name);
 }

@@ -44,11 +44,11 @@ void czr_collect_close(czr_collect *collect)
 
 static void sum_leaves(const void *given)
 {
-    const czr_collect_leaves *of = given;
+    const czr_collect_microbatches *of = given;
     const size_t n = (size_t)of->n_members;
     const void *const *grads = deferred_at(of->grads, n * sizeof *grads);
     const size_t reach =
-        (size_t)((of->leaves - 1) * of->leaf_stride + of->first + of->n) *
+        (size_t)((of->leaves - 1) * of->microbatch_stride + of->first + of->n) *
         czr_dtype_bytes(of->dtype);
     czr_unit units[MAX_MEMBERS];
     const czr_unit *members[MAX_MEMBERS];
@@ -60,7 +60,7 @@ static void sum_leaves(const void *given)
             .of.reduce_scatter = {.grad = deferred_at(grads[m], reach),
                                   .dtype = of->dtype,
                                   .leaves = of->leaves,
-                                  .leaf_stride = of->leaf_stride}};
+                                  .microbatch_stride = of->microbatch_stride}};
         members[m] = &units[m];
         if (!units[m].of.reduce_scatter.grad)
             return;
@@ -75,8 +75,9 @@ static void sum_leaves(const void *given)
         czr_sum_leaves(&mine, members, of->n_members, false);
 }
 
-czr_status czr_collect_sum_leaves(czr_collect *collect,
-                                  const czr_collect_leaves *sum, void *stream)
+czr_status czr_collect_sum_microbatches(czr_collect *collect,
+                                        const czr_collect_microbatches *sum,
+                                        void *stream)
 {
     return sum->n ? PUT(collect, sum_leaves, *sum, stream) : CZR_OK;
 }
@@ -159,10 +160,11 @@ czr_status czr_collect_sum_slice(czr_collect *collect,
     return PUT(collect, sum_members, given, stream);
 }
 
-czr_status czr_collect_sum_parts(czr_collect *collect,
-                                 const czr_collect_members *members,
-                                 czr_sum type, size_t count, czr_band band,
-                                 const int32_t *skip, void *stream)
+czr_status czr_collect_sum_equal_parts(czr_collect *collect,
+                                       const czr_collect_members *members,
+                                       czr_sum type, size_t count,
+                                       czr_band band, const int32_t *skip,
+                                       void *stream)
 {
     const sums given = {.members = *members,
                         .type = type,

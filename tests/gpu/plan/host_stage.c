@@ -180,7 +180,7 @@ czr_status czr_cuda_stages_open(czr_context *context, czr_cache *cache,
                              .context = context,
                              .cache = cache,
                              .nvrtc = nvrtc,
-                             .room_bytes = 1};
+                             .workspace_bytes = 1};
     int number = 0;
     while (number < MAX_OPEN && launchers[number].of)
         number++;

@@ -245,7 +245,7 @@ static czr_status give_grad(run *r, const czr_engine *engine, int rank,
         else
             status = give_leaf(r, &info,
                                (unsigned char *)info.grad +
-                                   (size_t)(leaf * info.leaf_stride) *
+                                   (size_t)(leaf * info.microbatch_stride) *
                                        czr_dtype_bytes(info.grad_dtype),
                                values, stream_of(r, param, step));
     }

@@ -256,7 +256,7 @@ static czr_status run(bench *b, const primitive *p, const uint32_t *in,
     void *arguments[] = {&b->from, &b->to, &b->in, &b->out};
     const czr_launch launch = {.grid = {p->n_blocks, 1, 1},
                                .block = {p->n_threads, 1, 1},
-                               .shared_bytes = PRIMITIVES_SHARED_BYTES};
+                               .shared_memory_bytes = PRIMITIVES_SHARED_BYTES};
     czr_status status = prepare(b, p);
 
     if (status == CZR_OK)

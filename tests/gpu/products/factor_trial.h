@@ -155,8 +155,8 @@ static inline czr_status send_all(test_stages *s, trial *t)
                 {&t->out[1], t->f.out[1], t->n_out[1] * sizeof(float)},
                 {&t->skip, &t->skipped, sizeof t->skipped},
                 {&t->status, &t->failed, sizeof t->failed}};
-    czr_status status =
-        czr_context_alloc(s->bench.context, s->stages.room_bytes + 1, &t->room);
+    czr_status status = czr_context_alloc(
+        s->bench.context, s->stages.workspace_bytes + 1, &t->room);
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows && status == CZR_OK; i++)
         status = stages_send(s, rows[i].to, rows[i].from, rows[i].bytes);

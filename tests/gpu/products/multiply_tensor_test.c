@@ -131,7 +131,7 @@ static bool is_split(const trial *t, const czr_context *context)
     czr_cuda_product_tiles tiles;
 
     assert_true(czr_tiles_choose(&p, &device, &tiles));
-    return czr_tiles_parts(&p, &device, &tiles) > 1;
+    return czr_tiles_splits(&p, &device, &tiles) > 1;
 }
 
 /* One kernel, and those that turn an operand and make a mirror image. */

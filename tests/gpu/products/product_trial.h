@@ -108,8 +108,8 @@ static inline void multiply_on_host(const trial *t)
 
 static inline czr_status send_all(test_stages *s, trial *t)
 {
-    czr_status status =
-        czr_context_alloc(s->bench.context, s->stages.room_bytes + 1, &t->room);
+    czr_status status = czr_context_alloc(
+        s->bench.context, s->stages.workspace_bytes + 1, &t->room);
 
     if (status == CZR_OK)
         status = stages_send(s, &t->skip, &t->skipped, sizeof t->skipped);

@@ -85,7 +85,7 @@ static int parts_of(int64_t n_tiles, int64_t k)
     const czr_cuda_product p = {.k = k};
     const czr_cuda_product_tiles tiles = {128, 128, 5, n_tiles};
 
-    return czr_tiles_parts(&p, &device, &tiles);
+    return czr_tiles_splits(&p, &device, &tiles);
 }
 
 /* By hand, of 80 steps: 36 tiles in 3 parts of 27 and 3, and 14 for the rest;

@@ -178,7 +178,7 @@ static inline czr_status prepare_device(device *d, const trial *t)
     d->s.stages.is_opening = false;
     if (status == CZR_OK)
         status = czr_context_alloc(d->s.bench.context,
-                                   d->s.stages.room_bytes + 1, &d->room);
+                                   d->s.stages.workspace_bytes + 1, &d->room);
     if (status == CZR_OK)
         status = stages_send(&d->s, &d->memory, t->memory, t->all_bytes);
     if (status == CZR_OK)

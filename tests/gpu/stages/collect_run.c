@@ -42,7 +42,7 @@ static void sum_leaves(setting *s)
             (czr_reduce_scatter){.grad = g.host[m],
                                  .dtype = dtype,
                                  .leaves = LEAVES,
-                                 .leaf_stride = (int64_t)stride,
+                                 .microbatch_stride = (int64_t)stride,
                                  .first = (int64_t)first,
                                  .n = (int64_t)n,
                                  .out = wanted,
@@ -51,18 +51,19 @@ static void sum_leaves(setting *s)
     void *out = give(s, wanted, n * sizeof *wanted);
     int32_t *noted = give(s, &most, sizeof most);
     if (s->status == CZR_OK)
-        note(s, czr_collect_sum_leaves(
+        note(s, czr_collect_sum_microbatches(
                     s->collect,
-                    &(czr_collect_leaves){.grads = g.table,
-                                          .n_members = g.n,
-                                          .leaves = LEAVES,
-                                          .dtype = dtype,
-                                          .leaf_stride = (int64_t)stride,
-                                          .first = (int64_t)first,
-                                          .n = (int64_t)n,
-                                          .out = out,
-                                          .scale = 0.25f,
-                                          .largest = noted},
+                    &(czr_collect_microbatches){.grads = g.table,
+                                                .n_members = g.n,
+                                                .leaves = LEAVES,
+                                                .dtype = dtype,
+                                                .microbatch_stride =
+                                                    (int64_t)stride,
+                                                .first = (int64_t)first,
+                                                .n = (int64_t)n,
+                                                .out = out,
+                                                .scale = 0.25f,
+                                                .largest = noted},
                     s->stream));
     czr_sum_leaves(&g.units[0].of.reduce_scatter, g.posted, g.n, false);
     expect(s, out, wanted, n * sizeof *wanted);
@@ -103,8 +104,8 @@ static void sum_parts(setting *s)
     set_sums(&g, type, band);
     const czr_collect_members members = members_of(&g);
     if (s->status == CZR_OK)
-        note(s, czr_collect_sum_parts(s->collect, &members, type, g.count, band,
-                                      NULL, s->stream));
+        note(s, czr_collect_sum_equal_parts(s->collect, &members, type, g.count,
+                                            band, NULL, s->stream));
     for (int m = 0; m < n; m++)
         czr_sum_part(g.posted, n, m);
     close_group(s, &g);
@@ -398,7 +399,7 @@ static void fails_cleanly_at_every_call(void **state)
 static void refuses_what_makes_no_sense(void **state)
 {
     const czr_band band = {8, 4}, odd = {9, 4};
-    czr_collect_leaves leaves = {
+    czr_collect_microbatches leaves = {
         .n_members = 1, .leaves = 1, .dtype = CZR_F64, .n = 1};
     czr_collect_members members = {.n_members = 2, .to_end = 3}, none = {0};
     const czr_status refused = CZR_ERR_ARGUMENT;
@@ -409,10 +410,12 @@ static void refuses_what_makes_no_sense(void **state)
     open_setting(&s, first_seed, 0);
     assert_int_equal(s.status, CZR_OK);
     czr_collect *c = s.collect;
-    assert_int_equal(czr_collect_sum_leaves(c, &leaves, s.stream), refused);
+    assert_int_equal(czr_collect_sum_microbatches(c, &leaves, s.stream),
+                     refused);
     leaves.dtype = CZR_F32;
     leaves.n = 0;
-    assert_int_equal(czr_collect_sum_leaves(c, &leaves, s.stream), CZR_OK);
+    assert_int_equal(czr_collect_sum_microbatches(c, &leaves, s.stream),
+                     CZR_OK);
     assert_int_equal(
         czr_collect_sum_slice(c, &members, CZR_SUM_F32, 0, 1, NULL, s.stream),
         refused);
@@ -423,8 +426,8 @@ static void refuses_what_makes_no_sense(void **state)
     assert_int_equal(
         czr_collect_sum_slice(c, &members, CZR_SUM_F32, 0, 0, NULL, s.stream),
         CZR_OK);
-    assert_int_equal(czr_collect_sum_parts(c, &members, CZR_SUM_F32, 81, odd,
-                                           NULL, s.stream),
+    assert_int_equal(czr_collect_sum_equal_parts(c, &members, CZR_SUM_F32, 81,
+                                                 odd, NULL, s.stream),
                      refused);
     assert_int_equal(
         czr_collect_band_gather(c, &members, 3, band, NULL, s.stream), refused);

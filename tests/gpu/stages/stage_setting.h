@@ -295,7 +295,7 @@ static inline czr_status take(setting *s)
         size_t bytes;
     } wanted[] = {
         {&s->memory, memory_needed()},
-        {&s->room, czr_cuda_stages_room(&s->stages) + 1},
+        {&s->room, czr_cuda_stages_workspace(&s->stages) + 1},
         {&s->scalars, MAX_SCALARS * sizeof(float)},
         {&s->flags, 2 * sizeof(int32_t)},
         {&s->values, (2 + MAX_SCALARS) * sizeof(double)},

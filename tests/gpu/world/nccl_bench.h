@@ -42,14 +42,14 @@ static inline bool sums_find(const void *table, int n, size_t bytes, void **out)
 
 static inline void sums_run_leaves(void **arguments)
 {
-    czr_collect_leaves sum;
+    czr_collect_microbatches sum;
     void *grads[RANKS_MOST];
     czr_unit units[RANKS_MOST];
     const czr_unit *members[RANKS_MOST];
 
     memcpy(&sum, arguments[0], sizeof sum);
     const size_t n =
-        (size_t)((sum.leaves - 1) * sum.leaf_stride + sum.first + sum.n);
+        (size_t)((sum.leaves - 1) * sum.microbatch_stride + sum.first + sum.n);
     float *out = fake_at(czr_address_of(sum.out), (size_t)sum.n * sizeof *out);
     int32_t *largest = fake_at(czr_address_of(sum.largest), sizeof *largest);
     if (!out || !largest ||
@@ -61,7 +61,7 @@ static inline void sums_run_leaves(void **arguments)
             (czr_reduce_scatter){.grad = grads[i],
                                  .dtype = sum.dtype,
                                  .leaves = sum.leaves,
-                                 .leaf_stride = sum.leaf_stride,
+                                 .microbatch_stride = sum.microbatch_stride,
                                  .first = sum.first,
                                  .n = sum.n,
                                  .out = out,
@@ -118,11 +118,11 @@ static inline czr_status sums_put(const sums_bench *bench, void *kernel,
 }
 
 static inline czr_status sums_put_leaves(czr_collect *collect,
-                                         const czr_collect_leaves *sum,
+                                         const czr_collect_microbatches *sum,
                                          void *stream)
 {
     const sums_bench *bench = (const void *)collect;
-    czr_collect_leaves copy = *sum;
+    czr_collect_microbatches copy = *sum;
 
     return sums_put(bench, bench->leaves, &copy, stream);
 }

@@ -53,7 +53,7 @@ static void forms_are_those_that_shards_allow(void **state)
     assert_int_equal(of->n_forms, 3);
     assert_int_equal(of->forms[0].group, 1);
     assert_int_equal(of->forms[1].group, 2);
-    assert_int_equal(of->forms[2].form, CZ_SUBGROUP_SHARED);
+    assert_int_equal(of->forms[2].form, CZ_SUBGROUP_PARTITIONED);
     assert_true(cz_form_is_open(&of->forms[1]));
 }
 
@@ -89,10 +89,10 @@ static void the_mean_is_the_least_work_of_all(void **state)
     }
     assert_int_equal(bounds.of[CZ_TIME_MEAN].value_ps, cz_ceil_div(sum, 8));
     assert_int_equal(bounds.of[CZ_TIME_MEAN].n_ranks, 8);
-    assert_int_equal(bounds.of[CZ_TIME_ITEM].value_ps,
+    assert_int_equal(bounds.of[CZ_TIME_LARGEST].value_ps,
                      p.forms.classes[0].forms[0].time_ps[0]);
-    assert_int_equal(bounds.of[CZ_TIME_ITEM].n_ranks, 1);
-    assert_int_equal(bounds.kernels, CZ_TIME_ITEM);
+    assert_int_equal(bounds.of[CZ_TIME_LARGEST].n_ranks, 1);
+    assert_int_equal(bounds.kernels, CZ_TIME_LARGEST);
 }
 
 static void groups_lower_the_item(void **state)
@@ -105,7 +105,7 @@ static void groups_lower_the_item(void **state)
     for (int i = 0; i < of->n_forms; i++)
         if (of->forms[i].time_ps[0] < least)
             least = of->forms[i].time_ps[0];
-    assert_int_equal(find(f, &p).of[CZ_TIME_ITEM].value_ps, least);
+    assert_int_equal(find(f, &p).of[CZ_TIME_LARGEST].value_ps, least);
 }
 
 /* Nine, as if the family had so many. */
@@ -130,10 +130,10 @@ static void whole_pieces_take_longer_than_the_mean(void **state)
     plan(f, CZ_STRATEGY_AUTO, &p);
     p.view.families = nine_of(f, &p);
     const cz_time_bounds bounds = find(f, &p);
-    const cz_time_bound *fit = &bounds.of[CZ_TIME_FIT];
+    const cz_time_bound *fit = &bounds.of[CZ_TIME_PACKING];
     const cz_form_class *of = &p.forms.classes[0];
     const int64_t whole = of->forms[0].time_ps[0];
-    assert_int_equal(bounds.kernels, CZ_TIME_FIT);
+    assert_int_equal(bounds.kernels, CZ_TIME_PACKING);
     assert_in_range(fit->value_ps, 2 * whole - whole / 1000,
                     2 * whole + whole / 1000);
     assert_int_equal(fit->n_ranks, 8);

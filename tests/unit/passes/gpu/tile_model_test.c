@@ -73,14 +73,14 @@ static void waves_of_symmetric_products_are_so_full(void **unused)
                                  tiles[s][1],
                                  true,
                                  1};
-            assert_int_equal((cz_tile_share(&t, 132) + 5) / 10,
+            assert_int_equal((cz_tile_filled(&t, 132) + 5) / 10,
                              known[i].share[s]);
         }
     const cz_tiling whole = {256, 256, 33, 128, 128, false, 1};
-    assert_int_equal(cz_tile_share(&whole, 132), 1000);
-    assert_int_equal(cz_tile_share(&whole, 131), 504);
+    assert_int_equal(cz_tile_filled(&whole, 132), 1000);
+    assert_int_equal(cz_tile_filled(&whole, 131), 504);
     const cz_tiling small = {128, 128, 1, 128, 128, true, 1};
-    assert_int_equal(cz_tile_share(&small, 1), 504);
+    assert_int_equal(cz_tile_filled(&small, 1), 504);
 }
 
 /* Bytes of shared memory that full speed would need in a clock, of 128 that it

@@ -74,25 +74,25 @@ static void test_random_buffers_stay_apart(void **unused)
 }
 
 /* Rooms one behind the other, so that buffers of two are apart. */
-static void in_line(cz_live *buffers, int n, const cz_live_room *rooms,
-                    int n_rooms)
+static void in_line(cz_live *buffers, int n, const cz_live_place *places,
+                    int n_places)
 {
     enum { FAR = 1 << 20 };
     for (int i = 0; i < n; i++) {
         const cz_live *b = &buffers[i];
-        if (b->room < n_rooms) {
-            const cz_live_room *room = &rooms[b->room];
+        if (b->place < n_places) {
+            const cz_live_place *room = &places[b->place];
             assert_true(b->offset + b->bytes <= room->bytes);
             assert_true(b->last < room->first || room->last < b->first);
         }
-        buffers[i].offset += (int64_t)b->room * FAR;
+        buffers[i].offset += (int64_t)b->place * FAR;
     }
-    check_apart(buffers, n, (int64_t)FAR * (n_rooms + 1));
+    check_apart(buffers, n, (int64_t)FAR * (n_places + 1));
 }
 
 static void random_buffers_stay_apart_in_rooms(void **unused)
 {
-    static const cz_live_room rooms[] = {{1500, -1, 7}, {900, 12, 24}};
+    static const cz_live_place places[] = {{1500, -1, 7}, {900, 12, 24}};
     int used = 0;
 
     (void)unused;
@@ -109,10 +109,10 @@ static void random_buffers_stay_apart_in_rooms(void **unused)
                           .last = first + (int)(next_random(&random) % 5)};
         }
         cz_arena_init(&arena);
-        cz_liveness_place_rooms(&arena, buffers, n, ALIGN, rooms, 2, seed % 2);
+        cz_liveness_place_among(&arena, buffers, n, ALIGN, places, 2, seed % 2);
         for (int i = 0; i < n; i++)
-            used += buffers[i].room < 2;
-        in_line(buffers, n, rooms, 2);
+            used += buffers[i].place < 2;
+        in_line(buffers, n, places, 2);
         cz_arena_fini(&arena);
     }
     assert_true(used > 300);

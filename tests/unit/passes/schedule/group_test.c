@@ -11,36 +11,38 @@
 
 enum { MAX_ITEMS = 80, MAX_OWNERS = 6 };
 
-static int solve(const cz_group_problem *problem, int *groups)
+static int solve(const cz_micro_group_problem *problem, int *groups)
 {
     cz_arena scratch;
     cz_arena_init(&scratch);
-    const int n = cz_group_solve(&scratch, problem, groups);
+    const int n = cz_micro_group_solve(&scratch, problem, groups);
     cz_arena_fini(&scratch);
     return n;
 }
 
 static void test_equal_items_share_out_evenly(void **unused)
 {
-    cz_group_item items[12];
+    cz_micro_group_item items[12];
     int groups[12];
     (void)unused;
     for (int i = 0; i < 12; i++)
-        items[i] = (cz_group_item){i % 2, 10, 100};
+        items[i] = (cz_micro_group_item){i % 2, 10, 100};
     assert_int_equal(
-        solve(&(cz_group_problem){12, 2, items, 1000, {3, false}}, groups), 3);
+        solve(&(cz_micro_group_problem){12, 2, items, 1000, {3, false}},
+              groups),
+        3);
     for (int i = 0; i < 12; i++)
         assert_int_equal(groups[i], i / 4);
 }
 
 static void test_half_ends_are_half_as_large(void **unused)
 {
-    cz_group_item items[12];
+    cz_micro_group_item items[12];
     int groups[12];
     (void)unused;
     for (int i = 0; i < 12; i++)
-        items[i] = (cz_group_item){0, 10, 100};
-    const cz_group_problem problem = {12, 1, items, 1000, {4, true}};
+        items[i] = (cz_micro_group_item){0, 10, 100};
+    const cz_micro_group_problem problem = {12, 1, items, 1000, {4, true}};
     assert_int_equal(solve(&problem, groups), 4);
     for (int i = 0; i < 12; i++)
         assert_int_equal(groups[i], (i + 2) / 4);
@@ -48,29 +50,32 @@ static void test_half_ends_are_half_as_large(void **unused)
 
 static void test_the_cap_makes_more_groups(void **unused)
 {
-    cz_group_item items[6];
+    cz_micro_group_item items[6];
     int groups[6];
     (void)unused;
     for (int i = 0; i < 6; i++)
-        items[i] = (cz_group_item){0, 10, 100};
+        items[i] = (cz_micro_group_item){0, 10, 100};
     assert_int_equal(
-        solve(&(cz_group_problem){6, 1, items, 1000, {1, false}}, groups), 1);
+        solve(&(cz_micro_group_problem){6, 1, items, 1000, {1, false}}, groups),
+        1);
     assert_int_equal(
-        solve(&(cz_group_problem){6, 1, items, 20, {1, false}}, groups), 3);
+        solve(&(cz_micro_group_problem){6, 1, items, 20, {1, false}}, groups),
+        3);
     assert_int_equal(
-        solve(&(cz_group_problem){6, 1, items, 5, {1, false}}, groups), 6);
+        solve(&(cz_micro_group_problem){6, 1, items, 5, {1, false}}, groups),
+        6);
 }
 
 static void test_nothing_makes_no_group(void **unused)
 {
     (void)unused;
     assert_int_equal(
-        solve(&(cz_group_problem){0, 4, NULL, 10, {3, false}}, NULL), 0);
+        solve(&(cz_micro_group_problem){0, 4, NULL, 10, {3, false}}, NULL), 0);
 }
 
 /* Bytes of the group of one owner; *n counts its items. */
-static int64_t group_bytes(const cz_group_problem *problem, const int *groups,
-                           int owner, int group, int *n)
+static int64_t group_bytes(const cz_micro_group_problem *problem,
+                           const int *groups, int owner, int group, int *n)
 {
     int64_t bytes = 0;
     *n = 0;
@@ -82,7 +87,8 @@ static int64_t group_bytes(const cz_group_problem *problem, const int *groups,
     return bytes;
 }
 
-static void check(const cz_group_problem *problem, const int *groups, int n)
+static void check(const cz_micro_group_problem *problem, const int *groups,
+                  int n)
 {
     int last[MAX_OWNERS] = {0};
     for (int i = 0; i < problem->n_items; i++) {
@@ -112,16 +118,16 @@ static void test_random_items_keep_cap_and_order(void **unused)
     (void)unused;
     for (uint64_t seed = 1; seed <= 500; seed++) {
         uint64_t random = seed;
-        cz_group_item items[MAX_ITEMS];
+        cz_micro_group_item items[MAX_ITEMS];
         int groups[MAX_ITEMS];
         const int n_owners = 1 + (int)(next_random(&random) % MAX_OWNERS);
         const int n = 1 + (int)(next_random(&random) % MAX_ITEMS);
         for (int i = 0; i < n; i++)
-            items[i] = (cz_group_item){
+            items[i] = (cz_micro_group_item){
                 (int)(next_random(&random) % (uint64_t)n_owners),
                 (int64_t)(next_random(&random) % 50),
                 (int64_t)(next_random(&random) % 1000)};
-        const cz_group_problem problem = {
+        const cz_micro_group_problem problem = {
             n, n_owners, items, 60, {3, seed % 2}};
         const int n_groups = solve(&problem, groups);
         check(&problem, groups, n_groups);

@@ -11,7 +11,7 @@
  * a matrix alone. */
 static const cz_solve_class classes[] = {
     {.elements = 8, .cost_ps = 100, .state_bytes = 64},
-    {.elements = 4, .cost_ps = 60, .shared_ps = 5, .state_bytes = 32},
+    {.elements = 4, .cost_ps = 60, .coordinate_ps = 5, .state_bytes = 32},
     {.elements = 10, .cost_ps = 7, .state_bytes = 21, .divisible = true}};
 static const int class_of[] = {0, 1, 2, 0};
 

@@ -1,7 +1,7 @@
 /* Orders of random lists against the simulated executor and all orders. */
 #include "passes/solve/order.h"
 
-#include "passes/solve/deal.h"
+#include "passes/solve/partition.h"
 #include "passes/timeline/fold.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ typedef struct fixture {
 
 static int draw(fixture *f, int n)
 {
-    return (int)(cz_deal_random(&f->random) % (uint64_t)n);
+    return (int)(cz_partition_random(&f->random) % (uint64_t)n);
 }
 
 /* Joint or not, in communicators or all together. */
@@ -114,7 +114,7 @@ static bool permute(fixture *f, const int *order, cz_timeline_list *list)
 }
 
 typedef struct worth {
-    int64_t makespan, groups_end;
+    int64_t makespan, micro_groups_end;
     int open;
     cz_timeline_times times;
 } worth;
@@ -148,8 +148,8 @@ static bool find_worth(fixture *f, const int *order, worth *out)
     for (int i = 0; i < list.n_ops; i++)
         for (int r = 0; r < list.n_ranks; r++) {
             const int64_t end = times.end[i * list.n_ranks + r];
-            if (list.ops[i].of >= 0 && end > out->groups_end)
-                out->groups_end = end;
+            if (list.ops[i].of >= 0 && end > out->micro_groups_end)
+                out->micro_groups_end = end;
         }
     return true;
 }
@@ -176,7 +176,7 @@ static void test_a_folded_list_takes_as_long(void **unused)
         const cz_order found = cz_order_find(&f.arena, &problem);
         const worth listed = worth_as_listed(&f);
         if (found.makespan != listed.makespan ||
-            found.groups_end != listed.groups_end)
+            found.micro_groups_end != listed.micro_groups_end)
             fail_msg("seed %d", seed);
         cz_arena_fini(&f.arena);
     }
@@ -224,18 +224,20 @@ static void test_orders_are_legal_and_no_worse(void **unused)
         }
         const cz_order found = cz_order_find(&f.arena, &problem);
         const worth listed = worth_as_listed(&f);
-        bool good =
-            find_worth(&f, found.order, &it) && it.makespan == found.makespan &&
-            it.groups_end == found.groups_end && it.open <= listed.open &&
-            it.makespan + it.groups_end <= listed.makespan + listed.groups_end;
+        bool good = find_worth(&f, found.order, &it) &&
+                    it.makespan == found.makespan &&
+                    it.micro_groups_end == found.micro_groups_end &&
+                    it.open <= listed.open &&
+                    it.makespan + it.micro_groups_end <=
+                        listed.makespan + listed.micro_groups_end;
         for (int i = 0; good && i < f.list.n_ops; i++)
             good = found.since[i] == since_of(&f, &it, found.order, i) &&
                    ((i >= problem.first_moved && i < problem.end_moved) ||
                     found.order[i] == i);
         if (!good)
             fail_msg("seed %d", seed);
-        n_better +=
-            it.makespan + it.groups_end < listed.makespan + listed.groups_end;
+        n_better += it.makespan + it.micro_groups_end <
+                    listed.makespan + listed.micro_groups_end;
         cz_arena_fini(&f.arena);
     }
     printf("%d of %d orders are better than the list's\n", n_better, SEEDS);
@@ -249,7 +251,7 @@ static int64_t best_of_all(fixture *f, int *order, int i, int open)
     int64_t best = INT64_MAX;
     if (i == f->list.n_ops)
         return find_worth(f, order, &it) && it.open <= open
-                   ? it.makespan + it.groups_end
+                   ? it.makespan + it.micro_groups_end
                    : INT64_MAX;
     for (int k = i; k < f->list.n_ops; k++) {
         const int here = order[i];
@@ -278,7 +280,7 @@ static void test_short_lists_against_all_orders(void **unused)
             order[o] = o;
         const int64_t best =
             best_of_all(&f, order, 0, worth_as_listed(&f).open);
-        const int64_t ours = found.makespan + found.groups_end;
+        const int64_t ours = found.makespan + found.micro_groups_end;
         assert_true(ours >= best);
         n_best += ours == best;
         if (best > 0 && ours * 1000 / best > worst)

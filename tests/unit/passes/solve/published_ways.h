@@ -1,6 +1,6 @@
 /* The ways of a class of matrices under Newton-Schulz in closed form, as the
  * study has them that the planner is compared with: shapes and rates only.
- * Oracle of passes/cost/ways.h. */
+ * Oracle of passes/cost/candidates.h. */
 #ifndef CZ_TESTS_UNIT_PASSES_SOLVE_PUBLISHED_WAYS_H
 #define CZ_TESTS_UNIT_PASSES_SOLVE_PUBLISHED_WAYS_H
 
@@ -130,54 +130,59 @@ static inline int64_t square_bytes(const published_machine *machine,
 /* What a rank sends when the block scatters or gathers them. */
 static inline int64_t pass_bytes(const published_machine *machine,
                                  const published_shape *shape,
-                                 const cz_subgroup_way *way)
+                                 const cz_subgroup_candidate *candidate)
 {
-    return square_bytes(machine, shape, way->batch) * (way->g - 1) / way->g;
+    return square_bytes(machine, shape, candidate->batch) * (candidate->g - 1) /
+           candidate->g;
 }
 
 /* An all-reduce is two passes, reduce-scatter and all-gather. */
 static inline int64_t exchange_ps(const published_machine *machine,
                                   const published_shape *shape,
-                                  const cz_subgroup_way *way, int n_passes)
+                                  const cz_subgroup_candidate *candidate,
+                                  int n_passes)
 {
     return (int64_t)machine->reduce_scale * n_passes *
-           (ps_of(pass_bytes(machine, shape, way), link_of(machine, way->g)) +
+           (ps_of(pass_bytes(machine, shape, candidate),
+                  link_of(machine, candidate->g)) +
             machine->latency_ps);
 }
 
 /* The round's parts once for every round. */
 static inline void repeat(cz_arena *arena, const published_machine *machine,
-                          const cz_subgroup_part *round, int n_parts,
-                          cz_subgroup_way *way)
+                          const cz_subgroup_segment *round, int n_parts,
+                          cz_subgroup_candidate *candidate)
 {
-    cz_subgroup_part *parts =
-        CZ_NEW(arena, cz_subgroup_part, n_parts * machine->n_rounds);
+    cz_subgroup_segment *parts =
+        CZ_NEW(arena, cz_subgroup_segment, n_parts * machine->n_rounds);
     for (int i = 0; i < n_parts * machine->n_rounds; i++)
         parts[i] = round[i % n_parts];
-    way->parts = parts;
-    way->n_parts = n_parts * machine->n_rounds;
+    candidate->parts = parts;
+    candidate->n_parts = n_parts * machine->n_rounds;
 }
 
 static inline void set_parts(cz_arena *arena, const published_machine *machine,
-                             const published_shape *shape, cz_subgroup_way *way)
+                             const published_shape *shape,
+                             cz_subgroup_candidate *candidate)
 {
-    cz_subgroup_part round[3] = {{0, 0}};
+    cz_subgroup_segment round[3] = {{0, 0}};
     const int64_t n = shape->short_side;
-    const int64_t l = cz_ceil_div(shape->long_side, way->g);
-    const int batch = way->batch;
+    const int64_t l = cz_ceil_div(shape->long_side, candidate->g);
+    const int batch = candidate->batch;
     const int64_t product = published_product_ps(machine, n, l, n, batch);
-    const int64_t rest = cz_ceil_div(
-        update_ps(machine, (cz_wide)n * shape->long_side * batch) / way->g,
-        machine->n_rounds);
+    const int64_t rest =
+        cz_ceil_div(update_ps(machine, (cz_wide)n * shape->long_side * batch) /
+                        candidate->g,
+                    machine->n_rounds);
     const int64_t gram = published_product_ps(machine, n, n, l, batch);
-    const bool shared = way->form == CZ_SUBGROUP_SHARED;
+    const bool shared = candidate->form == CZ_SUBGROUP_PARTITIONED;
     const int64_t cube =
         machine->cube_scale *
-        published_product_ps(machine, shared ? cz_ceil_div(n, way->g) : n, n, n,
-                             batch);
+        published_product_ps(machine, shared ? cz_ceil_div(n, candidate->g) : n,
+                             n, n, batch);
     int n_passes = 0, n_parts = 1;
 
-    switch (way->form) {
+    switch (candidate->form) {
     case CZ_SUBGROUP_OWNER:
         round[0].compute_ps = gram + cube + product + rest;
         break;
@@ -185,25 +190,25 @@ static inline void set_parts(cz_arena *arena, const published_machine *machine,
         n_passes = 2;
         n_parts = 2;
         round[0].compute_ps = gram;
-        round[0].exchange_ps = exchange_ps(machine, shape, way, 2);
+        round[0].exchange_ps = exchange_ps(machine, shape, candidate, 2);
         round[1].compute_ps = cube + product + rest;
         break;
-    case CZ_SUBGROUP_SHARED:
+    case CZ_SUBGROUP_PARTITIONED:
         n_passes = 3;
         n_parts = 3;
         round[0].compute_ps = gram;
-        round[0].exchange_ps = exchange_ps(machine, shape, way, 2);
+        round[0].exchange_ps = exchange_ps(machine, shape, candidate, 2);
         round[1].compute_ps = cube;
-        round[1].exchange_ps = exchange_ps(machine, shape, way, 1);
+        round[1].exchange_ps = exchange_ps(machine, shape, candidate, 1);
         round[2].compute_ps = product + rest;
         break;
     case CZ_SUBGROUP_N_FORMS:
         break;
     }
-    repeat(arena, machine, round, n_parts, way);
-    way->wire_bytes =
-        pass_bytes(machine, shape, way) * way->g * n_passes * machine->n_rounds;
-    way->staging_bytes = /* the Gram matrix, and what is gathered of it */
+    repeat(arena, machine, round, n_parts, candidate);
+    candidate->wire_bytes = pass_bytes(machine, shape, candidate) *
+                            candidate->g * n_passes * machine->n_rounds;
+    candidate->staging_bytes = /* the Gram matrix, and what is gathered of it */
         n_passes == 0 ? 0
                       : (n_passes - 1) * square_bytes(machine, shape, batch);
 }
@@ -213,24 +218,24 @@ static inline void set_parts(cz_arena *arena, const published_machine *machine,
  * all parts alike. */
 static inline void set_transfers(const published_machine *machine,
                                  const published_shape *shape, int width,
-                                 cz_subgroup_way *way)
+                                 cz_subgroup_candidate *candidate)
 {
     const cz_wide elements =
-        (cz_wide)shape->short_side * shape->long_side * way->batch;
-    const cz_wide part = elements / way->g, shard = elements / width;
-    const cz_wide own = shape->is_sharded_short ? shard / way->g : shard;
+        (cz_wide)shape->short_side * shape->long_side * candidate->batch;
+    const cz_wide part = elements / candidate->g, shard = elements / width;
+    const cz_wide own = shape->is_sharded_short ? shard / candidate->g : shard;
     const cz_wide in = part - own;
     const int64_t link = link_of(machine, width);
     const int both = machine->gather_bytes + machine->scatter_bytes;
 
     if (shape->is_in_place || in == 0)
         return;
-    way->gather_ps =
+    candidate->gather_ps =
         machine->gather_scale * ps_of(in * machine->gather_bytes, link);
-    way->scatter_ps =
+    candidate->scatter_ps =
         machine->gather_scale * ps_of(in * machine->scatter_bytes, link);
-    way->wire_bytes += (int64_t)(in * way->g * both);
-    way->staging_bytes += (int64_t)(part * machine->gather_bytes);
+    candidate->wire_bytes += (int64_t)(in * candidate->g * both);
+    candidate->staging_bytes += (int64_t)(part * machine->gather_bytes);
 }
 
 /* All ways in a row of `width` ranks: owner, and each gram form with g = 2,
@@ -240,9 +245,9 @@ static inline int published_list_ways(cz_arena *arena,
                                       const published_machine *machine,
                                       const published_shape *shape, int width,
                                       int max_batch,
-                                      const cz_subgroup_way **ways)
+                                      const cz_subgroup_candidate **candidates)
 {
-    cz_subgroup_way *list = NULL;
+    cz_subgroup_candidate *list = NULL;
     int n = 0;
     if (machine->tile_rows == 0)
         max_batch = 1; /* nothing is gained */
@@ -251,13 +256,13 @@ static inline int published_list_ways(cz_arena *arena,
             for (int form = 0; form < CZ_SUBGROUP_N_FORMS; form++) {
                 if ((form == CZ_SUBGROUP_OWNER) != (g == 1))
                     continue;
-                cz_subgroup_way *way = CZ_PUSH(arena, list, n);
-                *way = (cz_subgroup_way){
+                cz_subgroup_candidate *candidate = CZ_PUSH(arena, list, n);
+                *candidate = (cz_subgroup_candidate){
                     .form = (cz_subgroup_form)form, .batch = batch, .g = g};
-                set_parts(arena, machine, shape, way);
-                set_transfers(machine, shape, width, way);
+                set_parts(arena, machine, shape, candidate);
+                set_transfers(machine, shape, width, candidate);
             }
-    *ways = list;
+    *candidates = list;
     return n;
 }
 

@@ -12,12 +12,13 @@ enum { WIDTH = 8 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static const cz_subgroup_way *find(const cz_subgroup_way *ways, int n,
-                                   cz_subgroup_form form, int g)
+static const cz_subgroup_candidate *
+find(const cz_subgroup_candidate *candidates, int n, cz_subgroup_form form,
+     int g)
 {
     for (int w = 0; w < n; w++)
-        if (ways[w].g == g && (g == 1 || ways[w].form == form))
-            return &ways[w];
+        if (candidates[w].g == g && (g == 1 || candidates[w].form == form))
+            return &candidates[w];
     return NULL;
 }
 
@@ -39,12 +40,14 @@ static void test_split_matrices_take_the_modelled_times(void **unused)
         const int64_t a = want[i].rows, b = want[i].columns;
         const published_shape shape = {a < b ? a : b, a < b ? b : a, false,
                                        true};
-        const cz_subgroup_way *ways;
-        const int n =
-            published_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
+        const cz_subgroup_candidate *candidates;
+        const int n = published_list_ways(&arena, &machine, &shape, WIDTH, 1,
+                                          &candidates);
         for (int g = 1, k = 0; g <= WIDTH; g *= 2, k++) {
-            const cz_subgroup_way *way = find(ways, n, CZ_SUBGROUP_GRAM, g);
-            const int64_t ps = cz_subgroup_alone_ps(way, machine.latency_ps);
+            const cz_subgroup_candidate *candidate =
+                find(candidates, n, CZ_SUBGROUP_GRAM, g);
+            const int64_t ps =
+                cz_subgroup_alone_ps(candidate, machine.latency_ps);
             assert_in_range(ps, (want[i].tenths_ms[k] * 10 - 5) * 10000000LL,
                             (want[i].tenths_ms[k] * 10 + 5) * 10000000LL);
         }
@@ -80,23 +83,24 @@ static void test_bytes_on_the_wire_are_those_of_the_algebra(void **unused)
     const int64_t n = 1024, l = 4096;
     published_machine machine = notes_machine();
     const published_shape shape = {n, l, false, false};
-    const cz_subgroup_way *ways;
+    const cz_subgroup_candidate *candidates;
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
     for (int packed = 0; packed < 2; packed++) {
         machine.is_packed = packed;
         const int64_t square = packed ? n * (n + 1) : n * n * 2;
-        const int n_ways =
-            published_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
-        assert_int_equal(ways[0].wire_bytes, n * l * 6 * 7 / 8);
+        const int n_candidates = published_list_ways(&arena, &machine, &shape,
+                                                     WIDTH, 1, &candidates);
+        assert_int_equal(candidates[0].wire_bytes, n * l * 6 * 7 / 8);
         for (int g = 2; g <= WIDTH; g *= 2) {
             const int64_t moved = n * l * 6 * (WIDTH - g) / WIDTH;
             assert_int_equal(
-                find(ways, n_ways, CZ_SUBGROUP_GRAM, g)->wire_bytes,
+                find(candidates, n_candidates, CZ_SUBGROUP_GRAM, g)->wire_bytes,
                 moved + 5 * 2 * (g - 1) * square);
             assert_int_equal(
-                find(ways, n_ways, CZ_SUBGROUP_SHARED, g)->wire_bytes,
+                find(candidates, n_candidates, CZ_SUBGROUP_PARTITIONED, g)
+                    ->wire_bytes,
                 moved + 5 * 3 * (g - 1) * square);
         }
     }
@@ -110,19 +114,19 @@ static void test_work_is_that_of_the_flops(void **unused)
     const int64_t n = 1024, l = 8192;
     published_machine machine = notes_machine();
     const published_shape shape = {n, l, false, false};
-    const cz_subgroup_way *ways;
+    const cz_subgroup_candidate *candidates;
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
     machine.bytes_per_element = 0;
-    const int n_ways =
-        published_list_ways(&arena, &machine, &shape, WIDTH, 1, &ways);
+    const int n_candidates =
+        published_list_ways(&arena, &machine, &shape, WIDTH, 1, &candidates);
     const int64_t unit = 5 * 2 * n * n * 10 / 6; /* ps of one column, 1e3/600 */
-    for (int w = 0; w < n_ways; w++) {
-        const int64_t g = ways[w].g;
+    for (int w = 0; w < n_candidates; w++) {
+        const int64_t g = candidates[w].g;
         const int64_t columns[] = {2 * l + n, 2 * l + n * g, 2 * l + n};
-        const int64_t want = unit * columns[ways[w].form] / 1000;
-        assert_in_range(cz_subgroup_work_ps(&ways[w]), want - want / 1000,
+        const int64_t want = unit * columns[candidates[w].form] / 1000;
+        assert_in_range(cz_subgroup_work_ps(&candidates[w]), want - want / 1000,
                         want + want / 1000);
     }
     cz_arena_fini(&arena);
@@ -133,7 +137,7 @@ static void test_a_sharded_short_side_always_travels(void **unused)
     const published_machine machine = notes_machine();
     const published_shape by_long = {512, 4096, false, false};
     const published_shape by_short = {512, 4096, true, false};
-    const cz_subgroup_way *a, *b;
+    const cz_subgroup_candidate *a, *b;
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);

@@ -227,7 +227,7 @@ static cz_solve_problem draw(cz_arena *arena, uint64_t *random)
     for (int c = 0; c < n_classes; c++)
         classes[c] = (cz_solve_class){.elements = 1 + below(random, 9999),
                                       .cost_ps = below(random, 99999),
-                                      .shared_ps = below(random, 2) * c,
+                                      .coordinate_ps = below(random, 2) * c,
                                       .state_bytes = below(random, 9999),
                                       .divisible = below(random, 3) == 0};
     for (int i = 0; i < n; i++)

@@ -15,7 +15,7 @@ enum { MAX_ITEMS = 64, MAX_CLASSES = 3, ROUNDS = 200 };
 
 typedef struct instance {
     cz_solve_problem problem;
-    cz_solve_turns turns;
+    cz_solve_offsets turns;
     cz_solve_class classes[MAX_CLASSES];
     int class_of[MAX_ITEMS], starts[4];
     int64_t turn[MAX_ITEMS], period[MAX_CLASSES], extra[MAX_CLASSES];
@@ -42,7 +42,7 @@ static void finish(instance *it, int n_items, int n_ranks, int n_buckets)
                                      .align = 16};
     for (int b = 0; b <= n_buckets; b++)
         it->starts[b] = n_items * b / n_buckets;
-    it->turns = (cz_solve_turns){it->turn, it->period, it->extra};
+    it->turns = (cz_solve_offsets){it->turn, it->period, it->extra};
 }
 
 /* Classes 0 and 1 in turns, class 2 divisible. */
@@ -52,7 +52,7 @@ static void make_random(instance *it)
     for (int c = 0; c < MAX_CLASSES; c++) {
         it->classes[c] = (cz_solve_class){.elements = 16 * (1 + draw(9)),
                                           .cost_ps = 100 * draw(9),
-                                          .shared_ps = 10 * draw(9),
+                                          .coordinate_ps = 10 * draw(9),
                                           .state_bytes = 4 * (1 + draw(9)),
                                           .divisible = c == 2};
         it->period[c] = c == 2 ? 1 : 1 + draw(5);

@@ -25,18 +25,18 @@ static int fill_layers(cz_timeline_item *items, int n_layers,
         for (int m = 0; m < 4; m++) {
             const published_shape shape = {shapes[m][0], shapes[m][1], false,
                                            false};
-            const cz_subgroup_way *ways;
+            const cz_subgroup_candidate *candidates;
             cz_arena arena;
             cz_arena_init(&arena);
-            published_list_ways(&arena, machine, &shape, WIDTH, 1, &ways);
+            published_list_ways(&arena, machine, &shape, WIDTH, 1, &candidates);
             items[n++] = (cz_timeline_item){
                 .elements = shapes[m][0] * shapes[m][1],
-                .compute_ps = cz_subgroup_work_ps(&ways[0]),
-                .gather_ps = ways[0].gather_ps,
-                .gather_other_ps = ways[0].gather_ps / (WIDTH - 1),
-                .scatter_ps = ways[0].scatter_ps,
-                .scatter_other_ps = ways[0].scatter_ps / (WIDTH - 1),
-                .staging_bytes = ways[0].staging_bytes};
+                .compute_ps = cz_subgroup_work_ps(&candidates[0]),
+                .gather_ps = candidates[0].gather_ps,
+                .gather_other_ps = candidates[0].gather_ps / (WIDTH - 1),
+                .scatter_ps = candidates[0].scatter_ps,
+                .scatter_other_ps = candidates[0].scatter_ps / (WIDTH - 1),
+                .staging_bytes = candidates[0].staging_bytes};
             cz_arena_fini(&arena);
         }
     return n;

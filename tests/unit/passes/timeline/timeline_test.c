@@ -116,7 +116,8 @@ static void test_times_of_2_62_ps_do_not_overflow(void **unused)
     const cz_order found = cz_order_find(&arena, &problem);
     assert_true(times.makespan == most - 1);
     assert_true(times.free_ps[COMPUTE] == most - 1);
-    assert_true(found.makespan == most - 1 && found.groups_end == most - 1);
+    assert_true(found.makespan == most - 1 &&
+                found.micro_groups_end == most - 1);
     cz_arena_fini(&arena);
 }
 

@@ -111,7 +111,7 @@ static void move(model *m, int *n_moved)
     cz_view_transfer_row receive = send;
     region part;
 
-    if (!region_part(&m->list, &send, &part))
+    if (!region_find_named(&m->list, &send, &part))
         return;
     assert_true(tags_hold(m, &part));
     receive.offset = place.offset;

@@ -72,7 +72,7 @@ static void check_parts(czr_band band)
     enum { SIDE = 12, COUNT = SIDE * SIDE };
     static bool is_in[MAX_SIDE * MAX_SIDE];
     float data[MEMBERS][COUNT];
-    czr_unit units[MEMBERS];
+    czr_unit collectives[MEMBERS];
     const czr_unit *posted[MEMBERS];
     for (int i = 0; i < COUNT; i++)
         is_in[i] = true;
@@ -81,9 +81,9 @@ static void check_parts(czr_band band)
     for (int m = 0; m < MEMBERS; m++) {
         for (int i = 0; i < COUNT; i++)
             data[m][i] = (float)((m + 1) * 1000 + i);
-        units[m] =
+        collectives[m] =
             (czr_unit){.of.all_reduce = {data[m], COUNT, CZR_SUM_F32, band}};
-        posted[m] = &units[m];
+        posted[m] = &collectives[m];
     }
     for (int m = 0; m < MEMBERS; m++)
         czr_sum_part(posted, MEMBERS, m);

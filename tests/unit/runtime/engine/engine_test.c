@@ -51,7 +51,7 @@ static czr_status bind_in_place(czr_engine *engine, int param, shard *tensor)
     tensor->param = tensor->info.param;
     tensor->grad = tensor->info.grad;
     tensor->param_step = 1;
-    tensor->grad_stride = tensor->info.leaf_stride;
+    tensor->grad_stride = tensor->info.microbatch_stride;
     return czr_bind(engine, names[param], NULL, NULL);
 }
 

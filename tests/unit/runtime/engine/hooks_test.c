@@ -30,7 +30,7 @@ static void fill(const backward *pass, int param)
     czr_layout(pass->engine, names[param], &info);
     for (int64_t leaf = 0; leaf < info.leaves; leaf++)
         for (int64_t i = 0; i < info.n; i++)
-            ((float *)info.grad)[leaf * info.leaf_stride + i] = toy_grad(
+            ((float *)info.grad)[leaf * info.microbatch_stride + i] = toy_grad(
                 param, i, (int)(pass->rank * info.leaves + leaf), pass->step);
 }
 

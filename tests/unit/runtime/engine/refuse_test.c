@@ -215,7 +215,7 @@ static czr_status in_place_body(czr_world *world, void *user)
         if (i > 1)
             continue;
         int64_t shape[] = {info.leaves, info.shape[0], info.shape[1]};
-        const int64_t strides[] = {info.leaf_stride, info.shape[1], 1};
+        const int64_t strides[] = {info.microbatch_stride, info.shape[1], 1};
         const czr_tensor grad = {info.grad, CZR_F32, 3, shape, strides};
         const czr_tensor stacked = {info.grad, CZR_F32, 3, shape, NULL};
         const czr_tensor bad = {info.param, CZR_F32, 2, info.shape, turned};
@@ -283,7 +283,7 @@ static void fill(czr_engine *engine, int rank, float poison)
         czr_layout(engine, names[param], &info);
         for (int64_t leaf = 0; leaf < info.leaves; leaf++)
             for (int64_t i = 0; i < info.n; i++)
-                ((float *)info.grad)[leaf * info.leaf_stride + i] = 0.1f;
+                ((float *)info.grad)[leaf * info.microbatch_stride + i] = 0.1f;
     }
     if (rank == 1)
         ((float *)info.grad)[3] = poison;
@@ -412,7 +412,7 @@ static czr_status sum_body(czr_world *world, void *user)
         czr_layout(engine, names[param], &info);
         for (int64_t leaf = 0; leaf < info.leaves; leaf++)
             for (int64_t i = 0; i < info.n; i++)
-                ((float *)info.grad)[leaf * info.leaf_stride + i] =
+                ((float *)info.grad)[leaf * info.microbatch_stride + i] =
                     sinf((float)(i + 100 * (leaf + info.leaves * world->rank)));
     }
     if (status == CZR_OK)

@@ -85,7 +85,7 @@ static void fill_grads(const czr_world *world, const czr_layout_info *layout,
 
     for (int leaf = 0; leaf < layout->leaves; leaf++)
         for (int64_t i = 0; i < layout->n; i++)
-            grad[leaf * layout->leaf_stride + i] =
+            grad[leaf * layout->microbatch_stride + i] =
                 toy_grad(param, i, first + leaf, step);
 }
 

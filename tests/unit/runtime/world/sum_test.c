@@ -31,13 +31,13 @@ static void add_pairs(parts all, int n)
 static void sum(parts all, int n, czr_sum type, bool is_scattered,
                 czr_bf16 *out)
 {
-    czr_unit units[MOST];
+    czr_unit collectives[MOST];
     const czr_unit *posted[MOST] = {NULL};
 
     for (int m = 0; m < n; m++) {
-        units[m] = (czr_unit){
+        collectives[m] = (czr_unit){
             .of.all_reduce = {.data = all[m], .count = COUNT, .type = type}};
-        posted[m] = &units[m];
+        posted[m] = &collectives[m];
     }
     for (int m = 0; is_scattered && m < n; m++) {
         const int part = COUNT / n;

@@ -16,20 +16,19 @@ static const int n_gpus = 1024, tp = 4;
 /* GPU g has coordinate g / tp of dp and g / ep of edp. */
 static cz_joint_problem on_gpus(cz_arena *arena, const model *m, int ep)
 {
-    int *coarse_of = CZ_NEW(arena, int, n_gpus);
+    int *outer_of = CZ_NEW(arena, int, n_gpus);
     int64_t state = 0;
     for (int gpu = 0; gpu < n_gpus; gpu++)
-        coarse_of[gpu] = gpu / ep;
+        outer_of[gpu] = gpu / ep;
     cz_joint_problem joint = {dense_problem(arena, m, n_gpus / tp, tp),
                               expert_problem(arena, m, ep, n_gpus / ep),
-                              coarse_of};
-    for (int i = 0; i < joint.fine.n_items; i++)
-        state += tp * joint.fine.classes[joint.fine.class_of[i]].state_bytes;
-    for (int i = 0; i < joint.coarse.n_items; i++)
-        state +=
-            ep * joint.coarse.classes[joint.coarse.class_of[i]].state_bytes;
-    joint.fine.state = joint.coarse.state = (cz_solve_cap){105, 100};
-    joint.fine.state_mean = joint.coarse.state_mean = state / n_gpus;
+                              outer_of};
+    for (int i = 0; i < joint.inner.n_items; i++)
+        state += tp * joint.inner.classes[joint.inner.class_of[i]].state_bytes;
+    for (int i = 0; i < joint.outer.n_items; i++)
+        state += ep * joint.outer.classes[joint.outer.class_of[i]].state_bytes;
+    joint.inner.state = joint.outer.state = (cz_solve_cap){105, 100};
+    joint.inner.state_mean = joint.outer.state_mean = state / n_gpus;
     return joint;
 }
 
@@ -42,15 +41,15 @@ static load measure(cz_arena *arena, const cz_joint_problem *joint,
                     const cz_joint_solved *solved)
 {
     load all = {0};
-    const cz_solve_score fine =
-        cz_solve_evaluate(arena, &joint->fine, &solved->fine.plan);
-    const cz_solve_score coarse =
-        cz_solve_evaluate(arena, &joint->coarse, &solved->coarse.plan);
+    const cz_solve_score inner =
+        cz_solve_evaluate(arena, &joint->inner, &solved->inner.plan);
+    const cz_solve_score outer =
+        cz_solve_evaluate(arena, &joint->outer, &solved->outer.plan);
     for (int gpu = 0; gpu < n_gpus; gpu++) {
-        const int edp = joint->coarse_of[gpu];
-        const int64_t ps = fine.load_ps[gpu] + coarse.load_ps[edp];
+        const int edp = joint->outer_of[gpu];
+        const int64_t ps = inner.load_ps[gpu] + outer.load_ps[edp];
         const int64_t bytes =
-            fine.state_bytes[gpu / tp] + coarse.state_bytes[edp];
+            inner.state_bytes[gpu / tp] + outer.state_bytes[edp];
         all.total_ps += ps;
         if (ps > all.max_ps)
             all.max_ps = ps;
@@ -68,14 +67,14 @@ static void test_235b_on_1024(void **unused)
         cz_arena_init(&arena);
         const cz_joint_problem joint = on_gpus(&arena, &qwen3_235b, ep);
         const cz_joint_solved got = cz_solve_joint(&arena, &joint);
-        assert_null(cz_solve_check(&arena, &joint.fine, &got.fine.plan));
-        assert_null(cz_solve_check(&arena, &joint.coarse, &got.coarse.plan));
+        assert_null(cz_solve_check(&arena, &joint.inner, &got.inner.plan));
+        assert_null(cz_solve_check(&arena, &joint.outer, &got.outer.plan));
         const load all = measure(&arena, &joint, &got);
         printf("| 235B, ep %d, on %d | %.4f | | %.3f | |\n", ep, n_gpus,
                (double)all.max_ps * n_gpus / (double)all.total_ps,
-               (double)all.max_bytes / (double)joint.fine.state_mean);
+               (double)all.max_bytes / (double)joint.inner.state_mean);
         assert_true(all.max_ps / 1010 <= all.total_ps / n_gpus / 1000);
-        assert_true(all.max_bytes / 1050 <= joint.fine.state_mean / 1000);
+        assert_true(all.max_bytes / 1050 <= joint.inner.state_mean / 1000);
         cz_arena_fini(&arena);
     }
 }

@@ -31,14 +31,15 @@ static uint64_t next_random(uint64_t *state, uint64_t n)
 static void list_ways(sample *s, const published_machine *machine,
                       const published_shape *shape, cz_subgroup_class *of)
 {
-    const cz_subgroup_way *all;
+    const cz_subgroup_candidate *all;
     const int n = published_list_ways(s->arena, machine, shape,
                                       s->problem.width, 1, &all);
-    cz_subgroup_way *ways = CZ_NEW(s->arena, cz_subgroup_way, n);
+    cz_subgroup_candidate *candidates =
+        CZ_NEW(s->arena, cz_subgroup_candidate, n);
     for (int w = 0; w < n; w++)
         if (all[w].form != CZ_SUBGROUP_GRAM)
-            ways[of->n_ways++] = all[w];
-    of->ways = ways;
+            candidates[of->n_candidates++] = all[w];
+    of->candidates = candidates;
 }
 
 /* Matrices of random shape; some cut along their short side, in some problems
@@ -84,16 +85,17 @@ static void check_row(const cz_subgroup_problem *problem,
     for (int i = 0; i < row->n_jobs; i++) {
         const cz_subgroup_job *job = &row->jobs[i];
         const cz_subgroup_class *of = &problem->classes[job->of];
-        const cz_subgroup_way *way = &of->ways[job->way];
-        const int64_t ps = cz_subgroup_alone_ps(way, problem->latency_ps);
-        assert_true(job->first >= 0 && job->first % way->g == 0 &&
-                    job->first + way->g <= problem->width);
+        const cz_subgroup_candidate *candidate =
+            &of->candidates[job->candidate];
+        const int64_t ps = cz_subgroup_alone_ps(candidate, problem->latency_ps);
+        assert_true(job->first >= 0 && job->first % candidate->g == 0 &&
+                    job->first + candidate->g <= problem->width);
         assert_true(row->cost.time_ps >= ps);
-        assert_true(way->staging_bytes <= row->cost.staging_bytes);
-        for (int k = job->first; k < job->first + way->g; k++)
-            compute[k] += cz_subgroup_work_ps(way) / way->g;
+        assert_true(candidate->staging_bytes <= row->cost.staging_bytes);
+        for (int k = job->first; k < job->first + candidate->g; k++)
+            compute[k] += cz_subgroup_work_ps(candidate) / candidate->g;
         alone += ps;
-        wire += way->wire_bytes;
+        wire += candidate->wire_bytes;
         state += of->state_bytes;
         counts[job->of]++;
     }
@@ -159,9 +161,9 @@ static int64_t largest_staging(const cz_subgroup_problem *problem)
 {
     int64_t most = 0;
     for (int c = 0; c < problem->n_classes; c++)
-        for (int w = 0; w < problem->classes[c].n_ways; w++)
-            most =
-                cz_solve_max(most, problem->classes[c].ways[w].staging_bytes);
+        for (int w = 0; w < problem->classes[c].n_candidates; w++)
+            most = cz_solve_max(
+                most, problem->classes[c].candidates[w].staging_bytes);
     return most;
 }
 
@@ -198,12 +200,12 @@ static void test_no_plan_of_one_size_is_better(void **unused)
         make(&s, seed, 1 + (int)(seed % 3), widths[seed % 8], 8);
         const cz_subgroup_plan free = best(&s);
         memcpy(whole, s.classes, sizeof whole);
-        for (int w = 0; w < whole[0].n_ways; w++) {
-            cz_subgroup_way of[MAX_CLASSES];
+        for (int w = 0; w < whole[0].n_candidates; w++) {
+            cz_subgroup_candidate of[MAX_CLASSES];
             for (int c = 0; c < s.problem.n_classes; c++) {
-                of[c] = whole[c].ways[w];
-                s.classes[c].ways = &of[c];
-                s.classes[c].n_ways = 1;
+                of[c] = whole[c].candidates[w];
+                s.classes[c].candidates = &of[c];
+                s.classes[c].n_candidates = 1;
             }
             const cz_subgroup_plan alike = best(&s);
             check(&s.problem, &alike);
@@ -220,7 +222,7 @@ static void test_no_plan_of_one_size_is_better(void **unused)
 typedef struct everything {
     const sample *s;
     cz_subgroup_class *classes; /* one matrix each, with one way each */
-    const cz_subgroup_way *const *ways;
+    const cz_subgroup_candidate *const *candidates;
     int64_t best;
 } everything;
 
@@ -236,9 +238,9 @@ static void try_all(everything *all, int of)
         cz_arena_fini(&arena);
         return;
     }
-    for (int w = 0; w < all->s->classes[of].n_ways; w++) {
-        all->classes[of].ways = &all->ways[of][w];
-        all->classes[of].n_ways = 1;
+    for (int w = 0; w < all->s->classes[of].n_candidates; w++) {
+        all->classes[of].candidates = &all->candidates[of][w];
+        all->classes[of].n_candidates = 1;
         try_all(all, of + 1);
     }
 }
@@ -251,13 +253,13 @@ static void test_tiny_rows_are_nearly_as_good_as_by_trying_all(void **unused)
         cz_arena arena;
         sample s = {.arena = &arena};
         cz_subgroup_class classes[MAX_CLASSES];
-        const cz_subgroup_way *ways[MAX_CLASSES];
+        const cz_subgroup_candidate *candidates[MAX_CLASSES];
         cz_arena_init(&arena);
         make(&s, seed, 1, 8, 1);
         memcpy(classes, s.classes, sizeof classes);
         for (int c = 0; c < s.problem.n_classes; c++)
-            ways[c] = s.classes[c].ways;
-        everything all = {&s, classes, ways, INT64_MAX};
+            candidates[c] = s.classes[c].candidates;
+        everything all = {&s, classes, candidates, INT64_MAX};
         try_all(&all, 0);
         const int64_t score = best(&s).score_ps;
         assert_true(score >= all.best);
@@ -277,7 +279,7 @@ static void assert_equal_rows(const cz_subgroup_row *a,
     assert_int_equal(a->n_jobs, b->n_jobs);
     for (int i = 0; i < a->n_jobs; i++) {
         assert_int_equal(class_of[a->jobs[i].of], b->jobs[i].of);
-        assert_int_equal(a->jobs[i].way, b->jobs[i].way);
+        assert_int_equal(a->jobs[i].candidate, b->jobs[i].candidate);
         assert_int_equal(a->jobs[i].first, b->jobs[i].first);
     }
 }
@@ -329,14 +331,15 @@ static void test_equal_problems_have_equal_plans(void **unused)
  */
 static void test_transfers_overlap_with_products(void **unused)
 {
-    const cz_subgroup_part part = {100, 0};
-    const cz_subgroup_way way = {.g = 2,
-                                 .n_parts = 1,
-                                 .parts = &part,
-                                 .gather_ps = 30,
-                                 .scatter_ps = 20,
-                                 .staging_bytes = 8};
-    cz_subgroup_class class = {.count = 4, .n_ways = 1, .ways = &way};
+    const cz_subgroup_segment part = {100, 0};
+    const cz_subgroup_candidate candidate = {.g = 2,
+                                             .n_parts = 1,
+                                             .parts = &part,
+                                             .gather_ps = 30,
+                                             .scatter_ps = 20,
+                                             .staging_bytes = 8};
+    cz_subgroup_class class = {
+        .count = 4, .n_candidates = 1, .candidates = &candidate};
     cz_arena arena;
     sample s = {.arena = &arena,
                 .problem = {.n_rows = 1,
@@ -347,7 +350,7 @@ static void test_transfers_overlap_with_products(void **unused)
                             .staging_cap_bytes = 16}};
     (void)unused;
     cz_arena_init(&arena);
-    assert_int_equal(best(&s).time_ps, cz_subgroup_alone_ps(&way, 7));
+    assert_int_equal(best(&s).time_ps, cz_subgroup_alone_ps(&candidate, 7));
     class.count = 5;
     assert_int_equal(best(&s).time_ps, 37 + 100 + 100 + 27);
     s.problem.staging_cap_bytes = 8; /* then it waits for the bytes */
@@ -359,14 +362,16 @@ static void test_transfers_overlap_with_products(void **unused)
  * long one alone. */
 static void test_ranks_share_what_others_would_wait_for(void **unused)
 {
-    const cz_subgroup_part whole = {400, 0}, half = {200, 0}, little = {200, 0};
-    const cz_subgroup_way of_long[] = {
+    const cz_subgroup_segment whole = {400, 0}, half = {200, 0},
+                              little = {200, 0};
+    const cz_subgroup_candidate of_long[] = {
         {.g = 1, .n_parts = 1, .parts = &whole},
         {.g = 2, .n_parts = 1, .parts = &half, .wire_bytes = 50}};
-    const cz_subgroup_way of_short = {.g = 1, .n_parts = 1, .parts = &little};
+    const cz_subgroup_candidate of_short = {
+        .g = 1, .n_parts = 1, .parts = &little};
     const cz_subgroup_class classes[] = {
-        {.count = 6, .n_ways = 1, .ways = &of_short},
-        {.count = 1, .n_ways = 2, .ways = of_long}};
+        {.count = 6, .n_candidates = 1, .candidates = &of_short},
+        {.count = 1, .n_candidates = 2, .candidates = of_long}};
     const cz_subgroup_problem problem = {.n_rows = 1,
                                          .width = 8,
                                          .n_classes = 2,

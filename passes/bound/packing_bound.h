@@ -1,0 +1,33 @@
+/* The bound by fit of matrices in all admitted forms: pieces do not come in
+ * halves (passes/solve/bound/packing.h).  Of kernels alone, as metrics.time_ps
+ * is: no piece gathers, scatters or waits. */
+#ifndef CZ_PASSES_BOUND_PACKING_BOUND_H
+#define CZ_PASSES_BOUND_PACKING_BOUND_H
+
+#include "passes/bound/forms.h"
+
+/* What some ranks have to compute. */
+typedef struct cz_packing_work {
+    const int64_t *counts;   /* [classes of the forms] matrices */
+    const int64_t *owner_ps; /* [classes] of one with an owner, in any plan */
+    int64_t elements_ps;     /* of all elements in element-wise stages */
+    int64_t n_ranks;
+} cz_packing_work;
+
+typedef struct cz_packing_bound {
+    int64_t value_ps;      /* 0: low_ps was not refuted */
+    int class;             /* whose matrices are worth most; -1: none are */
+    const int64_t *prices; /* [classes of the forms] of a matrix; arena's */
+    int64_t elements;      /* price of them all */
+} cz_packing_bound;
+
+/* No plan ends by low_ps, or before value_ps: its prices refute value_ps - 1.
+ *
+ * Pieces are what plans are timed by: owner_ps of a matrix with an owner, the
+ * first of time_ps of one that ranks share.  Larger batches, which the mean
+ * counts, no plan has. */
+cz_packing_bound cz_packing_bound_find(cz_arena *arena, const cz_forms *forms,
+                                       const cz_packing_work *work,
+                                       int64_t low_ps);
+
+#endif

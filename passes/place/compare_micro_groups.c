@@ -1,0 +1,186 @@
+/* Public micro-groups, row by row, on the simulated executor. */
+#include "passes/place/compare_micro_groups.h"
+
+#include "passes/cost/time.h"
+#include "passes/grid/owned.h"
+
+#include <assert.h>
+#include <string.h>
+
+static int family_of(const cz_plan_view *view,
+                     const cz_placement_problem *placement, int item)
+{
+    return view->params[placement->params[item]].family;
+}
+
+static bool is_gathered(const cz_plan_view *view,
+                        const cz_placement_problem *placement, int item)
+{
+    const int family = family_of(view, placement, item);
+    return cz_family_is_owned(view, family) &&
+           cz_family_shards(view, family) > 1;
+}
+
+bool cz_compare_has_micro_groups(const cz_plan_view *view,
+                                 const cz_placement_problem *placement)
+{
+    for (int i = 0; i < placement->problem.n_items; i++)
+        if (is_gathered(view, placement, i))
+            return true;
+    return false;
+}
+
+void cz_compare_ungroup(const cz_plan_view *view,
+                        const cz_placement_problem *placement,
+                        const cz_solve_plan *plan, int64_t *load_ps)
+{
+    const cz_solve_problem *problem = &placement->problem;
+    for (int i = 0; i < problem->n_items; i++)
+        if (is_gathered(view, placement, i))
+            load_ps[plan->owner[i] * problem->n_hosts + plan->host[i]] -=
+                problem->classes[problem->class_of[i]].cost_ps;
+}
+
+/* ---- items ---- */
+
+typedef struct shards {
+    int64_t n, all, least; /* of them; elements of all, and of the least */
+} shards;
+
+/* The owner's own shard stays, the least if they differ; each of the others
+ * moves an even part of the rest. */
+static cz_timeline_item item_of(const cz_plan_view *view, int family,
+                                int64_t compute_ps, int64_t rate)
+{
+    const cz_view_stage *stage =
+        &view->stages[cz_rule_stages_find(view, view->families[family].rule)
+                          .whole];
+    const int64_t in =
+        cz_view_element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
+    const int64_t out =
+        cz_view_element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
+    const cz_view_family *f = &view->families[family];
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    shards of = {cz_view_extent(view, &axes), 0, INT64_MAX};
+    for (int64_t s = 0; s < of.n; s++) {
+        const int64_t rank = cz_view_rank_at(view, &axes, s, 0);
+        const int64_t elements = cz_view_shard_elements(view, f, rank);
+        of.all += elements;
+        of.least = elements < of.least ? elements : of.least;
+    }
+    assert(of.n > 1); /* who gathers has others */
+    const int64_t moved = of.all - of.least;
+    const int64_t each = cz_ceil_div(moved, of.n - 1);
+    return (cz_timeline_item){
+        .elements = of.all,
+        .compute_ps = compute_ps,
+        .gather_ps = cz_time_of((cz_wide)moved * in, rate),
+        .gather_other_ps = cz_time_of((cz_wide)each * in, rate),
+        .scatter_ps = cz_time_of((cz_wide)moved * out, rate),
+        .scatter_other_ps = cz_time_of((cz_wide)each * out, rate),
+        .staging_bytes = of.all * in};
+}
+
+typedef struct grouper {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    const cz_placement_problem *placement;
+    const cz_solve_plan *plan;
+    cz_timeline_baseline kind;
+    cz_timeline_item *item_of;     /* [n_items] */
+    const int *in_order;           /* [n_items] of definition */
+    cz_timeline_problem row;       /* but for its items */
+    cz_timeline_item *of_this_row; /* [n_items] */
+} grouper;
+
+static cz_link_speed link_of(const grouper *g, const cz_machine *machine)
+{
+    int i = 0;
+    while (!is_gathered(g->view, g->placement, i))
+        i++;
+    const int64_t set =
+        cz_view_shard_set(g->view, family_of(g->view, g->placement, i));
+    return cz_machine_link(
+        machine, cz_machine_link_over(machine, cz_view_mesh_axes(g->view), set,
+                                      (cz_block){0, 0}));
+}
+
+static void make_items(grouper *g, int64_t rate)
+{
+    const cz_solve_problem *problem = &g->placement->problem;
+    g->item_of = CZ_NEW(g->arena, cz_timeline_item, problem->n_items);
+    for (int i = 0; i < problem->n_items; i++)
+        if (is_gathered(g->view, g->placement, i))
+            g->item_of[i] =
+                item_of(g->view, family_of(g->view, g->placement, i),
+                        problem->classes[problem->class_of[i]].cost_ps, rate);
+}
+
+/* Items by the number of their parameter. */
+static const int *sort_items(const grouper *g)
+{
+    const int n = g->placement->problem.n_items;
+    int *item_of_param = CZ_NEW(g->arena, int, g->view->n_params + 1);
+    int *order = CZ_NEW(g->arena, int, n + 1);
+    int k = 0;
+    for (int i = 0; i < n; i++)
+        item_of_param[g->placement->params[i]] = i + 1;
+    for (int p = 0; p < g->view->n_params; p++)
+        if (item_of_param[p] > 0)
+            order[k++] = item_of_param[p] - 1;
+    return order;
+}
+
+/* ---- rows ---- */
+
+static void run_row(grouper *g, int row, cz_grouped_rows *out)
+{
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    const cz_timeline_micro_groups groups = cz_timeline_micro_groups_make(
+        &scratch, &g->row, g->kind,
+        (int64_t)CZ_TIMELINE_SLOT_ELEMENTS * g->row.n_ranks);
+    const cz_timeline_cost cost =
+        cz_timeline_micro_groups_run(&scratch, &g->row, &groups);
+    out->name = groups.method;
+    out->row_ps[row] = cost.time_ps;
+    if (groups.n > out->n_groups)
+        out->n_groups = groups.n;
+    if (cost.staging_bytes > out->staging_bytes)
+        out->staging_bytes = cost.staging_bytes;
+    cz_arena_fini(&scratch);
+}
+
+cz_grouped_rows cz_compare_micro_groups(cz_arena *arena,
+                                        const cz_plan_view *view,
+                                        const cz_machine *machine,
+                                        const cz_placement_problem *placement,
+                                        const cz_solve_plan *plan,
+                                        cz_timeline_baseline kind)
+{
+    const cz_solve_problem *problem = &placement->problem;
+    grouper g = {.arena = arena,
+                 .view = view,
+                 .placement = placement,
+                 .plan = plan,
+                 .kind = kind};
+    cz_grouped_rows out = {.row_ps = CZ_NEW(arena, int64_t, problem->n_ranks)};
+    const cz_link_speed link = link_of(&g, machine);
+    make_items(&g, link.rate);
+    g.in_order = sort_items(&g);
+    g.of_this_row = CZ_NEW(arena, cz_timeline_item, problem->n_items);
+    g.row = (cz_timeline_problem){.n_ranks = problem->n_hosts,
+                                  .items = g.of_this_row,
+                                  .latency_ps = link.latency};
+    for (int row = 0; row < problem->n_ranks; row++) {
+        g.row.n_items = 0;
+        for (int k = 0; k < g.placement->problem.n_items; k++) {
+            const int i = g.in_order[k];
+            if (g.plan->owner[i] == row && is_gathered(g.view, g.placement, i))
+                g.of_this_row[g.row.n_items++] = g.item_of[i];
+        }
+        run_row(&g, row, &out);
+    }
+    return out;
+}

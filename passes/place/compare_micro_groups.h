@@ -1,0 +1,35 @@
+/* Public micro-groups of a baseline's matrices: what one row of shards' ranks
+ * takes to gather, compute and scatter those that its split coordinate owns. */
+#ifndef CZ_PASSES_PLACE_COMPARE_MICRO_GROUPS_H
+#define CZ_PASSES_PLACE_COMPARE_MICRO_GROUPS_H
+
+#include "passes/cost/machine.h"
+#include "passes/place/problem.h"
+#include "passes/solve/evaluate.h"
+#include "passes/timeline/micro_group.h"
+
+typedef struct cz_grouped_rows {
+    const char *name;
+    int n_groups;          /* of the row with most */
+    int64_t staging_bytes; /* of the fullest rank of any row */
+    int64_t *row_ps;       /* [n_ranks of the problem] */
+} cz_grouped_rows;
+
+/* Whether a matrix of the placement has shards to gather. */
+bool cz_compare_has_micro_groups(const cz_plan_view *view,
+                                 const cz_placement_problem *placement);
+
+/* `plan` says which row has each matrix; the grouping which of its ranks. */
+cz_grouped_rows cz_compare_micro_groups(cz_arena *arena,
+                                        const cz_plan_view *view,
+                                        const cz_machine *machine,
+                                        const cz_placement_problem *placement,
+                                        const cz_solve_plan *plan,
+                                        cz_timeline_baseline kind);
+
+/* Takes the kernels of those matrices out of load_ps[slots]. */
+void cz_compare_ungroup(const cz_plan_view *view,
+                        const cz_placement_problem *placement,
+                        const cz_solve_plan *plan, int64_t *load_ps);
+
+#endif

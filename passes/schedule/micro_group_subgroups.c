@@ -1,0 +1,91 @@
+/* Micro-groups of shared matrices, by falling cost. */
+#include "passes/schedule/micro_group_subgroups.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+typedef struct place {
+    int item, owner;
+    int64_t cost;
+} place;
+
+static int by_owner_and_cost(const void *left, const void *right)
+{
+    const place *a = left, *b = right;
+    if (a->owner != b->owner)
+        return a->owner < b->owner ? -1 : 1;
+    if (a->cost != b->cost)
+        return a->cost > b->cost ? -1 : 1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+static int count_run(const place *places, int first, int n)
+{
+    int end = first;
+    while (end < n && places[end].owner == places[first].owner)
+        end++;
+    return end - first;
+}
+
+static int count_most(const place *places, int n)
+{
+    int most = 0;
+    for (int i = 0; i < n;) {
+        const int run = count_run(places, i, n);
+        most = run > most ? run : most;
+        i += run;
+    }
+    return most;
+}
+
+/* The k-th of an owner's `run` items. */
+static int group_of(int k, int run, int n_groups)
+{
+    return run <= n_groups ? k : (int)((int64_t)k * n_groups / run);
+}
+
+/* Items of one owner; false when a group of several is beyond the cap. */
+static bool put_run(const cz_micro_group_problem *problem, const place *places,
+                    int run, int n_groups, int *groups)
+{
+    int64_t bytes = 0;
+    for (int k = 0; k < run; k++) {
+        const int group = group_of(k, run, n_groups);
+        const bool is_new = k == 0 || groups[places[k - 1].item] != group;
+        bytes = (is_new ? 0 : bytes) + problem->items[places[k].item].bytes;
+        if (!is_new && bytes > problem->cap_bytes)
+            return false;
+        groups[places[k].item] = group;
+    }
+    return true;
+}
+
+static bool put_all(const cz_micro_group_problem *problem, const place *places,
+                    int n_groups, int *groups)
+{
+    for (int i = 0; i < problem->n_items;) {
+        const int run = count_run(places, i, problem->n_items);
+        if (!put_run(problem, places + i, run, n_groups, groups))
+            return false;
+        i += run;
+    }
+    return true;
+}
+
+int cz_micro_group_subgroups(cz_arena *scratch,
+                             const cz_micro_group_problem *problem, int *groups)
+{
+    const int n_items = problem->n_items;
+    place *places = CZ_NEW(scratch, place, n_items + 1);
+    for (int i = 0; i < n_items; i++)
+        places[i] = (place){i, problem->items[i].owner, problem->items[i].cost};
+    if (n_items > 0)
+        qsort(places, (size_t)n_items, sizeof *places, by_owner_and_cost);
+    const int most = count_most(places, n_items);
+    int n = problem->request.n_groups < most ? problem->request.n_groups : most;
+    while (n < most && !put_all(problem, places, n, groups))
+        n++;
+    if (n == most)
+        put_all(problem, places, n, groups);
+    return n;
+}
