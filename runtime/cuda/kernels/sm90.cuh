@@ -95,7 +95,8 @@ DEV void tma_load(u32 to, const tensor_map *map, u32 barrier, int x, int y,
                  : "memory");
 }
 
-// A box to the tensor, which begins there; what lies outside is not written.
+// A box to the tensor, which begins there; what lies outside is not written, but
+// for what a row's last 16 bytes have there.
 DEV void tma_store(const tensor_map *map, u32 from, int x, int y, int z)
 {
     asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group "

@@ -41,7 +41,8 @@ typedef struct czr_cuda_product_matrix {
 
 /* c = alpha x y' + beta s + delta I, c [m, n], x [m, k], y [n, k] or, N-major,
  * [k, n].  s is looked at where beta is not 0, and its rows are as long as its
- * stride. */
+ * stride.  Rows of c own what lies up to the next multiple of 8 columns: TMA
+ * stores 16 bytes at a time. */
 typedef struct czr_cuda_product {
     int64_t m, n, k, batch;
     bool is_symmetric, is_n_major;

@@ -7,7 +7,7 @@
 
 #include "product_test.hpp"
 
-const int TILE_ROWS = TILE, TILE_COLS = TILE;
+const int TILE_ROWS = TILE, TILE_COLS = TILE, STORED = 1;
 
 void run_product(product &p, bool is_end)
 {

@@ -7,7 +7,7 @@
 
 #include "product_test.hpp"
 
-const int TILE_ROWS = BM, TILE_COLS = BN;
+const int TILE_ROWS = BM, TILE_COLS = BN, STORED = 8;
 
 static tensor_map map_of(matrices &m, int batch)
 {

@@ -94,6 +94,8 @@ inline work_list list_of(product &p, bool is_end)
 // By the architecture, one launch: tiles of TILE_ROWS x TILE_COLS.
 void run_product(product &p, bool is_end);
 extern const int TILE_ROWS, TILE_COLS;
+// Elements that rows of c are stored by.
+extern const int STORED;
 
 inline void order_tiles(product &p)
 {
@@ -176,7 +178,9 @@ inline void check_product(product &p)
         const auto before = p.c.data - p.c.storage.data();
         const u64 at = i - static_cast<u64>(before);
         const bool is_inside = at < p.c.size * static_cast<u64>(p.size.batch) &&
-                               at % p.c.stride < static_cast<u64>(p.size.cols);
+                               at % p.c.stride <
+                                   static_cast<u64>((p.size.cols + STORED - 1) /
+                                                    STORED * STORED);
         if (is_inside || p.c.storage[i] == 0xffff)
             continue;
         std::fprintf(stderr, "written outside the output\n");

@@ -134,7 +134,8 @@ DEV corner corner_within(int box)
                       : corner{0, 72, 1};
 }
 
-// What lies outside of the tensor, or in no box, stays as it was.
+// What lies outside of the tensor, or in no box, stays as it was; of each row the
+// last 16 bytes are written whole.
 PRIMITIVE(tma_write)
 {
     SHARED_DYNAMIC(shared);

@@ -130,6 +130,9 @@ DEV void tma_store(const tensor_map *map, u32 from, int x, int y, int z)
         !tensor_at(m, static_cast<u64>(x), static_cast<u64>(y),
                    static_cast<u64>(z)))
         simt::fail("TMA stores a box that begins outside of the tensor");
+    // Rows are clipped by 16 bytes, where loads clip them by elements.
+    tensor_map wide = m;
+    wide.size[0] = (m.size[0] + 7) / 8 * 8;
     simt::stores_open[simt::current->number].push_back([=] {
         for (u32 r = 0; r < simt::BOX; r++)
             for (u32 c = 0; c < simt::BOX; c++) {
@@ -137,7 +140,7 @@ DEV void tma_store(const tensor_map *map, u32 from, int x, int y, int z)
                 if (simt::unfenced[at / 16])
                     simt::fail("TMA reads what no fence.proxy.async follows");
                 u16 *to =
-                    tensor_at(m, static_cast<u64>(x) + c,
+                    tensor_at(wide, static_cast<u64>(x) + c,
                               static_cast<u64>(y) + r, static_cast<u64>(z));
                 if (to)
                     std::memcpy(to, simt::shared + at, sizeof *to);
