@@ -11,17 +11,15 @@
  * verified; plan_hash is 64 hex digits.  Appends to *out. */
 void cz_emit_c(const cz_plan_view *view, const char *plan_hash, cz_text *out);
 
-/* NAME.cu: the loops of NAME.c, by the same numbers and with the same bodies,
+/* For a GPU; `kernels` is empty before.
+ * - NAME.cu: the loops of NAME.c, by the same numbers and with the same bodies,
  * as kernels for any GPU from sm_80 on.  No text of its own includes anything:
  * it stands behind device.cuh, global.cuh and elementwise.cuh of the runtime.
- */
-void cz_emit_cuda(const cz_plan_view *view, cz_text *out);
-
-/* NAME_cuda.c: stages that launch those kernels, the kernels' table, tiles of
- * products and batches as the plan has them, and `cuda`, the text of NAME.cu,
- * whose size does not matter. */
-void cz_emit_launches(const cz_plan_view *view, const cz_text *cuda,
-                      cz_text *out);
+ * - NAME_cuda.c: stages as tables of steps that launch those kernels, the
+ *   kernels' table, tiles of products and batches as the plan has them, and the
+ *   text of NAME.cu. */
+void cz_emit_cuda(const cz_plan_view *view, cz_text *kernels,
+                  cz_text *launches);
 
 /* NAME.h: the program's declaration and the enum of run-time values; has_gpu:
  * also that of what NAME_cuda.c exports. */

@@ -1,49 +1,86 @@
-/* What generated NAME_cuda.c is made of: stages that put their work on a stream
- * of a GPU.  Trainers include NAME.h, which declares NAME_cuda, and give it to
+/* What generated NAME_cuda.c is made of: the stages of a program as tables of
+ * steps, the kernels that these launch, and the text of NAME.cu.  Trainers
+ * include NAME.h, which declares NAME_cuda, and give it to
  * runtime/cuda/world/loopback.h or runtime/cuda/world/process.h.
  *
- * Pointers to data are the device's.  The host never follows them. */
+ * No table has an address.  runtime/cuda/products reads the tables when a
+ * program is opened, to prepare what they need, and puts them on a stream in
+ * each step of the engine, with what the call has where they say. */
 #ifndef CZR_CUDA_H
 #define CZR_CUDA_H
 
 #include "czr.h"
 
-/* The code of one program, loaded on a device: runtime/cuda/products/stage.h.
- */
-typedef struct czr_cuda_stages czr_cuda_stages;
-/* Deferred launches of a batch: runtime/cuda/products/deferred.h. */
-typedef struct czr_cuda_deferred czr_cuda_deferred;
+/* ---- stages ------------------------------------------------------------- */
 
-/* One call of a stage, as czr_call.  The struct is gone when the call returns.
- * The memory that it names stays until the stream has done the work. */
-typedef struct czr_cuda_call {
-    const void *const *in;
-    void *const *out;
-    /* [n_scalars] of the stage: where each lies when the stream gets there. */
-    const float *const *scalars;
-    size_t count, part;
-    unsigned char *work;
-    /* Memory of this stage alone until the stream has done it: as many bytes as
-     * czr_cuda_stages_workspace says, aligned to 256. */
-    unsigned char *room;
-    /* The rank's scratch, [scratch_bytes].  A skipped step may leave anything
-     * there.  NULL: none. */
-    unsigned char *scratch;
-    size_t scratch_bytes;
-    int32_t *status;     /* keeps the first failure; 0 is CZR_OK */
-    const int32_t *skip; /* not 0: kernels write nothing; NULL: they do */
-    void *stream;
-    czr_cuda_stages *stages;
-    czr_cuda_deferred
-        *notes; /* launches are deferred to it; NULL: put at once */
-} czr_cuda_call;
+/* What an operand lies in. */
+typedef enum czr_cuda_place {
+    CZR_CUDA_ABSENT, /* the step has no such operand */
+    CZR_CUDA_IN,     /* slot `number` of those that the stage reads */
+    CZR_CUDA_OUT,    /* the same of those that it writes */
+    CZR_CUDA_WORK,   /* the workspace */
+    CZR_CUDA_SCALAR  /* scalar `number` of the stage */
+} czr_cuda_place;
 
-/* Puts all work of a stage on call->stream.
- *
- * - A failure to put it ends the call, and the context has its sentence.
- * - A failure on the device goes to call->status.  The work behind it runs
- *   nevertheless, and outputs then mean nothing. */
-typedef czr_status (*czr_cuda_stage)(const czr_cuda_call *call);
+typedef struct czr_cuda_operand {
+    czr_cuda_place place;
+    int number;     /* of the slot or scalar, else 0 */
+    int64_t offset; /* bytes from where the slot or the workspace begins */
+    /* Bytes of one rank's part, of which those of the ranks before lie in
+     * front.  0: the ranks of a subgroup do not divide it. */
+    int64_t equal_part_bytes;
+} czr_cuda_operand;
+
+/* A loop of NAME.c, by kernels of NAME.cu. */
+typedef struct czr_cuda_loop_step {
+    int loop; /* its number */
+    /* Of its space; a flat loop takes all elements.  0 rows: one row, of as
+     * many elements as the call has. */
+    size_t rows, columns;
+    const czr_cuda_operand *operands; /* its parameters in C, in order */
+} czr_cuda_loop_step;
+
+/* As many elements as the call has, to where they do not lie already. */
+typedef struct czr_cuda_copy_step {
+    czr_cuda_operand to, from;
+    size_t element_bytes;
+} czr_cuda_copy_step;
+
+/* out = alpha * op(a) @ op(b) + beta * addend. */
+typedef struct czr_cuda_product_step {
+    /* As czr_product says, without pointers.  The result always goes to `out`:
+     * `c` and room_rows are not used. */
+    czr_product shape;
+    czr_cuda_operand a, b, out;
+    czr_cuda_operand addend; /* absent where beta is 0 */
+} czr_cuda_product_step;
+
+typedef struct czr_cuda_factor_step {
+    czr_factor shape; /* as czr_factor says, without pointers */
+    czr_cuda_operand a, b, out[2];
+} czr_cuda_factor_step;
+
+typedef enum czr_cuda_stage_step_kind {
+    CZR_CUDA_END, /* behind the last step of a stage */
+    CZR_CUDA_LOOP_STEP,
+    CZR_CUDA_COPY_STEP,
+    CZR_CUDA_PRODUCT_STEP,
+    CZR_CUDA_FACTOR_STEP
+} czr_cuda_stage_step_kind;
+
+/* What a stage does next. */
+typedef struct czr_cuda_stage_step {
+    czr_cuda_stage_step_kind kind;
+    union {
+        czr_cuda_loop_step loop;
+        czr_cuda_copy_step copy;
+        czr_cuda_product_step product;
+        czr_cuda_factor_step factor;
+    } of;
+} czr_cuda_stage_step;
+
+/* The steps of a stage in one phase, in order, and CZR_CUDA_END. */
+typedef const czr_cuda_stage_step *czr_cuda_stage;
 
 /* ---- loops as kernels --------------------------------------------------- */
 
@@ -57,7 +94,7 @@ typedef enum czr_cuda_form {
 
 /* One of the `arguments` of a kernel:
  *
- * - i below these numbers: pointer i of the loop;
+ * - i below these numbers: operand i of the loop;
  * - CZR_CUDA_SUM + i: partial sums of result i;
  * - CZR_CUDA_LARGEST + i: partial largest values of result i;
  * - CZR_CUDA_STATUS: two parameters, by which it reports what is not finite. */
@@ -72,7 +109,9 @@ enum {
 typedef struct czr_cuda_kernel {
     const char *name;
     const uint16_t *arguments; /* [n_arguments] */
-    uint8_t n_arguments, form, is_flat;
+    uint8_t n_arguments;
+    czr_cuda_form form;
+    uint8_t is_flat;
     uint8_t width;        /* neighbours that a thread takes at once */
     uint8_t row_parts;    /* equal parts of the rows, each with its own sums */
     uint8_t column_parts; /* the same of columns; 1: all are one part */
@@ -82,34 +121,6 @@ typedef struct czr_cuda_kernel {
 typedef struct czr_cuda_loop_kernels {
     uint16_t first, n;
 } czr_cuda_loop_kernels;
-
-/* Puts loop `number` of NAME.c over [rows, columns]; a flat loop takes all
- * elements.  `pointers` are those of its parameters in C, in order, scalars
- * included.  Without elements it writes its sums alone, which are 0. */
-czr_status czr_cuda_loop(const czr_cuda_call *call, int number, size_t rows,
-                         size_t columns, const void *const *pointers);
-/* Puts a copy of `bytes`.  The two memories do not overlap. */
-czr_status czr_cuda_copy(const czr_cuda_call *call, void *to, const void *from,
-                         size_t bytes);
-/* As czr_multiply and czr_factorise, with pointers of the device.  A
- * factorisation that cannot be is a failure on the device. */
-czr_status czr_cuda_multiply(const czr_cuda_call *call,
-                             const czr_product *product);
-czr_status czr_cuda_factorise(const czr_cuda_call *call,
-                              const czr_factor *factor);
-
-/* As czr_in_bytes and czr_out_bytes. */
-static inline void *czr_cuda_in_bytes(const czr_cuda_call *call, size_t slot,
-                                      size_t offset)
-{
-    return czr_slot_bytes(call->in[slot], offset);
-}
-
-static inline void *czr_cuda_out_bytes(const czr_cuda_call *call, size_t slot,
-                                       size_t offset)
-{
-    return czr_slot_bytes(call->out[slot], offset);
-}
 
 /* ---- products ----------------------------------------------------------- */
 
@@ -151,8 +162,7 @@ typedef struct czr_cuda_batches {
 
 /* ---- the program -------------------------------------------------------- */
 
-/* NAME_cuda.  The slots and scalars of a call are in the order of
- * program->stages. */
+/* NAME_cuda.  Slots and scalars have their numbers in program->stages. */
 typedef struct czr_cuda_program {
     const czr_program *program;
     const char *const *text;      /* of NAME.cu, in pieces; NULL ends */

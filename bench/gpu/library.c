@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELEMENT = 2, SKIP_BYTES = 256, NOWHERE = 1 << 20 };
+enum { ELEMENT = 2, SKIP_BYTES = 256 };
 
 struct gpu_library {
     const gpu_machine *machine;
@@ -66,18 +66,14 @@ static void hear(void *user, const char *line)
 
 static czr_status prepare(gpu_library *l, const cz_tile_product *of)
 {
-    czr_product product = product_of(of->m, of->n, of->k, of->is_n_major);
-    const czr_cuda_call call = {.stages = &l->stages};
+    const czr_product product = product_of(of->m, of->n, of->k, of->is_n_major);
 
     l->stages = (czr_cuda_stages){.program = &l->cuda,
                                   .context = l->machine->context,
                                   .nvrtc = l->machine->nvrtc,
-                                  .cublas = l->machine->cublaslt,
-                                  .is_opening = true,
-                                  .batch = of->batch};
-    product.a = product.b = product.out = czr_pointer_of(NOWHERE);
-    const czr_status status = czr_cuda_multiply(&call, &product);
-    l->stages.is_opening = false;
+                                  .cublas = l->machine->cublaslt};
+    const czr_status status =
+        czr_cuda_product_prepare(&l->stages, &product, of->batch, NULL);
     czr_cuda_products_describe(&l->stages, hear, l);
     return status;
 }

@@ -139,17 +139,18 @@ static czr_status put_stage(setting *s)
         scalars[i] =
             czr_pointer_of(s->scalars + stage->scalars[i] * sizeof **scalars);
     }
-    return s->stages.program->stages[number](
-        &(czr_cuda_call){.in = in,
-                         .out = out,
-                         .scalars = scalars,
-                         .count = (size_t)s->row->count,
-                         .part = (size_t)s->row->offset,
-                         .work = czr_pointer_of(s->work),
-                         .room = czr_pointer_of(s->room),
-                         .status = czr_pointer_of(s->flags),
-                         .stream = s->machine->stream,
-                         .stages = &s->stages});
+    czr_cuda_call call = {.stages = &s->stages,
+                          .next = s->stages.program->stages[number],
+                          .in = in,
+                          .out = out,
+                          .scalars = scalars,
+                          .count = (size_t)s->row->count,
+                          .part = (size_t)s->row->offset,
+                          .work = czr_pointer_of(s->work),
+                          .room = czr_pointer_of(s->room),
+                          .status = czr_pointer_of(s->flags),
+                          .stream = s->machine->stream};
+    return czr_cuda_stages_put(&call, 1);
 }
 
 /* Of one of n in a row; negative: a failure. */

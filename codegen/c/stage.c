@@ -1,192 +1,286 @@
-/* Stages: one C function each, a call per map and product; and what C and CUDA
- * say alike of them. */
+/* Stages in C: one function each, a call per map and product. */
 #include "codegen/common/stage.h"
+
+#include "dsl/plan/within.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The extents that a loop function takes first. */
-static void put_extents(cz_stage_printer *p, const cz_loop *loop)
+/* ---- what the function declares ---- */
+
+/* The output slot that overwrites input `in`, or -1. */
+static int overwrites(const cz_view_stage *stage, int in)
 {
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].kind == stage->in[in].kind &&
+            stage->out[i].index == stage->in[in].index)
+            return i;
+    return -1;
+}
+
+/* A stage with phases may have inputs that only another phase needs, and a
+ * segment values of others. */
+static bool is_read(const cz_view_stage *stage, int value)
+{
+    for (int s = 0; s < stage->n_steps; s++)
+        for (int i = 0; cz_stage_is_own(stage, s) && i < stage->steps[s].n_in;
+             i++)
+            if (stage->steps[s].in[i] == value)
+                return true;
+    return false;
+}
+
+/* Values [first, first + n_out) of step `s` have a name in the function if it
+ * makes or reads them. */
+static bool is_named(const cz_view_stage *stage, int s, int value)
+{
+    return cz_stage_is_own(stage, s) || is_read(stage, value);
+}
+
+static bool is_output_named(const cz_view_stage *stage, int output)
+{
+    int value = cz_stage_first_result(stage);
+
+    for (int s = 0; s < stage->n_steps; value += stage->steps[s++].n_out)
+        if (stage->out_value[output] < value + stage->steps[s].n_out)
+            return is_named(stage, s, stage->out_value[output]);
+    return true;
+}
+
+/* Whether a step is handed the value under a name of its own: not where all
+ * that read it put a result in its place, and take that for both. */
+static bool is_passed(const cz_stage_printer *p, int value)
+{
+    int result = cz_stage_first_result(p->stage);
+
+    for (int s = 0; s < p->stage->n_steps; result += p->stage->steps[s++].n_out)
+        for (int i = 0;
+             cz_stage_is_own(p->stage, s) && i < p->stage->steps[s].n_in; i++) {
+            bool is_replaced = p->stage->steps[s].in[i] != value;
+            for (int o = 0; o < p->stage->steps[s].n_out; o++)
+                is_replaced =
+                    is_replaced || cz_stage_is_replaced(p, value, result + o);
+            if (!is_replaced)
+                return true;
+        }
+    return false;
+}
+
+static void declare_slots(const cz_stage_printer *p)
+{
+    const cz_view_stage *stage = p->stage;
+
+    for (int i = 0; i < stage->n_in; i++)
+        if (overwrites(stage, i) < 0 && is_passed(p, i))
+            cz_text_printf(p->emitter->out,
+                           "    const %s *const %s = call->in[%d];\n",
+                           cz_c_type(stage->in[i].dtype), p->names[i], i);
+    for (int i = 0; i < stage->n_out; i++)
+        if (is_output_named(stage, i))
+            cz_text_printf(p->emitter->out,
+                           "    %s *const %s = call->out[%d];\n",
+                           cz_c_type(stage->out[i].dtype),
+                           cz_stage_slot(p->emitter->arena, &stage->out[i]), i);
+}
+
+/* Where entry `entry` of a step lies. */
+static const char *address(const cz_stage_printer *p, const cz_view_step *step,
+                           int entry)
+{
+    const long long slot = cz_view_within(step, entry) - 1;
+    const bool is_in = slot < p->stage->n_in;
+
+    if (slot < 0)
+        return cz_arena_printf(p->emitter->arena, "(void *)(call->work + %lld)",
+                               (long long)step->offsets[entry]);
+    return cz_arena_printf(p->emitter->arena, "czr_%s_bytes(call, %lld, %lld)",
+                           is_in ? "in" : "out",
+                           is_in ? slot : slot - p->stage->n_in,
+                           (long long)step->offsets[entry]);
+}
+
+static void declare_workspace(const cz_stage_printer *p)
+{
+    int value = cz_stage_first_result(p->stage);
+
+    for (int s = 0; s < p->stage->n_steps; s++) {
+        const cz_view_step *step = &p->stage->steps[s];
+        for (int i = 0; i < step->n_out; i++, value++)
+            if (step->offsets[i] >= 0 && is_named(p->stage, s, value))
+                cz_text_printf(p->emitter->out, "    %s *const %s = %s;\n",
+                               cz_c_type(p->dtypes[value]), p->names[value],
+                               address(p, step, i));
+        if (cz_stage_has_accumulator(step) && cz_stage_is_own(p->stage, s))
+            cz_text_printf(p->emitter->out, "    float *const acc%d = %s;\n", s,
+                           address(p, step, 1));
+    }
+}
+
+/* ---- loops and products ---- */
+
+/* `name` so many elements on for each part. */
+static const char *part_of(const cz_stage_printer *p, const char *name,
+                           int64_t elements)
+{
+    return elements == 0
+               ? name
+               : cz_arena_printf(p->emitter->arena, "%s + call->part * %lld",
+                                 name, (long long)elements);
+}
+
+/* The call of loop `number`; of an epilogue `acc` is its accumulator. */
+static void put_loop(const cz_stage_printer *p, const cz_loop *loop, int number,
+                     const char *acc, int first_result)
+{
+    const cz_view_step *step = loop->step;
+    cz_text *out = p->emitter->out;
+
+    cz_text_printf(out, "    loop_%d(%s%s", number, acc, *acc ? ", " : "");
     if (!cz_view_is_shaped(p->stage))
-        cz_text_puts(p->out, "call->count");
+        cz_text_puts(out, "call->count");
     else if (loop->flat)
-        cz_text_printf(p->out, "%lld",
-                       (long long)(loop->step->rows * loop->step->columns));
+        cz_text_printf(out, "%lld", (long long)(step->rows * step->columns));
     else
-        cz_text_printf(p->out, "%lld, %lld", (long long)loop->step->rows,
-                       (long long)loop->step->columns);
+        cz_text_printf(out, "%lld, %lld", (long long)step->rows,
+                       (long long)step->columns);
+    for (int i = step->is_product ? 2 : 0; i < step->n_in; i++)
+        if (cz_loop_written_by(loop, i) < 0)
+            cz_text_printf(
+                out, ", %s",
+                part_of(p, p->names[step->in[i]],
+                        cz_stage_rank_offset(step, step->access[i])));
+    for (int o = 0; o < step->n_out; o++)
+        cz_text_printf(
+            out, ", %s",
+            part_of(p, p->names[first_result + o],
+                    cz_stage_rank_offset(step, step->out_access[o])));
+    cz_text_puts(out, loop->checked < 0 ? ");\n" : ", call->status);\n");
 }
 
-static void put_c_loop(cz_stage_printer *p, const cz_loop *loop, int number,
-                       const char *acc, int first_result)
-{
-    cz_text_printf(p->out, "    loop_%d(%s%s", number, acc, *acc ? ", " : "");
-    put_extents(p, loop);
-    cz_stage_arguments(p, loop, first_result, ", ", "");
-    cz_text_puts(p->out, loop->checked < 0 ? ");\n" : ", call->status);\n");
-}
-
-const cz_dialect cz_dialect_c = {
-    .call = "czr_call",
-    .function = "static void ",
-    .begin = "\n",
-    .address = "czr_",
-    .product = "    czr_multiply(call, &(czr_product)",
-    .factor = "    if (!czr_factorise(call, &(czr_factor)",
-    .factor_end = "))\n        return;\n",
-    .copy = "    memcpy(",
-    .end = "}\n\n",
-    .put_loop = put_c_loop,
-};
-
-/* Whether a product ends in alpha * c + beta * s, which it does itself. */
-static bool is_affine(const cz_view_step *step)
-{
-    return step->is_product && step->body < 0 && step->offsets[1] >= 0;
-}
-
-static void put_affine(cz_stage_printer *p, const cz_loop *loop,
+static void put_affine(const cz_stage_printer *p, const cz_loop *loop,
                        int first_result)
 {
     const cz_view_step *step = loop->step;
 
-    cz_text_printf(
-        p->out,
-        ", .room_rows = %lld,\n"
-        "        .out = %s, .out_dtype = %s, .alpha = ",
-        (long long)cz_view_accumulator_rows(step),
-        cz_stage_at_rank(p, p->names[first_result],
-                         cz_stage_rank_offset(step, CZ_ACCESS_ELEMENT)),
-        cz_dtype_czr_tag(step->out_dtype[0]));
-    cz_emit_f32(p->out, (float)step->alpha);
+    cz_text_printf(p->emitter->out,
+                   ", .room_rows = %lld,\n"
+                   "        .out = %s, .out_dtype = %s, .alpha = ",
+                   (long long)cz_view_accumulator_rows(step),
+                   part_of(p, p->names[first_result],
+                           cz_stage_rank_offset(step, CZ_ACCESS_ELEMENT)),
+                   cz_dtype_czr_tag(step->out_dtype[0]));
+    cz_emit_f32(p->emitter->out, (float)step->alpha);
     if (step->beta == 0)
         return;
-    cz_text_printf(
-        p->out, ",\n        .addend = %s, .addend_dtype = %s, .beta = ",
-        cz_stage_at_rank(p, p->names[step->in[2]],
-                         cz_stage_rank_offset(step, step->access[2])),
-        cz_dtype_czr_tag(loop->in_dtype[2]));
-    cz_emit_f32(p->out, (float)step->beta);
+    cz_text_printf(p->emitter->out,
+                   ",\n        .addend = %s, .addend_dtype = %s, .beta = ",
+                   part_of(p, p->names[step->in[2]],
+                           cz_stage_rank_offset(step, step->access[2])),
+                   cz_dtype_czr_tag(loop->in_dtype[2]));
+    cz_emit_f32(p->emitter->out, (float)step->beta);
 }
 
-static void put_product(cz_stage_printer *p, const cz_loop *loop,
+static void put_product(const cz_stage_printer *p, const cz_loop *loop,
                         const char *target, int first_result)
 {
     const cz_view_step *step = loop->step;
 
-    cz_text_printf(
-        p->out,
-        "%s{\n"
-        "        .m = %lld, .n = %lld, .k = %lld, .c = %s,\n"
-        "        .a = %s, .a_dtype = %s, .transpose_a = %d,\n"
-        "        .b = %s, .b_dtype = %s, .transpose_b = %d,\n"
-        "        .symmetric = %d",
-        p->dialect->product, (long long)step->rows, (long long)step->columns,
-        (long long)step->inner, target,
-        cz_stage_at_rank(p, p->names[step->in[0]],
-                         step->deal > 1 ? step->rows * step->inner : 0),
-        cz_dtype_czr_tag(loop->in_dtype[0]), step->transpose_a,
-        p->names[step->in[1]], cz_dtype_czr_tag(loop->in_dtype[1]),
-        step->transpose_b, step->symmetric && step->deal <= 1);
+    cz_text_printf(p->emitter->out,
+                   "    czr_multiply(call, &(czr_product){\n"
+                   "        .m = %lld, .n = %lld, .k = %lld, .c = %s,\n"
+                   "        .a = %s, .a_dtype = %s, .transpose_a = %d,\n"
+                   "        .b = %s, .b_dtype = %s, .transpose_b = %d,\n"
+                   "        .symmetric = %d",
+                   (long long)step->rows, (long long)step->columns,
+                   (long long)step->inner, target,
+                   part_of(p, p->names[step->in[0]],
+                           step->deal > 1 ? step->rows * step->inner : 0),
+                   cz_dtype_czr_tag(loop->in_dtype[0]), step->transpose_a,
+                   p->names[step->in[1]], cz_dtype_czr_tag(loop->in_dtype[1]),
+                   step->transpose_b, step->symmetric && step->deal <= 1);
     if (step->blocks.inner > 1)
-        cz_text_printf(p->out, ", .blocks = %lld%s",
+        cz_text_printf(p->emitter->out, ", .blocks = %lld%s",
                        (long long)step->blocks.inner,
                        step->narrow ? ", .narrow = 1" : "");
-    if (is_affine(step))
+    if (cz_stage_is_affine(step))
         put_affine(p, loop, first_result);
-    cz_text_puts(p->out, "});\n");
+    cz_text_puts(p->emitter->out, "});\n");
 }
 
 /* ---- factorisations ---- */
 
-static void put_parameters(cz_stage_printer *p, const cz_view_step *step)
+static void put_parameters(const cz_stage_printer *p, const cz_view_step *step)
 {
     const int n = cz_factor_n_parameters(step->factor);
 
     if (n == 0)
         return;
-    cz_text_puts(p->out, ", .parameters = {");
+    cz_text_puts(p->emitter->out, ", .parameters = {");
     for (int i = 0; i < n; i++) {
-        cz_text_puts(p->out, i ? ", " : "");
-        cz_emit_f64(p->out, step->parameters[i]);
+        cz_text_puts(p->emitter->out, i ? ", " : "");
+        cz_emit_f64(p->emitter->out, step->parameters[i]);
     }
-    cz_text_puts(p->out, "}");
+    cz_text_puts(p->emitter->out, "}");
 }
 
-static void put_work(cz_stage_printer *p, const cz_view_step *step)
+static void put_work(const cz_stage_printer *p, const cz_view_step *step)
 {
     if (step->offsets[step->n_out] < 0)
         return;
-    cz_text_printf(p->out, ",\n        .work = %s, .work_bytes = %lld",
-                   cz_stage_address(p, step, step->n_out),
+    cz_text_printf(p->emitter->out, ",\n        .work = %s, .work_bytes = %lld",
+                   address(p, step, step->n_out),
                    (long long)cz_factor_work_bytes(step->factor, &step->size));
 }
 
 /* A call that fails ends the stage: what follows has nothing to work on. */
-static void put_call(cz_stage_printer *p, const cz_view_step *step,
-                     int first_result)
+static void put_factor(const cz_stage_printer *p, const cz_view_step *step,
+                       int first_result)
 {
-    cz_text_printf(p->out,
-                   "%s{\n"
+    cz_text_printf(p->emitter->out,
+                   "    if (!czr_factorise(call, &(czr_factor){\n"
                    "        .kind = %s, .m = %lld, .n = %lld, .k = %lld,\n"
                    "        .a = %s",
-                   p->dialect->factor, cz_factor_czr_tag(step->factor),
-                   (long long)step->size.m, (long long)step->size.n,
-                   (long long)step->size.k, p->names[step->in[0]]);
+                   cz_factor_czr_tag(step->factor), (long long)step->size.m,
+                   (long long)step->size.n, (long long)step->size.k,
+                   p->names[step->in[0]]);
     if (step->n_in > 1)
-        cz_text_printf(p->out, ", .b = %s", p->names[step->in[1]]);
-    cz_text_printf(p->out, ", .out = {%s", p->names[first_result]);
+        cz_text_printf(p->emitter->out, ", .b = %s", p->names[step->in[1]]);
+    cz_text_printf(p->emitter->out, ", .out = {%s", p->names[first_result]);
     if (step->n_out > 1)
-        cz_text_printf(p->out, ", %s", p->names[first_result + 1]);
-    cz_text_puts(p->out, "}");
+        cz_text_printf(p->emitter->out, ", %s", p->names[first_result + 1]);
+    cz_text_puts(p->emitter->out, "}");
     put_parameters(p, step);
     put_work(p, step);
-    cz_text_printf(p->out, "}%s", p->dialect->factor_end);
+    cz_text_puts(p->emitter->out, "}))\n        return;\n");
 }
 
-/* Loop functions precede the stage, so they are emitted in a first round
- * (number < 0 asks for it) and called in a second. */
-static void put_step(cz_stage_printer *p, int s, int first_result, int number)
+/* ---- the function ---- */
+
+static void put_step(const cz_stage_printer *p, int s, int first_result)
 {
     const cz_view_step *step = &p->stage->steps[s];
     const cz_loop loop = cz_stage_loop(p, s, first_result);
     char acc[32] = "";
 
     if (step->factor) {
-        put_call(p, step, first_result);
+        put_factor(p, step, first_result);
         return;
     }
-    if (step->is_product && step->offsets[1] >= 0)
+    if (cz_stage_has_accumulator(step))
         snprintf(acc, sizeof acc, "acc%d", s);
     if (step->is_product)
-        put_product(p, &loop,
-                    *acc ? acc
-                         : cz_stage_at_rank(
-                               p, p->names[first_result],
-                               cz_stage_rank_offset(step, CZ_ACCESS_ELEMENT)),
-                    first_result);
-    if (step->is_product && (!*acc || is_affine(step)))
-        return;
-    p->dialect->put_loop(p, &loop, number, acc, first_result);
-}
-
-static int emit_loop(cz_stage_printer *p, int s, int first_result)
-{
-    const cz_view_step *step = &p->stage->steps[s];
-    const cz_loop loop = cz_stage_loop(p, s, first_result);
-
-    if (step->factor)
-        return -1;
-    if (!step->is_product)
-        return cz_emit_map_loop(p->emitter, &loop);
-    return step->offsets[1] >= 0 && !is_affine(step)
-               ? cz_emit_epilogue_loop(p->emitter, &loop)
-               : -1;
+        put_product(
+            p, &loop,
+            *acc ? acc
+                 : part_of(p, p->names[first_result],
+                           cz_stage_rank_offset(step, CZ_ACCESS_ELEMENT)),
+            first_result);
+    if (p->loops[s] >= 0)
+        put_loop(p, &loop, p->loops[s], acc, first_result);
 }
 
 /* An output that no step wrote where it belongs is copied there. */
-static void put_copies(cz_stage_printer *p)
+static void put_copies(const cz_stage_printer *p)
 {
     const cz_view_stage *stage = p->stage;
 
@@ -194,8 +288,9 @@ static void put_copies(cz_stage_printer *p)
         const char *name = cz_stage_slot(p->emitter->arena, &stage->out[i]);
         const char *value = p->names[stage->out_value[i]];
         if (strcmp(name, value) != 0)
-            cz_text_printf(p->out, "%s%s, %s, call->count * sizeof *%s);\n",
-                           p->dialect->copy, name, value, name);
+            cz_text_printf(p->emitter->out,
+                           "    memcpy(%s, %s, call->count * sizeof *%s);\n",
+                           name, value, name);
     }
 }
 
@@ -207,39 +302,26 @@ static bool is_empty(const cz_view_stage *stage)
 
 static void emit_variant(cz_emitter *emitter, int number, int variant)
 {
-    static const char *const where[CZ_N_WHERES] = {
-        "all of the rule, on any run of elements", "on the shard, before",
-        "on the whole matrix", "on the shard, after",
-        "on a part of the matrix"};
-    const cz_view_stage *stage =
-        cz_view_variant(&emitter->view->stages[number], variant);
-    cz_stage_printer p = {
-        .emitter = emitter,
-        .dialect = emitter->launches ? &cz_dialect_cuda : &cz_dialect_c,
-        .out = emitter->launches ? emitter->launches : emitter->out,
-        .stage = stage};
-    int *loops = CZ_NEW(emitter->arena, int, stage->n_steps);
-    int first_result = stage->n_in + stage->fact->scalars.n;
+    const cz_stage_printer p = cz_stage_begin(emitter, number, variant);
+    const cz_view_stage *stage = p.stage;
+    int first_result = cz_stage_first_result(stage);
 
-    cz_stage_name_values(&p);
-    for (int s = 0, v = first_result; s < stage->n_steps;
-         v += stage->steps[s++].n_out)
-        if (cz_stage_is_own(stage, s))
-            loops[s] = emit_loop(&p, s, v);
-    cz_text_printf(p.out, "/* Rule %d: %s. */\n", stage->rule,
-                   where[stage->where]);
-    cz_text_printf(p.out, "%s%s(const %s *call)\n{\n", p.dialect->function,
-                   cz_stage_name(emitter, number, variant), p.dialect->call);
-    cz_stage_declare(&p);
-    cz_text_puts(p.out, p.dialect->begin);
+    cz_text_printf(emitter->out,
+                   "/* Rule %d: %s. */\n"
+                   "static void %s(const czr_call *call)\n{\n",
+                   stage->rule, cz_stage_where(stage),
+                   cz_stage_name(emitter, number, variant));
+    declare_slots(&p);
+    declare_workspace(&p);
+    cz_text_puts(emitter->out, "\n");
     for (int s = 0; s < stage->n_steps; s++) {
         if (cz_stage_is_own(stage, s))
-            put_step(&p, s, first_result, loops[s]);
+            put_step(&p, s, first_result);
         first_result += stage->steps[s].n_out;
     }
     put_copies(&p);
-    cz_text_printf(p.out, "%s%s", is_empty(stage) ? "    (void)call;\n" : "",
-                   p.dialect->end);
+    cz_text_puts(emitter->out,
+                 is_empty(stage) ? "    (void)call;\n}\n\n" : "}\n\n");
 }
 
 void cz_emit_stage(cz_emitter *emitter, int number)

@@ -17,9 +17,6 @@ typedef struct cz_emitter {
     const char **loops;
     int n_loops;
     bool is_cuda; /* functions of scalars are the device's */
-    /* Where stages go that launch kernels; NULL: they are the host's, and go
-     * behind their loops. */
-    cz_text *launches;
     /* Called for each loop function that a stage calls, in order; may be NULL.
      */
     void (*on_loop)(struct cz_emitter *emitter, const struct cz_loop *loop,
@@ -89,8 +86,11 @@ void cz_emit_cuda_loop(cz_text *out, const cz_loop *loop, int number,
 int cz_emit_cuda_rows(cz_text *arguments, cz_text *kernels, const cz_loop *loop,
                       int number, bool is_epilogue);
 
-/* The functions of a stage, one per body. */
+/* The functions of a stage, one per body, behind the loops that they are the
+ * first to call. */
 void cz_emit_stage(cz_emitter *emitter, int number);
+/* The same as tables of steps, into `out`; loops go where they do in C. */
+void cz_emit_stage_table(cz_emitter *emitter, int number, cz_text *out);
 /* "stage_3", or "stage_3_phase1" for a body of its own. */
 const char *cz_stage_name(cz_emitter *emitter, int number, int variant);
 /* What the stages of rules with phases choose by; nothing without any. */

@@ -1,5 +1,5 @@
-/* What the values of a stage are called and where they lie: slots come as
- * pointers of the call, other results lie in the workspace. */
+/* What the values of a stage are called and where they lie: slots come with the
+ * call, other results lie in the workspace. */
 #include "codegen/common/stage.h"
 
 #include "dsl/plan/within.h"
@@ -12,16 +12,6 @@ const char *cz_stage_slot(cz_arena *arena, const cz_view_slot *slot)
     if (!cz_slot_has_index(slot->kind))
         return word;
     return cz_arena_printf(arena, "%s%d", word, slot->index);
-}
-
-/* The output slot that overwrites input `in`, or -1. */
-static int overwrites(const cz_view_stage *stage, int in)
-{
-    for (int i = 0; i < stage->n_out; i++)
-        if (stage->out[i].kind == stage->in[in].kind &&
-            stage->out[i].index == stage->in[in].index)
-            return i;
-    return -1;
 }
 
 /* The first output that value feeds, or -1. */
@@ -53,13 +43,13 @@ static void name_results(cz_stage_printer *p, int value)
     }
 }
 
-void cz_stage_name_values(cz_stage_printer *p)
+static void name_values(cz_stage_printer *p)
 {
     const cz_view_stage *stage = p->stage;
     const int n_scalars = stage->fact->scalars.n;
     cz_arena *arena = p->emitter->arena;
 
-    p->n_values = stage->n_in + n_scalars;
+    p->n_values = cz_stage_first_result(stage);
     for (int s = 0; s < stage->n_steps; s++)
         p->n_values += stage->steps[s].n_out;
     p->names = CZ_NEW(arena, const char *, p->n_values);
@@ -79,43 +69,17 @@ void cz_stage_name_values(cz_stage_printer *p)
     name_results(p, stage->n_in + n_scalars);
 }
 
+int cz_stage_first_result(const cz_view_stage *stage)
+{
+    return stage->n_in + stage->fact->scalars.n;
+}
+
 bool cz_stage_is_own(const cz_view_stage *stage, int s)
 {
     return !stage->shared || stage->steps[s].segment == stage->shared->segment;
 }
 
-/* A stage with phases may have inputs that only another phase needs, and a
- * segment values of others. */
-static bool is_read(const cz_view_stage *stage, int value)
-{
-    for (int s = 0; s < stage->n_steps; s++)
-        for (int i = 0; cz_stage_is_own(stage, s) && i < stage->steps[s].n_in;
-             i++)
-            if (stage->steps[s].in[i] == value)
-                return true;
-    return false;
-}
-
-/* Values [first, first + n_out) of step `s` have a name in the function if it
- * makes or reads them. */
-static bool is_named(const cz_view_stage *stage, int s, int value)
-{
-    return cz_stage_is_own(stage, s) || is_read(stage, value);
-}
-
-static bool is_output_named(const cz_view_stage *stage, int output)
-{
-    int value = stage->n_in + stage->fact->scalars.n;
-
-    for (int s = 0; s < stage->n_steps; value += stage->steps[s++].n_out)
-        if (stage->out_value[output] < value + stage->steps[s].n_out)
-            return is_named(stage, s, stage->out_value[output]);
-    return true;
-}
-
-/* Whether a result takes an operand's place: a slot that has both, or the same
- * bytes. */
-static bool is_overwritten(const cz_stage_printer *p, int in, int result)
+bool cz_stage_is_replaced(const cz_stage_printer *p, int in, int result)
 {
     const cz_place *a = &p->places[in], *b = &p->places[result];
 
@@ -124,80 +88,7 @@ static bool is_overwritten(const cz_stage_printer *p, int in, int result)
     return a->within >= 0 && a->within == b->within && a->offset == b->offset;
 }
 
-/* Whether a step is handed the value under a name of its own: not where all
- * that read it put a result in its place, and take that for both. */
-static bool is_passed(const cz_stage_printer *p, int value)
-{
-    int result = p->stage->n_in + p->stage->fact->scalars.n;
-
-    for (int s = 0; s < p->stage->n_steps; result += p->stage->steps[s++].n_out)
-        for (int i = 0;
-             cz_stage_is_own(p->stage, s) && i < p->stage->steps[s].n_in; i++) {
-            bool is_replaced = p->stage->steps[s].in[i] != value;
-            for (int o = 0; o < p->stage->steps[s].n_out; o++)
-                is_replaced =
-                    is_replaced || is_overwritten(p, value, result + o);
-            if (!is_replaced)
-                return true;
-        }
-    return false;
-}
-
-static void declare_slots(cz_stage_printer *p)
-{
-    const cz_view_stage *stage = p->stage;
-
-    for (int i = 0; i < stage->n_in; i++)
-        if (overwrites(stage, i) < 0 && is_passed(p, i))
-            cz_text_printf(p->out, "    const %s *const %s = call->in[%d];\n",
-                           cz_c_type(stage->in[i].dtype), p->names[i], i);
-    for (int i = 0; i < stage->n_out; i++)
-        if (is_output_named(stage, i))
-            cz_text_printf(p->out, "    %s *const %s = call->out[%d];\n",
-                           cz_c_type(stage->out[i].dtype),
-                           cz_stage_slot(p->emitter->arena, &stage->out[i]), i);
-}
-
-const char *cz_stage_address(const cz_stage_printer *p,
-                             const cz_view_step *step, int entry)
-{
-    const long long slot = cz_view_within(step, entry) - 1;
-    const bool is_in = slot < p->stage->n_in;
-
-    if (slot < 0)
-        return cz_arena_printf(p->emitter->arena, "(void *)(call->work + %lld)",
-                               (long long)step->offsets[entry]);
-    return cz_arena_printf(p->emitter->arena, "%s%s_bytes(call, %lld, %lld)",
-                           p->dialect->address, is_in ? "in" : "out",
-                           is_in ? slot : slot - p->stage->n_in,
-                           (long long)step->offsets[entry]);
-}
-
-static void declare_workspace(cz_stage_printer *p)
-{
-    int value = p->stage->n_in + p->stage->fact->scalars.n;
-
-    for (int s = 0; s < p->stage->n_steps; s++) {
-        const cz_view_step *step = &p->stage->steps[s];
-        for (int i = 0; i < step->n_out; i++, value++)
-            if (step->offsets[i] >= 0 && is_named(p->stage, s, value))
-                cz_text_printf(p->out, "    %s *const %s = %s;\n",
-                               cz_c_type(p->dtypes[value]), p->names[value],
-                               cz_stage_address(p, step, i));
-        if (step->is_product && step->offsets[1] >= 0 &&
-            cz_stage_is_own(p->stage, s))
-            cz_text_printf(p->out, "    float *const acc%d = %s;\n", s,
-                           cz_stage_address(p, step, 1));
-    }
-}
-
-void cz_stage_declare(cz_stage_printer *p)
-{
-    declare_slots(p);
-    declare_workspace(p);
-}
-
-cz_loop cz_stage_loop(cz_stage_printer *p, int s, int first_result)
+cz_loop cz_stage_loop(const cz_stage_printer *p, int s, int first_result)
 {
     const cz_view_step *step = &p->stage->steps[s];
     cz_arena *arena = p->emitter->arena;
@@ -209,7 +100,7 @@ cz_loop cz_stage_loop(cz_stage_printer *p, int s, int first_result)
     for (int o = 0; o < step->n_out; o++) {
         in_place[o] = -1;
         for (int i = 0; i < step->n_in; i++)
-            if (is_overwritten(p, step->in[i], first_result + o))
+            if (cz_stage_is_replaced(p, step->in[i], first_result + o))
                 in_place[o] = i;
     }
     return (cz_loop){
@@ -227,31 +118,52 @@ int64_t cz_stage_rank_offset(const cz_view_step *step, cz_access access)
     return access == CZ_ACCESS_ROW ? step->rows : 0;
 }
 
-const char *cz_stage_at_rank(const cz_stage_printer *p, const char *name,
-                             int64_t elements)
+bool cz_stage_is_affine(const cz_view_step *step)
 {
-    return elements == 0
-               ? name
-               : cz_arena_printf(p->emitter->arena, "%s + call->part * %lld",
-                                 name, (long long)elements);
+    return cz_stage_has_accumulator(step) && step->body < 0;
 }
 
-void cz_stage_arguments(cz_stage_printer *p, const cz_loop *loop,
-                        int first_result, const char *before, const char *after)
+bool cz_stage_has_accumulator(const cz_view_step *step)
 {
-    const cz_view_step *step = loop->step;
+    return step->is_product && step->offsets[1] >= 0;
+}
 
-    for (int i = step->is_product ? 2 : 0; i < step->n_in; i++)
-        if (cz_loop_written_by(loop, i) < 0)
-            cz_text_printf(
-                p->out, "%s%s%s", before,
-                cz_stage_at_rank(p, p->names[step->in[i]],
-                                 cz_stage_rank_offset(step, step->access[i])),
-                after);
-    for (int o = 0; o < step->n_out; o++)
-        cz_text_printf(
-            p->out, "%s%s%s", before,
-            cz_stage_at_rank(p, p->names[first_result + o],
-                             cz_stage_rank_offset(step, step->out_access[o])),
-            after);
+const char *cz_stage_where(const cz_view_stage *stage)
+{
+    static const char *const where[CZ_N_WHERES] = {
+        "all of the rule, on any run of elements", "on the shard, before",
+        "on the whole matrix", "on the shard, after",
+        "on a part of the matrix"};
+
+    return where[stage->where];
+}
+
+/* Number of the loop of step `s`, which is emitted unless it is there. */
+static int emit_loop(const cz_stage_printer *p, int s, int first_result)
+{
+    const cz_view_step *step = &p->stage->steps[s];
+    const cz_loop loop = cz_stage_loop(p, s, first_result);
+
+    if (step->factor)
+        return -1;
+    if (!step->is_product)
+        return cz_emit_map_loop(p->emitter, &loop);
+    return cz_stage_has_accumulator(step) && !cz_stage_is_affine(step)
+               ? cz_emit_epilogue_loop(p->emitter, &loop)
+               : -1;
+}
+
+cz_stage_printer cz_stage_begin(cz_emitter *emitter, int number, int variant)
+{
+    const cz_view_stage *stage =
+        cz_view_variant(&emitter->view->stages[number], variant);
+    cz_stage_printer p = {.emitter = emitter,
+                          .stage = stage,
+                          .loops = CZ_NEW(emitter->arena, int, stage->n_steps)};
+
+    name_values(&p);
+    for (int s = 0, v = cz_stage_first_result(stage); s < stage->n_steps;
+         v += stage->steps[s++].n_out)
+        p.loops[s] = cz_stage_is_own(stage, s) ? emit_loop(&p, s, v) : -1;
+    return p;
 }

@@ -60,9 +60,8 @@ static int emit(cz_job *job, const char *folder, bool has_gpu,
     outputs[1].path = cz_arena_printf(&job->arena, "%s/%s.h", folder, name);
     if (!has_gpu)
         return 2;
-    cz_emit_cuda(job->view, &outputs[2].text);
+    cz_emit_cuda(job->view, &outputs[2].text, &outputs[3].text);
     outputs[2].path = cz_arena_printf(&job->arena, "%s/%s.cu", folder, name);
-    cz_emit_launches(job->view, &outputs[2].text, &outputs[3].text);
     outputs[3].path =
         cz_arena_printf(&job->arena, "%s/%s_cuda.c", folder, name);
     return 4;

@@ -113,8 +113,7 @@ static bool write_cuda(folder *f, cz_arena *arena, const content *of)
 {
     cz_text kernels = {0}, launches = {0};
 
-    cz_emit_cuda(of->view, &kernels);
-    cz_emit_launches(of->view, &kernels, &launches);
+    cz_emit_cuda(of->view, &kernels, &launches);
     cz_text_fini(&kernels);
     return write_made(f, arena, of, "_cuda.c", &launches);
 }

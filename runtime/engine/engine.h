@@ -305,9 +305,9 @@ czr_status czr_op_prologue(czr_engine *engine, int op, czr_turn *turn);
 czr_status czr_op_guard(czr_engine *engine, int op, czr_turn *turn);
 czr_status czr_op_keep(czr_engine *engine, int op, czr_turn *turn);
 czr_status czr_op_undo(czr_engine *engine, int op, czr_turn *turn);
-/* Where the slots of a row lie, into engine->call_in and call_out; and the
- * row's counters. */
-void czr_op_find_slots(czr_engine *engine, const czr_kernel_row *row);
+/* Where the slots of a row lie, in order of the stage's; and its counters. */
+void czr_op_find_slots(const czr_engine *engine, const czr_kernel_row *row,
+                       const void **in, void **out);
 void czr_op_count_row(czr_engine *engine, const czr_kernel_row *row);
 
 #endif

@@ -70,14 +70,15 @@ static bool writes_param(const czr_stage *stage)
     return false;
 }
 
-void czr_op_find_slots(czr_engine *engine, const czr_kernel_row *row)
+void czr_op_find_slots(const czr_engine *engine, const czr_kernel_row *row,
+                       const void **in, void **out)
 {
     const czr_stage *stage = &engine->program->stages[row->stage];
 
     for (int i = 0; i < stage->n_in; i++)
-        engine->call_in[i] = find_slot(engine, row, stage->in[i]);
+        in[i] = find_slot(engine, row, stage->in[i]);
     for (int i = 0; i < stage->n_out; i++)
-        engine->call_out[i] = find_slot(engine, row, stage->out[i]);
+        out[i] = find_slot(engine, row, stage->out[i]);
 }
 
 void czr_op_count_row(czr_engine *engine, const czr_kernel_row *row)
@@ -94,7 +95,7 @@ static czr_status run_row(czr_engine *engine, const czr_kernel_row *row)
     czr_status status = CZR_OK;
     const czr_stage *stage = &engine->program->stages[row->stage];
 
-    czr_op_find_slots(engine, row);
+    czr_op_find_slots(engine, row, engine->call_in, engine->call_out);
     for (int i = 0; i < stage->n_scalars; i++)
         engine->call_scalars[i] =
             scalar_of(engine, row->param, stage->scalars[i]);

@@ -4,24 +4,8 @@
 
 /* ---- kernels ------------------------------------------------------------ */
 
-/* Scalars of a stage for a parameter: where they lie. */
-static void find_scalars(czr_cuda_rank *rank, const czr_kernel_row *row)
-{
-    const czr_program *program = rank->engine->program;
-    const czr_stage *stage = &program->stages[row->stage];
-    const float *names = rank->scalars + program->n_scalars +
-                         (size_t)row->param * CZR_NAME_SCALARS;
-
-    for (int i = 0; i < stage->n_scalars; i++) {
-        const unsigned number = stage->scalars[i];
-        rank->call_scalars[i] = number < CZR_NAME_SCALAR
-                                    ? rank->scalars + number
-                                    : names + (number - CZR_NAME_SCALAR);
-    }
-}
-
-static czr_cuda_stage body_of(const czr_cuda_rank *rank,
-                              const czr_kernel_row *row)
+static czr_cuda_stage steps_of(const czr_cuda_rank *rank,
+                               const czr_kernel_row *row)
 {
     const czr_cuda_program *program = rank->parts.stages->program;
     const czr_cuda_stage *variants =
@@ -31,19 +15,35 @@ static czr_cuda_stage body_of(const czr_cuda_rank *rank,
                     : program->stages[row->stage];
 }
 
-czr_status czr_cuda_run_row(czr_cuda_rank *rank, int op, int64_t number,
-                            const czr_kernel_row *row, czr_cuda_deferred *notes)
+void czr_cuda_make_call(czr_cuda_rank *rank, size_t matrix, int op,
+                        int64_t number, const czr_kernel_row *row)
 {
     czr_engine *engine = rank->engine;
-    const size_t stream = engine->program->ops[op].stream;
+    const czr_program *program = engine->program;
+    const czr_stage *stage = &program->stages[row->stage];
+    const size_t stream = program->ops[op].stream;
+    const float *names = rank->scalars + program->n_scalars +
+                         (size_t)row->param * CZR_NAME_SCALARS;
+    const void **in = rank->call_in + matrix * CZR_MAX_SLOTS;
+    void **out = rank->call_out + matrix * CZR_MAX_SLOTS;
+    const float **scalars =
+        rank->call_scalars +
+        matrix * ((size_t)program->n_scalars + CZR_NAME_SCALARS);
 
-    czr_op_find_slots(engine, row);
+    czr_op_find_slots(engine, row, in, out);
     czr_op_count_row(engine, row);
-    find_scalars(rank, row);
-    const czr_cuda_call call = {
-        .in = engine->call_in,
-        .out = engine->call_out,
-        .scalars = rank->call_scalars,
+    for (int i = 0; i < stage->n_scalars; i++) {
+        const unsigned scalar = stage->scalars[i];
+        scalars[i] = scalar < CZR_NAME_SCALAR
+                         ? rank->scalars + scalar
+                         : names + (scalar - CZR_NAME_SCALAR);
+    }
+    rank->calls[matrix] = (czr_cuda_call){
+        .stages = rank->parts.stages,
+        .next = steps_of(rank, row),
+        .in = in,
+        .out = out,
+        .scalars = scalars,
         .count = (size_t)row->count,
         .part = (size_t)row->offset,
         .work = row->work < 0 ? NULL : engine->scratch + row->work,
@@ -52,10 +52,7 @@ czr_status czr_cuda_run_row(czr_cuda_rank *rank, int op, int64_t number,
         .scratch_bytes = (size_t)(engine->scratch_bytes + engine->batch_bytes),
         .status = rank->marks.words + rank->first_marks[op] + number,
         .skip = &rank->decision->skip,
-        .stream = engine->stream,
-        .stages = rank->parts.stages,
-        .notes = notes};
-    return body_of(rank, row)(&call);
+        .stream = engine->stream};
 }
 
 /* Row `number` of this rank's, or the batch that begins with it; one that has
@@ -70,11 +67,12 @@ static czr_status run_row(czr_cuda_rank *rank, int op, czr_range range,
     const int64_t row = range.first + number;
     const int32_t batch = of.list ? of.of_row[row] : 0;
 
-    if (!batch)
-        return czr_cuda_run_row(rank, op, number, &rows[row], NULL);
-    return of.list[batch - 1].first == row
-               ? czr_cuda_run_batch(rank, op, &of, batch)
-               : CZR_OK;
+    if (batch)
+        return of.list[batch - 1].first == row
+                   ? czr_cuda_run_batch(rank, op, &of, batch)
+                   : CZR_OK;
+    czr_cuda_make_call(rank, 0, op, number, &rows[row]);
+    return czr_cuda_stages_put(rank->calls, 1);
 }
 
 static czr_status kernel(czr_engine *engine, int op, czr_turn *turn)

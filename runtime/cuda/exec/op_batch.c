@@ -1,6 +1,8 @@
-/* Kernel rows that run as a batch: each unit's with scratch of its own, what
- * they ask for noted, and put when all have been called. */
+/* Kernel rows that run as a batch: each unit's with scratch of its own, and a
+ * row of all units at once. */
 #include "runtime/cuda/exec/rank.h"
+
+#include "runtime/base/memory.h"
 
 /* Of operation `op`; list NULL: its rows run one by one.  Private scratch is
  * one for all, so that only one stream may have it. */
@@ -46,32 +48,36 @@ int64_t czr_cuda_batch_bytes(const czr_cuda_program *program, int rank)
     return most;
 }
 
-typedef struct extents {
-    size_t n_units, n_rows;
-} extents;
-
-static void hear_extents(const czr_cuda_batch *batch, void *user)
+static void hear_units(const czr_cuda_batch *batch, void *user)
 {
-    extents *most = user;
+    size_t *most = user;
     const size_t n_units = (size_t)batch->n_units;
-    const size_t n_rows = (size_t)batch->n_rows;
 
-    most->n_units = n_units > most->n_units ? n_units : most->n_units;
-    most->n_rows = n_rows > most->n_rows ? n_rows : most->n_rows;
+    *most = n_units > *most ? n_units : *most;
 }
 
-czr_status czr_cuda_batches_open(czr_cuda_rank *rank)
+czr_status czr_cuda_calls_open(czr_cuda_rank *rank)
 {
-    const czr_cuda_stages *stages = rank->parts.stages;
-    extents most = {0, 0};
+    const czr_program *program = rank->engine->program;
+    const size_t n_scalars = (size_t)program->n_scalars + CZR_NAME_SCALARS;
+    size_t n = 1;
 
-    each_batch(stages->program, rank->engine->rank, hear_extents, &most);
-    return most.n_units == 0
+    each_batch(rank->parts.stages->program, rank->engine->rank, hear_units, &n);
+    rank->calls = czr_alloc(n, sizeof *rank->calls);
+    rank->call_in = czr_alloc(n * CZR_MAX_SLOTS, sizeof *rank->call_in);
+    rank->call_out = czr_alloc(n * CZR_MAX_SLOTS, sizeof *rank->call_out);
+    rank->call_scalars = czr_alloc(n * n_scalars, sizeof *rank->call_scalars);
+    return rank->calls && rank->call_in && rank->call_out && rank->call_scalars
                ? CZR_OK
-               : czr_cuda_deferred_open(rank->parts.context, most.n_units,
-                                        most.n_rows * stages->most_deferred,
-                                        most.n_rows * stages->most_pointers,
-                                        &rank->notes);
+               : CZR_ERR_NO_MEMORY;
+}
+
+void czr_cuda_calls_close(czr_cuda_rank *rank)
+{
+    czr_free(rank->calls);
+    czr_free(rank->call_in);
+    czr_free(rank->call_out);
+    czr_free(rank->call_scalars);
 }
 
 /* Where a unit has what lies at a byte of scratch; -1 stays. */
@@ -99,39 +105,37 @@ static czr_kernel_row moved(const czr_engine *engine,
     return to;
 }
 
-/* A unit's rows, the first of which is row `first` of the table. */
-static czr_status note_unit(czr_cuda_rank *rank, int op,
-                            const czr_cuda_batch *batch, int64_t unit,
-                            int64_t first)
+/* Row `i` of each unit: a call each. */
+static czr_status run_rows(czr_cuda_rank *rank, int op,
+                           const czr_cuda_batches *of, int32_t number,
+                           int32_t i)
 {
     const czr_program *program = rank->engine->program;
+    const czr_cuda_batch *batch = &of->list[number - 1];
     const int table = program->ops[op].table;
     const czr_kernel_row *rows = program->tables[table].rows;
     const int64_t start =
         czr_program_rows(program, table, rank->engine->rank).first;
-    czr_status status = CZR_OK;
+    int64_t first = batch->first;
 
-    czr_cuda_deferred_begin(rank->notes);
-    for (int64_t i = first; i < first + batch->n_rows && status == CZR_OK;
-         i++) {
-        const czr_kernel_row row = moved(rank->engine, batch, unit, &rows[i]);
-        status = czr_cuda_run_row(rank, op, i - start, &row, rank->notes);
+    for (int64_t unit = 0; unit < batch->n_units; unit++) {
+        while (of->of_row[first] != number)
+            first++;
+        const czr_kernel_row row =
+            moved(rank->engine, batch, unit, &rows[first + i]);
+        czr_cuda_make_call(rank, (size_t)unit, op, first + i - start, &row);
+        first += batch->n_rows;
     }
-    return status;
+    return czr_cuda_stages_put(rank->calls, (size_t)batch->n_units);
 }
 
 czr_status czr_cuda_run_batch(czr_cuda_rank *rank, int op,
                               const czr_cuda_batches *of, int32_t number)
 {
-    const czr_cuda_batch *batch = &of->list[number - 1];
-    int64_t row = batch->first;
     czr_status status = CZR_OK;
 
-    for (int64_t unit = 0; unit < batch->n_units && status == CZR_OK; unit++) {
-        while (of->of_row[row] != number)
-            row++;
-        status = note_unit(rank, op, batch, unit, row);
-        row += batch->n_rows;
-    }
-    return status == CZR_OK ? czr_cuda_deferred_put(rank->notes) : status;
+    for (int32_t i = 0; i < of->list[number - 1].n_rows && status == CZR_OK;
+         i++)
+        status = run_rows(rank, op, of, number, i);
+    return status;
 }

@@ -196,9 +196,7 @@ static czr_status open_scalars(czr_cuda_rank *rank)
 
     rank->hypers = take(engine, (size_t)program->n_hypers, sizeof(double));
     rank->scalars = take(engine, n_scalars + n_names, sizeof(float));
-    rank->call_scalars =
-        czr_alloc(n_scalars + CZR_NAME_SCALARS, sizeof *rank->call_scalars);
-    if (!rank->hypers || !rank->scalars || !rank->call_scalars)
+    if (!rank->hypers || !rank->scalars)
         return CZR_ERR_NO_MEMORY;
     engine->device->ops->copy(engine->device, rank->scalars + n_scalars,
                               engine->names, n_names * sizeof(float));
@@ -227,7 +225,7 @@ static czr_status open_rest(czr_cuda_rank *rank)
     if (status == CZR_OK)
         status = open_rooms(rank);
     if (status == CZR_OK)
-        status = czr_cuda_batches_open(rank);
+        status = czr_cuda_calls_open(rank);
     if (status == CZR_OK)
         status = czr_cuda_faults_open(rank);
     if (status == CZR_OK)
@@ -300,8 +298,7 @@ void czr_cuda_rank_close(czr_cuda_rank *rank)
     czr_context_free_pinned(context, rank->result);
     czr_close(rank->engine);
     czr_free(rank->summed);
-    czr_free(rank->call_scalars);
+    czr_cuda_calls_close(rank);
     czr_free(rank->first_marks);
-    czr_cuda_deferred_close(rank->notes);
     czr_free(rank);
 }

@@ -7,7 +7,7 @@
 #include "runtime/cuda/collect/collect.h"
 #include "runtime/cuda/exec/param_ready.h"
 #include "runtime/cuda/exec/device.h"
-#include "runtime/cuda/products/deferred.h"
+#include "runtime/cuda/products/stage.h"
 #include "runtime/engine/engine.h"
 
 /* What the ranks of a device share; the caller's, open as long as they are. */
@@ -29,14 +29,18 @@ typedef struct czr_cuda_rank {
     unsigned char *rooms;           /* of stages, for each stream */
     size_t workspace_bytes;         /* of one */
     czr_collect_span *spans;
-    czr_collect_spans guarded;  /* of them, gradients of all parameters */
-    czr_collect_spans *summed;  /* [n_ops] of them, those of a square_sum */
-    czr_collect_marks marks;    /* of this rank's kernel rows */
-    int64_t *first_marks;       /* [n_ops] the first of each, on the host */
-    czr_collect_faults faults;  /* right before the decision, so that one sum
-                                 * over ranks has them and the norm */
-    const float **call_scalars; /* [n_scalars + CZR_NAME_SCALARS] */
-    czr_cuda_deferred *notes;   /* of batches; NULL: there is none */
+    czr_collect_spans guarded; /* of them, gradients of all parameters */
+    czr_collect_spans *summed; /* [n_ops] of them, those of a square_sum */
+    czr_collect_marks marks;   /* of this rank's kernel rows */
+    int64_t *first_marks;      /* [n_ops] the first of each, on the host */
+    czr_collect_faults faults; /* right before the decision, so that one sum
+                                * over ranks has them and the norm */
+    /* Of one row, or of a batch, as many matrices as it may have: for each a
+     * call, CZR_MAX_SLOTS of slots, n_scalars + CZR_NAME_SCALARS of scalars. */
+    czr_cuda_call *calls;
+    const void **call_in;
+    void **call_out;
+    const float **call_scalars;
     czr_collect_result *result; /* pinned */
     czr_collect_result *draft;  /* pinned, of a decision on an update that may
                                  * be undone; else the same */
@@ -70,17 +74,18 @@ czr_status czr_cuda_rank_check(czr_cuda_rank *rank, czr_status status,
 
 /* op.c: how kinds of operations are carried out. */
 extern const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS];
-/* Row `number` of this rank's in a kernel operation, which lies where `row`
- * says; notes NULL: at once. */
-czr_status czr_cuda_run_row(czr_cuda_rank *rank, int op, int64_t number,
-                            const czr_kernel_row *row,
-                            czr_cuda_deferred *notes);
+/* rank->calls[matrix] becomes that of row `number` of this rank's in a kernel
+ * operation, which lies where `row` says. */
+void czr_cuda_make_call(czr_cuda_rank *rank, size_t matrix, int op,
+                        int64_t number, const czr_kernel_row *row);
 
 /* op_batch.c: rows of an operation that run as one; list NULL: none. */
 czr_cuda_batches czr_cuda_batches_of(const czr_cuda_program *program, int op);
 /* Bytes behind its scratch that a rank wants for them. */
 int64_t czr_cuda_batch_bytes(const czr_cuda_program *program, int rank);
-czr_status czr_cuda_batches_open(czr_cuda_rank *rank);
+/* Memory for calls; also where it fails, it is to be closed. */
+czr_status czr_cuda_calls_open(czr_cuda_rank *rank);
+void czr_cuda_calls_close(czr_cuda_rank *rank);
 /* All units of batch `number`, from 1, of those that an operation has. */
 czr_status czr_cuda_run_batch(czr_cuda_rank *rank, int op,
                               const czr_cuda_batches *of, int32_t number);

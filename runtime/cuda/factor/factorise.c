@@ -3,7 +3,6 @@
  * and all else by the host, which the stream waits for. */
 #include "runtime/cuda/products/internal.h"
 
-#include "runtime/cuda/products/deferred.h"
 #include "runtime/math/factor.h"
 #include "runtime/base/memory.h"
 
@@ -51,6 +50,14 @@ static counts count(const czr_factor *f)
         break;
     }
     return (counts){0, {square, 0}};
+}
+
+/* Nothing is to be computed. */
+static bool is_empty(const czr_factor *f)
+{
+    const counts n = count(f);
+
+    return n.out[0] + n.out[1] == 0;
 }
 
 /* ---- by the device ------------------------------------------------------ */
@@ -305,11 +312,11 @@ static bool is_for_host(const czr_cuda_stages *stages,
                               : !known->is_solved;
 }
 
-static czr_status prepare(czr_cuda_stages *stages, const czr_factor *f)
+czr_status czr_cuda_factor_prepare(czr_cuda_stages *stages, const czr_factor *f)
 {
     czr_status status = czr_cuda_products_make(stages);
 
-    if (status != CZR_OK || find(stages->products, f))
+    if (is_empty(f) || status != CZR_OK || find(stages->products, f))
         return status;
     czr_cuda_factored *known = calloc(1, sizeof *known);
     if (!known)
@@ -331,19 +338,11 @@ static czr_status prepare(czr_cuda_stages *stages, const czr_factor *f)
 czr_status czr_cuda_factorise(const czr_cuda_call *call,
                               const czr_factor *factor)
 {
-    czr_cuda_stages *stages = call->stages;
-    const counts n = count(factor);
-
-    if (n.out[0] + n.out[1] == 0)
+    if (is_empty(factor))
         return CZR_OK;
-    if (stages->is_opening || call->notes) {
-        const czr_status status = czr_cuda_defer_factor(call, factor);
-        return status == CZR_OK && !call->notes ? prepare(stages, factor)
-                                                : status;
-    }
-    const czr_cuda_factored *known = find(stages->products, factor);
+    const czr_cuda_factored *known = find(call->stages->products, factor);
     if (!known)
-        return czr_context_check(stages->context, CZR_CUDA_NOT_FOUND,
+        return czr_context_check(call->stages->context, CZR_CUDA_NOT_FOUND,
                                  "a factorisation of [%zu, %zu] that no stage "
                                  "had when they were opened",
                                  factor->m, factor->n);

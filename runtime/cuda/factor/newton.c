@@ -65,10 +65,12 @@ static czr_product product_of(const czr_factor *f, const void *b, const void *a,
                          .k = f->n,
                          .a = b,
                          .b = a,
-                         .c = product,
+                         .out = product,
                          .a_dtype = CZR_F32,
                          .b_dtype = CZR_F32,
-                         .symmetric = 1};
+                         .out_dtype = CZR_F32,
+                         .symmetric = 1,
+                         .alpha = 1};
 }
 
 czr_status czr_cuda_newton_prepare(czr_cuda_stages *stages,
@@ -85,7 +87,8 @@ czr_status czr_cuda_newton_prepare(czr_cuda_stages *stages,
 
     known->is_iterated = true;
     known->iteration_bytes = lay_out(NULL, stages, &narrow);
-    czr_status status = czr_cuda_product_prepare(stages, &product, &of_product);
+    czr_status status =
+        czr_cuda_product_prepare(stages, &product, 1, &of_product);
     czr_cuda_stages_need(stages, known->iteration_bytes + of_product);
     if (!is_strict)
         czr_cuda_stages_need(stages, lay_out(NULL, stages, &wide));

@@ -294,12 +294,27 @@ static int count_buffers(const czr_cuda_product *p,
     return has_room ? 2 : 1;
 }
 
-static czr_cuda_product_status fill_sm90(char *message,
-                                         const czr_cuda_product *p,
-                                         const czr_cuda_product_tiles *tiles,
-                                         czr_cuda_product_plan *plan)
+static czr_cuda_product_status
+make_maps(char *message, const czr_cuda_product *p, czr_cuda_product_plan *plan)
 {
-    czr_cuda_product_status status;
+    czr_cuda_product_status status =
+        make_map(message, &p->x, p->m, p->k, p->batch, &plan->x);
+
+    if (status == CZR_CUDA_PRODUCT_OK)
+        status = make_map(message, &p->y, p->is_n_major ? p->k : p->n,
+                          p->is_n_major ? p->n : p->k, p->batch, &plan->y);
+    if (status == CZR_CUDA_PRODUCT_OK)
+        status = make_map(message, &p->c, p->m, p->n, p->batch, &plan->c);
+    if (status == CZR_CUDA_PRODUCT_OK)
+        status = make_map(message, p->beta != 0.f ? &p->s : &p->c, p->m, p->n,
+                          p->batch, &plan->s);
+    return status;
+}
+
+static void fill_sm90(const czr_cuda_product *p,
+                      const czr_cuda_product_tiles *tiles,
+                      czr_cuda_product_plan *plan)
+{
     int more_bytes;
     const int buffers = count_buffers(p, tiles, &more_bytes);
 
@@ -317,16 +332,6 @@ static czr_cuda_product_status fill_sm90(char *message,
              "#define SYMMETRIC %d\n#define N_MAJOR %d\n",
              plan->kernel, tiles->rows, tiles->cols, tiles->stages, buffers,
              p->is_symmetric, p->is_n_major);
-    status = make_map(message, &p->x, p->m, p->k, p->batch, &plan->x);
-    if (status == CZR_CUDA_PRODUCT_OK)
-        status = make_map(message, &p->y, p->is_n_major ? p->k : p->n,
-                          p->is_n_major ? p->n : p->k, p->batch, &plan->y);
-    if (status == CZR_CUDA_PRODUCT_OK)
-        status = make_map(message, &p->c, p->m, p->n, p->batch, &plan->c);
-    if (status == CZR_CUDA_PRODUCT_OK)
-        status = make_map(message, p->beta != 0.f ? &p->s : &p->c, p->m, p->n,
-                          p->batch, &plan->s);
-    return status;
 }
 
 static void fill_sm80(const czr_cuda_product *p, czr_cuda_product_plan *plan)
@@ -347,18 +352,14 @@ static int fill_wave(const czr_cuda_product_device *device, int64_t n)
     return n < device->sms ? (int)n : device->sms;
 }
 
-czr_cuda_product_status czr_cuda_product_plan_make(
+czr_cuda_product_status czr_cuda_product_plan_shape(
     const czr_cuda_product *product, const czr_cuda_product_device *device,
     const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
     char message[CZR_CUDA_PRODUCT_MESSAGE])
 {
-    czr_cuda_product_status status;
-
     message[0] = '\0';
     memset(plan, 0, sizeof *plan);
-    status = check_sizes(message, product);
-    if (status == CZR_CUDA_PRODUCT_OK)
-        status = check_operands(message, product);
+    czr_cuda_product_status status = check_sizes(message, product);
     if (status == CZR_CUDA_PRODUCT_OK)
         status = check_tiles(message, product, device, tiles);
     if (status != CZR_CUDA_PRODUCT_OK)
@@ -369,9 +370,27 @@ czr_cuda_product_status czr_cuda_product_plan_make(
     plan->parts = 1;
     plan->n_blocks = fill_wave(device, tiles->n);
     if (device->architecture == 90)
-        return fill_sm90(message, product, tiles, plan);
-    fill_sm80(product, plan);
+        fill_sm90(product, tiles, plan);
+    else
+        fill_sm80(product, plan);
     return CZR_CUDA_PRODUCT_OK;
+}
+
+czr_cuda_product_status czr_cuda_product_plan_make(
+    const czr_cuda_product *product, const czr_cuda_product_device *device,
+    const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
+    char message[CZR_CUDA_PRODUCT_MESSAGE])
+{
+    message[0] = '\0';
+    czr_cuda_product_status status = check_sizes(message, product);
+    if (status == CZR_CUDA_PRODUCT_OK)
+        status = check_operands(message, product);
+    if (status == CZR_CUDA_PRODUCT_OK)
+        status =
+            czr_cuda_product_plan_shape(product, device, tiles, plan, message);
+    return status == CZR_CUDA_PRODUCT_OK && plan->is_sm90
+               ? make_maps(message, product, plan)
+               : status;
 }
 
 bool czr_cuda_product_plan_split(const czr_cuda_product *product,

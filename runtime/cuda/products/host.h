@@ -108,6 +108,12 @@ czr_cuda_product_status czr_cuda_product_plan_make(
     const czr_cuda_product *product, const czr_cuda_product_device *device,
     const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
     char message[CZR_CUDA_PRODUCT_MESSAGE]);
+/* The same wherever operands lie: the product's matrices are not looked at, and
+ * the plan has no maps. */
+czr_cuda_product_status czr_cuda_product_plan_shape(
+    const czr_cuda_product *product, const czr_cuda_product_device *device,
+    const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
+    char message[CZR_CUDA_PRODUCT_MESSAGE]);
 
 /* Splits the tiles that do not fill a wave of the device in so many parts of k,
  * where a plan is whole.  False, and it stays so: fewer than 2 parts, more than

@@ -28,7 +28,7 @@ typedef struct czr_cuda_tensor {
 /* A product of one kind, whatever its addresses. */
 typedef struct czr_cuda_known {
     struct czr_cuda_known *next;
-    czr_product shape; /* its pointers are NULL or not, and not followed */
+    czr_product shape; /* its pointers mean nothing */
     int64_t batch;     /* 1, or up to so many, by `tensor` or `library` */
     void *plain;       /* kernel of product_plain.cu */
     /* Of tensor cores: where b is a, and where it is not; what transposes. */
@@ -44,7 +44,7 @@ typedef struct czr_cuda_known {
 /* A factorisation of one kind. */
 typedef struct czr_cuda_factored {
     struct czr_cuda_factored *next;
-    czr_factor shape; /* its pointers are not followed */
+    czr_factor shape; /* its pointers mean nothing */
     void *eigen;      /* kernel of eigen.cu */
     /* By cuSOLVER, which takes this besides, for eigenvalues in f64 that; by
      * nothing of these: the host's. */
@@ -170,11 +170,9 @@ czr_status czr_cuda_solver_put(const czr_cuda_call *call,
                                const czr_factor *factor);
 void czr_cuda_solver_close(czr_cuda_stages *stages);
 
-/* While stages are opened: what a call of one product, which is no stage's own,
- * will need, and in *workspace_bytes how much of its room. */
-czr_status czr_cuda_product_prepare(czr_cuda_stages *stages,
-                                    const czr_product *product,
-                                    size_t *workspace_bytes);
+/* While stages are opened: room for the sums of a loop. */
+void czr_cuda_loop_prepare(czr_cuda_stages *stages,
+                           const czr_cuda_loop_step *loop);
 
 /* NEWTON_ROOT where matrices stay on the device; as the solver's. */
 czr_status czr_cuda_newton_prepare(czr_cuda_stages *stages,

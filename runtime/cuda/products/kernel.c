@@ -101,9 +101,9 @@ static void set_arguments(czr_product_kernel *k,
 /* ---- open, put, close --------------------------------------------------- */
 
 static czr_status take_tiles(czr_product_kernel *k, const uint64_t *tiles,
-                             void *stream)
+                             int n, void *stream)
 {
-    const size_t bytes = (size_t)k->list.n_tiles * TILE_BYTES;
+    const size_t bytes = (size_t)n * TILE_BYTES;
     czr_status status = czr_context_alloc(k->context, bytes, &k->list.tiles);
 
     if (status == CZR_OK)
@@ -142,7 +142,6 @@ czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
 
 /* Its kernel is known. */
 static czr_status prepare(czr_product_kernel *k,
-                          const czr_cuda_product *product,
                           const czr_cuda_product_plan *plan,
                           const uint64_t *tiles, void *stream)
 {
@@ -150,8 +149,7 @@ static czr_status prepare(czr_product_kernel *k,
                              .block = {(unsigned)plan->n_threads, 1, 1},
                              .shared_memory_bytes =
                                  (unsigned)plan->shared_memory_bytes};
-    const czr_status status = czr_product_kernel_aim(k, product, plan, 0, 0);
-    return status == CZR_OK ? take_tiles(k, tiles, stream) : status;
+    return take_tiles(k, tiles, plan->n_tiles, stream);
 }
 
 czr_status czr_product_kernel_open(czr_context *context,
@@ -164,20 +162,21 @@ czr_status czr_product_kernel_open(czr_context *context,
     *out = (czr_product_kernel){.context = context};
     czr_status status = load(out, plan, code);
     if (status == CZR_OK)
-        status = prepare(out, product, plan, tiles, stream);
+        status = prepare(out, plan, tiles, stream);
+    if (status == CZR_OK)
+        status = czr_product_kernel_aim(out, product, plan, 0, 0);
     if (status != CZR_OK)
         czr_product_kernel_close(out);
     return status;
 }
 
 czr_status czr_product_kernel_take(czr_context *context,
-                                   const czr_cuda_product *product,
                                    const czr_cuda_product_plan *plan,
                                    void *kernel, const uint64_t *tiles,
                                    void *stream, czr_product_kernel *out)
 {
     *out = (czr_product_kernel){.context = context, .kernel = kernel};
-    const czr_status status = prepare(out, product, plan, tiles, stream);
+    const czr_status status = prepare(out, plan, tiles, stream);
     if (status != CZR_OK)
         czr_product_kernel_close(out);
     return status;

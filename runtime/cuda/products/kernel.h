@@ -61,9 +61,9 @@ czr_status czr_product_kernel_open(czr_context *context,
                                    const czr_nvrtc_code *code,
                                    const uint64_t *tiles, void *stream,
                                    czr_product_kernel *out);
-/* The same, but `kernel` is found already, in a module that lives longer. */
+/* The same of products of a shape, which the plan is of: `kernel` is found
+ * already, in a module that lives longer, and has to be aimed. */
 czr_status czr_product_kernel_take(czr_context *context,
-                                   const czr_cuda_product *product,
                                    const czr_cuda_product_plan *plan,
                                    void *kernel, const uint64_t *tiles,
                                    void *stream, czr_product_kernel *out);

@@ -168,7 +168,7 @@ static bool is_in_place(const czr_cuda_call *call, const czr_cuda_known *known,
            is_within(p->out, bytes, call->scratch, call->scratch_bytes) &&
            !do_meet(p->out, bytes, p->a, p->m * p->k * sizeof(czr_bf16)) &&
            !do_meet(p->out, bytes, p->b, p->k * p->n * sizeof(czr_bf16)) &&
-           (!p->addend || p->addend == p->out ||
+           (p->beta == 0 || p->addend == p->out ||
             !do_meet(p->out, bytes, p->addend, bytes));
 }
 

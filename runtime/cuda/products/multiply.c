@@ -1,5 +1,5 @@
 /* Products as launches.  Knows shapes by what they are, not by where operands
- * lie: those are nowhere while stages are opened. */
+ * lie. */
 #include "runtime/cuda/products/internal.h"
 
 #include "runtime/cuda/products/plain.h"
@@ -116,10 +116,9 @@ bool czr_cuda_product_is_alike(const czr_product *a, const czr_product *b)
            !a->transpose_a == !b->transpose_a &&
            !a->transpose_b == !b->transpose_b &&
            !a->symmetric == !b->symmetric && a->blocks == b->blocks &&
-           !a->narrow == !b->narrow && !a->out == !b->out &&
-           !a->addend == !b->addend &&
-           (!a->out || a->out_dtype == b->out_dtype) &&
-           (!a->addend || a->addend_dtype == b->addend_dtype);
+           !a->narrow == !b->narrow && a->out_dtype == b->out_dtype &&
+           (a->beta != 0) == (b->beta != 0) &&
+           (a->beta == 0 || a->addend_dtype == b->addend_dtype);
 }
 
 /* What computes so many at once, or up to the fewest that are more; not one
@@ -195,7 +194,7 @@ static czr_status put_plain(const czr_cuda_call *call,
                              pointers, call->stream);
 }
 
-/* ---- what stages call --------------------------------------------------- */
+/* ---- while stages are opened -------------------------------------------- */
 
 /* Tensor cores, by the library or by us. */
 static czr_status prepare_fast(czr_cuda_stages *stages, czr_cuda_known *known)
@@ -207,85 +206,67 @@ static czr_status prepare_fast(czr_cuda_stages *stages, czr_cuda_known *known)
                : status;
 }
 
-static czr_status load_one(czr_cuda_stages *stages, czr_cuda_known *known)
-{
-    czr_status status = load_plain(stages, known);
-
-    if (status == CZR_OK)
-        status = prepare_fast(stages, known);
-    return status == CZR_OK ? czr_cuda_library_prepare(stages, known) : status;
-}
-
-static czr_status prepare_one(czr_cuda_stages *stages,
-                              const czr_product *product)
+static czr_status prepare_one(czr_cuda_stages *stages, const czr_product *shape)
 {
     const size_t before = stages->workspace_bytes;
 
-    if (find(stages->products, product, 1))
+    if (find(stages->products, shape, 1))
         return CZR_OK;
-    czr_cuda_known *known = add(stages->products, product, 1);
+    czr_cuda_known *known = add(stages->products, shape, 1);
     if (!known)
         return no_memory(stages);
     stages->workspace_bytes = 0;
-    const czr_status status = load_one(stages, known);
+    czr_status status = load_plain(stages, known);
+    if (status == CZR_OK)
+        status = prepare_fast(stages, known);
+    if (status == CZR_OK)
+        status = czr_cuda_library_prepare(stages, known);
     known->workspace_bytes = stages->workspace_bytes;
     czr_cuda_stages_need(stages, before);
     return status;
 }
 
+/* Of bf16; others are computed one by one. */
+static czr_status prepare_batch(czr_cuda_stages *stages,
+                                const czr_product *shape, int64_t batch)
+{
+    const czr_cuda_known *found = find(stages->products, shape, batch);
+
+    if (batch < 2 || (found && found->batch == batch))
+        return CZR_OK;
+    czr_cuda_known *known = add(stages->products, shape, batch);
+    return known ? prepare_fast(stages, known) : no_memory(stages);
+}
+
 czr_status czr_cuda_product_prepare(czr_cuda_stages *stages,
-                                    const czr_product *product,
+                                    const czr_product *shape, int64_t batch,
                                     size_t *workspace_bytes)
 {
     czr_status status = czr_cuda_products_make(stages);
 
-    *workspace_bytes = 0;
-    if (status == CZR_OK)
-        status = prepare_one(stages, product);
-    if (status == CZR_OK)
-        *workspace_bytes = find(stages->products, product, 1)->workspace_bytes;
-    return status;
+    if (workspace_bytes)
+        *workspace_bytes = 0;
+    if (!shape->m || !shape->n || status != CZR_OK)
+        return status;
+    status = prepare_one(stages, shape);
+    if (status == CZR_OK && workspace_bytes)
+        *workspace_bytes = find(stages->products, shape, 1)->workspace_bytes;
+    return status == CZR_OK ? prepare_batch(stages, shape, batch) : status;
 }
 
-/* Of bf16; others are computed one by one. */
-static czr_status prepare_batch(czr_cuda_stages *stages,
-                                const czr_product *product)
-{
-    const czr_cuda_known *found =
-        find(stages->products, product, stages->batch);
-
-    if (stages->batch < 2 || (found && found->batch == stages->batch))
-        return CZR_OK;
-    czr_cuda_known *known = add(stages->products, product, stages->batch);
-    return known ? prepare_fast(stages, known) : no_memory(stages);
-}
-
-static czr_status prepare(czr_cuda_stages *stages, const czr_product *product)
-{
-    czr_status status = czr_cuda_products_make(stages);
-
-    if (status == CZR_OK)
-        status = prepare_one(stages, product);
-    return status == CZR_OK ? prepare_batch(stages, product) : status;
-}
+/* ---- in a step ---------------------------------------------------------- */
 
 czr_status czr_cuda_multiply(const czr_cuda_call *call,
                              const czr_product *product)
 {
-    czr_cuda_stages *stages = call->stages;
+    const czr_cuda_batched one = {.n = 1};
+    czr_status status;
 
     if (!product->m || !product->n)
         return CZR_OK;
-    if (stages->is_opening || call->notes) {
-        const czr_status noted = czr_cuda_defer_product(call, product);
-        return noted == CZR_OK && !call->notes ? prepare(stages, product)
-                                               : noted;
-    }
-    czr_cuda_known *known = find(stages->products, product, 1);
-    const czr_cuda_batched one = {.n = 1};
-    czr_status status;
+    czr_cuda_known *known = find(call->stages->products, product, 1);
     if (!known)
-        return czr_context_check(stages->context, CZR_CUDA_NOT_FOUND,
+        return czr_context_check(call->stages->context, CZR_CUDA_NOT_FOUND,
                                  "a product [%zu, %zu] x [%zu, %zu] that no "
                                  "stage had when they were opened",
                                  product->m, product->k, product->k,
@@ -330,9 +311,9 @@ static void describe(const czr_cuda_known *known, char line[CZR_CUDA_LINE])
              "%s%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s%s%s: %s%s%s%s%s", batch,
              dtype_name(p->a_dtype), p->transpose_a ? "'" : "", p->m, p->k,
              dtype_name(p->b_dtype), p->transpose_b ? "'" : "", p->k, p->n,
-             dtype_name(p->out ? p->out_dtype : CZR_F32),
-             p->addend ? ", added to" : "", p->symmetric ? ", symmetric" : "",
-             own, *own ? ", of two matrices " : "", tensor,
+             dtype_name(p->out_dtype), p->beta != 0 ? ", added to" : "",
+             p->symmetric ? ", symmetric" : "", own,
+             *own ? ", of two matrices " : "", tensor,
              *own || *tensor ? ", where they lie at odd places " : "",
              known->batch > 1 ? "one by one" : plain_name(p));
 }

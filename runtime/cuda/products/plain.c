@@ -5,7 +5,7 @@
 
 czr_plain_product czr_plain_product_of(const czr_product *p)
 {
-    const bool is_affine = p->out != NULL, is_in_parts = p->blocks > 1;
+    const bool is_in_parts = p->blocks > 1;
 
     return (czr_plain_product){
         .m = p->m,
@@ -13,14 +13,14 @@ czr_plain_product czr_plain_product_of(const czr_product *p)
         .k = p->k,
         .a = p->a,
         .b = p->b,
-        .addend = is_affine ? p->addend : NULL,
-        .out = is_affine ? p->out : p->c,
-        .alpha = is_affine ? p->alpha : 1,
+        .addend = p->addend,
+        .out = p->out,
+        .alpha = p->alpha,
         .beta = p->beta,
         .a_is_bf16 = p->a_dtype == CZR_BF16,
         .b_is_bf16 = p->b_dtype == CZR_BF16,
         .addend_is_bf16 = p->addend_dtype == CZR_BF16,
-        .out_is_bf16 = is_affine && p->out_dtype == CZR_BF16,
+        .out_is_bf16 = p->out_dtype == CZR_BF16,
         .transpose_a = p->transpose_a != 0,
         .transpose_b = p->transpose_b != 0,
         .symmetric = p->symmetric != 0,

@@ -19,8 +19,7 @@ typedef struct czr_plain_product {
 enum { CZR_PLAIN_TILE = 64, CZR_PLAIN_THREADS = 256 };
 
 /* Of a product whose pointers are the device's: what czr_product_fixed_order
- * does in strict mode.  `c` is written where there is no `out`, else left
- * alone. */
+ * does in strict mode, into `out`. */
 czr_plain_product czr_plain_product_of(const czr_product *product);
 /* Blocks of threads that a launch has, a tile each where the device allows; 0:
  * no element is to be written. */

@@ -1,6 +1,5 @@
-#include "runtime/cuda/products/stage.h"
+#include "runtime/cuda/products/internal.h"
 
-#include "runtime/cuda/products/multiply.h"
 #include "runtime/cuda/driver/source.h"
 #include "runtime/cuda/driver/target.h"
 #include "runtime/program/program.h"
@@ -122,40 +121,7 @@ static czr_status load(czr_cuda_stages *stages)
     return status;
 }
 
-/* ---- every stage once, on paper ----------------------------------------- */
-
-enum { NOWHERE = 1 << 20, MAX_SLOTS = UINT8_MAX + 1 };
-
-static czr_status dry_run(czr_cuda_stages *stages, czr_cuda_stage stage,
-                          int n_scalars)
-{
-    void *const nowhere = czr_pointer_of(NOWHERE);
-    const void *in[MAX_SLOTS];
-    void *out[MAX_SLOTS];
-    const float **scalars = calloc((size_t)n_scalars + 1, sizeof *scalars);
-
-    if (!scalars)
-        return refuse(stages, CZR_NVRTC_NO_MEMORY, NULL);
-    for (int i = 0; i < MAX_SLOTS; i++)
-        in[i] = out[i] = nowhere;
-    for (int i = 0; i < n_scalars; i++)
-        scalars[i] = nowhere;
-    const czr_cuda_call call = {.in = in,
-                                .out = out,
-                                .scalars = scalars,
-                                .count = 1,
-                                .work = nowhere,
-                                .room = nowhere,
-                                .stages = stages};
-    stages->n_deferred = stages->n_pointers = 0;
-    const czr_status status = stage(&call);
-    free(scalars);
-    if (stages->most_deferred < stages->n_deferred)
-        stages->most_deferred = stages->n_deferred;
-    if (stages->most_pointers < stages->n_pointers)
-        stages->most_pointers = stages->n_pointers;
-    return status;
-}
+/* ---- what tables need --------------------------------------------------- */
 
 /* The most units of a batch that the stage has part in; 1: of none. */
 static int64_t batch_of(const czr_cuda_program *program, int stage)
@@ -177,19 +143,43 @@ static int64_t batch_of(const czr_cuda_program *program, int stage)
     return most;
 }
 
-static czr_status dry_run_phases(czr_cuda_stages *stages, int stage)
+/* Of a stage in one phase, whose products may be those of so many matrices. */
+static czr_status prepare_steps(czr_cuda_stages *stages, czr_cuda_stage step,
+                                int64_t batch)
+{
+    czr_status status = CZR_OK;
+
+    for (; step->kind != CZR_CUDA_END && status == CZR_OK; step++)
+        switch (step->kind) {
+        case CZR_CUDA_LOOP_STEP:
+            czr_cuda_loop_prepare(stages, &step->of.loop);
+            break;
+        case CZR_CUDA_PRODUCT_STEP:
+            status = czr_cuda_product_prepare(stages, &step->of.product.shape,
+                                              batch, NULL);
+            break;
+        case CZR_CUDA_FACTOR_STEP:
+            status = czr_cuda_factor_prepare(stages, &step->of.factor.shape);
+            break;
+        case CZR_CUDA_COPY_STEP:
+        case CZR_CUDA_END:
+            break;
+        }
+    return status;
+}
+
+static czr_status prepare_stage(czr_cuda_stages *stages, int stage)
 {
     const czr_cuda_program *program = stages->program;
-    const int n_scalars = program->program->stages[stage].n_scalars;
     const czr_cuda_stage *bodies =
         program->variants ? program->variants[stage] : NULL;
     const int n =
         bodies ? program->program->variants[stage].phases->n_phases : 0;
+    const int64_t batch = batch_of(program, stage);
 
-    stages->batch = batch_of(program, stage);
-    czr_status status = dry_run(stages, program->stages[stage], n_scalars);
+    czr_status status = prepare_steps(stages, program->stages[stage], batch);
     for (int i = 0; i < n && status == CZR_OK; i++)
-        status = dry_run(stages, bodies[i], n_scalars);
+        status = prepare_steps(stages, bodies[i], batch);
     return status;
 }
 
@@ -200,17 +190,13 @@ czr_status czr_cuda_stages_open(czr_context *context, czr_cache *cache,
                                 const czr_cuda_program *program,
                                 czr_cuda_stages *out)
 {
-    *out = (czr_cuda_stages){.program = program,
-                             .context = context,
-                             .cache = cache,
-                             .nvrtc = nvrtc,
-                             .is_opening = true};
+    *out = (czr_cuda_stages){
+        .program = program, .context = context, .cache = cache, .nvrtc = nvrtc};
     czr_status status = czr_target_check(context, nvrtc);
     if (status == CZR_OK)
         status = load(out);
     for (int i = 0; i < program->program->n_stages && status == CZR_OK; i++)
-        status = dry_run_phases(out, i);
-    out->is_opening = false;
+        status = prepare_stage(out, i);
     out->nvrtc = NULL;
     if (status != CZR_OK)
         czr_cuda_stages_close(out);

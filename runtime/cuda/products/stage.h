@@ -1,5 +1,6 @@
-/* Stages of a program on one device: NAME.cu compiled and loaded, all kernels
- * found, so that a step launches and does nothing else. */
+/* Stages of a program on one device: NAME.cu compiled and loaded, and all that
+ * the tables of stages need found, so that a step launches and does nothing
+ * else. */
 #ifndef CZR_CUDA_PRODUCTS_STAGE_H
 #define CZR_CUDA_PRODUCTS_STAGE_H
 
@@ -18,7 +19,7 @@ typedef enum czr_cuda_common {
     CZR_CUDA_N_COMMON
 } czr_cuda_common;
 
-struct czr_cuda_stages {
+typedef struct czr_cuda_stages {
     const czr_cuda_program *program;
     czr_context *context; /* the caller's, open as long as this */
     czr_cache *cache;     /* the caller's, or NULL */
@@ -27,19 +28,34 @@ struct czr_cuda_stages {
     void **kernels; /* [program->n_kernels] */
     void *shared[CZR_CUDA_N_COMMON];
     size_t workspace_bytes; /* that the calls of a stage need at most */
-    /* While this is opened every stage is called once, with pointers that mean
-     * nothing: nothing is launched, each call compiles and loads what it will
-     * need and asks for its room. */
-    bool is_opening;
-    /* While it is: matrices that the stage's products may have at once; steps
-     * and pointers of the call, and the most of any. */
-    int64_t batch;
-    size_t n_deferred, n_pointers, most_deferred, most_pointers;
     /* Where libraries are; NULL: where the loader finds them. */
     const char *cublas, *cusolver;
     struct czr_cuda_products *products; /* of multiply.c and factorise.c; NULL:
                                          * nobody asked for one */
-};
+} czr_cuda_stages;
+
+/* One call of a stage, as czr_call; pointers to data are the device's.  The
+ * memory that it names stays until the stream has done the work. */
+typedef struct czr_cuda_call {
+    czr_cuda_stages *stages;
+    czr_cuda_stage next; /* step of its table */
+    const void *const *in;
+    void *const *out;
+    /* [n_scalars] of the stage: where each lies when the stream gets there. */
+    const float *const *scalars;
+    size_t count, part;
+    unsigned char *work;
+    /* Memory of this stage alone until the stream has done it: as many bytes as
+     * czr_cuda_stages_workspace says, aligned to 256. */
+    unsigned char *room;
+    /* The rank's scratch, [scratch_bytes].  A skipped step may leave anything
+     * there.  NULL: none. */
+    unsigned char *scratch;
+    size_t scratch_bytes;
+    int32_t *status;     /* keeps the first failure; 0 is CZR_OK */
+    const int32_t *skip; /* not 0: kernels write nothing; NULL: they do */
+    void *stream;
+} czr_cuda_call;
 
 /* Compiles by `nvrtc`, or takes from the cache (which may be NULL), for the
  * device of the context, which says what failed: CZR_ERR_DEVICE_CODE also where
@@ -58,6 +74,16 @@ static inline size_t czr_cuda_stages_workspace(const czr_cuda_stages *stages)
 {
     return stages->workspace_bytes;
 }
+
+/* Puts all steps of n calls on the stream that they share: the first step of
+ * each, then the second, until all are at their ends.  Products that are alike
+ * and as far apart from one call to the next are one launch.  The calls compute
+ * with different matrices.
+ *
+ * - A failure to put a step ends this, and the context has its sentence.
+ * - A failure on the device goes to call->status.  The work behind it runs
+ *   nevertheless, and outputs then mean nothing. */
+czr_status czr_cuda_stages_put(czr_cuda_call *calls, size_t n);
 
 /* While stages are opened: a call will need so much room. */
 static inline void czr_cuda_stages_need(czr_cuda_stages *stages, size_t bytes)

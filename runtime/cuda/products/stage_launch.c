@@ -1,6 +1,7 @@
-/* Loops as launches: grids from extents and multiprocessors, partial sums in
- * the call's room, and the kernels that end them. */
-#include "runtime/cuda/products/deferred.h"
+/* Steps as launches.  Loops: grids from extents and multiprocessors, partial
+ * sums in the call's room, and the kernels that end them.  Products of several
+ * calls: those that go together. */
+#include "runtime/cuda/products/internal.h"
 
 /* As in elementwise.cuh. */
 enum {
@@ -112,15 +113,45 @@ static czr_status put(const czr_cuda_stages *stages, void *kernel,
                                              arguments, stream);
 }
 
-/* ---- one kernel --------------------------------------------------------- */
+/* ---- operands ----------------------------------------------------------- */
+
+/* Where it lies in a call; NULL: it is absent. */
+static void *find(const czr_cuda_call *call, const czr_cuda_operand *operand)
+{
+    const size_t offset = (size_t)operand->offset +
+                          call->part * (size_t)operand->equal_part_bytes;
+
+    switch (operand->place) {
+    case CZR_CUDA_IN:
+        return czr_slot_bytes(call->in[operand->number], offset);
+    case CZR_CUDA_OUT:
+        return czr_slot_bytes(call->out[operand->number], offset);
+    case CZR_CUDA_WORK:
+        return czr_slot_bytes(call->work, offset);
+    case CZR_CUDA_SCALAR:
+        return czr_slot_bytes(call->scalars[operand->number], offset);
+    case CZR_CUDA_ABSENT:
+        break;
+    }
+    return NULL;
+}
+
+/* ---- loops -------------------------------------------------------------- */
 
 /* What a kernel is launched on. */
 typedef struct space {
     const czr_cuda_call *call;
     const czr_cuda_kernel *kernel;
+    const czr_cuda_operand *operands;
     uint64_t rows, columns;
-    const void *const *pointers;
 } space;
+
+static space space_of(const czr_cuda_call *call, const czr_cuda_kernel *kernel,
+                      const czr_cuda_loop_step *loop)
+{
+    return (space){call, kernel, loop->operands, loop->rows ? loop->rows : 1,
+                   loop->rows ? loop->columns : call->count};
+}
 
 static void *partial_sums(const space *s, int number)
 {
@@ -143,9 +174,10 @@ static czr_status put_kernel(const space *s, void *kernel)
     for (int i = 0; i < s->kernel->n_arguments; i++) {
         const unsigned argument = s->kernel->arguments[i];
         const bool is_status = argument == CZR_CUDA_STATUS;
-        values[n_values] = is_status          ? s->call->status
-                           : is_sum(argument) ? partial_sums(s, sums++)
-                                              : s->pointers[argument];
+        values[n_values] = is_status ? s->call->status
+                           : is_sum(argument)
+                               ? partial_sums(s, sums++)
+                               : find(s->call, &s->operands[argument]);
         arguments[at++] = &values[n_values++];
         if (is_status)
             arguments[at++] = &failure;
@@ -155,13 +187,6 @@ static czr_status put_kernel(const space *s, void *kernel)
     return put(s->call->stages, kernel,
                blocks_wanted(s->kernel, s->rows, s->columns), arguments,
                s->call->stream);
-}
-
-/* The result that a sum belongs to. */
-static const void *result_of(const space *s, unsigned argument)
-{
-    return s->pointers[argument - (is_largest(argument) ? CZR_CUDA_LARGEST
-                                                        : CZR_CUDA_SUM)];
 }
 
 /* One block adds up parts, a thread each column of strips. */
@@ -178,7 +203,9 @@ static czr_status put_end(const space *s, unsigned argument, int number)
     uint64_t length = sums_of_part(s->kernel, s->rows, s->columns);
     uint64_t columns = s->columns;
     int parts = (int)parts_of(s->kernel);
-    const void *y = result_of(s, argument), *skip = s->call->skip;
+    const int result = (int)argument -
+                       (is_largest(argument) ? CZR_CUDA_LARGEST : CZR_CUDA_SUM);
+    const void *y = find(s->call, &s->operands[result]), *skip = s->call->skip;
     void *arguments[] = {&sums, &length,
                          is_strips ? (void *)&columns : (void *)&parts, &y,
                          &skip};
@@ -199,58 +226,32 @@ static czr_status put_ends(const space *s)
     return status;
 }
 
-/* While stages are opened. */
-static void ask_for_room(const space *s)
+void czr_cuda_loop_prepare(czr_cuda_stages *stages,
+                           const czr_cuda_loop_step *loop)
 {
-    size_t n = 0;
+    const czr_cuda_program *program = stages->program;
+    const czr_cuda_loop_kernels kernels = program->loops[loop->loop];
 
-    for (int i = 0; i < s->kernel->n_arguments; i++)
-        if (is_sum(s->kernel->arguments[i]))
-            n += n_sums(s->kernel, s->rows, s->columns);
-    czr_cuda_stages_need(s->call->stages, n * sizeof(double));
-}
-
-/* How many of the loop's pointers the kernels are given. */
-static size_t count_pointers(const czr_cuda_program *program, int number)
-{
-    const czr_cuda_loop_kernels loop = program->loops[number];
-    size_t n = 0;
-
-    for (int i = loop.first; i < loop.first + loop.n; i++) {
-        const czr_cuda_kernel *kernel = &program->kernels[i];
-        for (int k = 0; k < kernel->n_arguments; k++) {
-            const unsigned argument = kernel->arguments[k];
-            const size_t at = argument % CZR_CUDA_SUM;
-            if (argument != CZR_CUDA_STATUS && at >= n)
-                n = at + 1;
-        }
+    for (int k = kernels.first; k < kernels.first + kernels.n; k++) {
+        const czr_cuda_kernel *kernel = &program->kernels[k];
+        size_t n = 0;
+        for (int i = 0; i < kernel->n_arguments; i++)
+            if (is_sum(kernel->arguments[i]))
+                n += n_sums(kernel, loop->rows, loop->columns);
+        czr_cuda_stages_need(stages, n * sizeof(double));
     }
-    return n;
 }
 
-/* ---- what stages call --------------------------------------------------- */
-
-czr_status czr_cuda_loop(const czr_cuda_call *call, int number, size_t rows,
-                         size_t columns, const void *const *pointers)
+static czr_status put_loop(const czr_cuda_call *call,
+                           const czr_cuda_loop_step *loop)
 {
     const czr_cuda_stages *stages = call->stages;
-    const czr_cuda_loop_kernels loop = stages->program->loops[number];
+    const czr_cuda_loop_kernels kernels = stages->program->loops[loop->loop];
     czr_status status = CZR_OK;
 
-    if (stages->is_opening || call->notes)
-        status = czr_cuda_defer_loop(call, number, rows, columns, pointers,
-                                     count_pointers(stages->program, number));
-    for (int i = loop.first;
-         !call->notes && i < loop.first + loop.n && status == CZR_OK; i++) {
-        const space s = {.call = call,
-                         .kernel = &stages->program->kernels[i],
-                         .rows = rows,
-                         .columns = columns,
-                         .pointers = pointers};
-        if (stages->is_opening) {
-            ask_for_room(&s);
-            continue;
-        }
+    for (int i = kernels.first;
+         i < kernels.first + kernels.n && status == CZR_OK; i++) {
+        const space s = space_of(call, &stages->program->kernels[i], loop);
         status = put_kernel(&s, stages->kernels[i]);
         if (status == CZR_OK)
             status = put_ends(&s);
@@ -258,18 +259,133 @@ czr_status czr_cuda_loop(const czr_cuda_call *call, int number, size_t rows,
     return status;
 }
 
-czr_status czr_cuda_copy(const czr_cuda_call *call, void *to, const void *from,
-                         size_t bytes)
+/* ---- other steps -------------------------------------------------------- */
+
+static czr_status put_copy(const czr_cuda_call *call,
+                           const czr_cuda_copy_step *copy)
 {
     const czr_cuda_stages *stages = call->stages;
-    const void *skip = call->skip;
-    uint64_t n = bytes;
+    const void *from = find(call, &copy->from), *skip = call->skip;
+    void *to = find(call, &copy->to);
+    uint64_t n = call->count * copy->element_bytes;
     void *arguments[] = {&from, &to, &n, &skip};
 
-    if (stages->is_opening || call->notes)
-        return czr_cuda_defer_copy(call, to, from, bytes);
     return put(stages, stages->shared[CZR_CUDA_COPY],
-               divide_up(bytes, 16 * (size_t)THREADS), arguments, call->stream);
+               divide_up(n, 16 * (size_t)THREADS), arguments, call->stream);
+}
+
+static czr_status put_factor(const czr_cuda_call *call,
+                             const czr_cuda_factor_step *step)
+{
+    czr_factor f = step->shape;
+
+    f.a = find(call, &step->a);
+    f.b = find(call, &step->b);
+    for (int i = 0; i < 2; i++)
+        f.out[i] = find(call, &step->out[i]);
+    return czr_cuda_factorise(call, &f);
+}
+
+/* The product that is the call's next step. */
+static czr_product product_of(const czr_cuda_call *call)
+{
+    const czr_cuda_product_step *step = &call->next->of.product;
+    czr_product p = step->shape;
+
+    p.a = find(call, &step->a);
+    p.b = find(call, &step->b);
+    p.out = find(call, &step->out);
+    p.addend = find(call, &step->addend);
+    return p;
+}
+
+static int64_t distance(const void *from, const void *to)
+{
+    return (int64_t)(czr_address_of(to) - czr_address_of(from));
+}
+
+static czr_cuda_apart apart_of(const czr_product *x, const czr_product *y)
+{
+    return (czr_cuda_apart){distance(x->a, y->a), distance(x->b, y->b),
+                            distance(x->addend, y->addend),
+                            distance(x->out, y->out)};
+}
+
+static bool is_as_far(czr_cuda_apart x, czr_cuda_apart y)
+{
+    return x.a == y.a && x.b == y.b && x.addend == y.addend && x.out == y.out;
+}
+
+/* Whether both are one product of two matrices. */
+static bool is_same(const czr_product *x, const czr_product *y)
+{
+    return (x->a == x->b) == (y->a == y->b) && x->alpha == y->alpha &&
+           x->beta == y->beta && czr_cuda_product_is_alike(x, y);
+}
+
+/* The first call's product, and those of the calls behind it that go with it;
+ * returns how many these are. */
+static size_t put_products(const czr_cuda_call *calls, size_t n,
+                           czr_status *status)
+{
+    const czr_product first = product_of(calls);
+    czr_product last = first;
+    czr_cuda_apart apart;
+    size_t n_same = 1;
+
+    for (; n_same < n && calls[n_same].next->kind == CZR_CUDA_PRODUCT_STEP;
+         n_same++) {
+        const czr_product next = product_of(&calls[n_same]);
+        const czr_cuda_apart by = apart_of(&last, &next);
+        if (!is_same(&last, &next) || (n_same > 1 && !is_as_far(apart, by)))
+            break;
+        apart = by;
+        last = next;
+    }
+    if (n_same > 1 &&
+        czr_cuda_multiply_batch(calls, &first, n_same, &apart, status))
+        return n_same;
+    *status = czr_cuda_multiply(calls, &first);
+    return 1;
+}
+
+/* The next step of the first call, and of as many as this returns. */
+static size_t put_step(const czr_cuda_call *calls, size_t n, czr_status *status)
+{
+    const czr_cuda_stage step = calls->next;
+
+    switch (step->kind) {
+    case CZR_CUDA_LOOP_STEP:
+        *status = put_loop(calls, &step->of.loop);
+        break;
+    case CZR_CUDA_COPY_STEP:
+        *status = put_copy(calls, &step->of.copy);
+        break;
+    case CZR_CUDA_PRODUCT_STEP:
+        return put_products(calls, n, status);
+    case CZR_CUDA_FACTOR_STEP:
+        *status = put_factor(calls, &step->of.factor);
+        break;
+    case CZR_CUDA_END:
+        break;
+    }
+    return 1;
+}
+
+czr_status czr_cuda_stages_put(czr_cuda_call *calls, size_t n)
+{
+    czr_status status = CZR_OK;
+
+    for (bool is_over = false; !is_over && status == CZR_OK;) {
+        is_over = true;
+        for (size_t i = 0; i < n && status == CZR_OK;)
+            i += put_step(&calls[i], n - i, &status);
+        for (size_t i = 0; i < n; i++) {
+            calls[i].next += calls[i].next->kind != CZR_CUDA_END;
+            is_over = is_over && calls[i].next->kind == CZR_CUDA_END;
+        }
+    }
+    return status;
 }
 
 czr_status czr_cuda_prologue(const czr_cuda_stages *stages, const double *t,

@@ -62,16 +62,16 @@ static czr_cuda_product product_of(const czr_product *p,
         .s = matrix_at(czr_address_of(p->addend), p->n, by->addend),
         .c = matrix_at(czr_address_of(p->out), p->n, by->out),
         .alpha = p->alpha,
-        .beta = p->addend ? p->beta : 0};
+        .beta = p->beta};
 }
 
 static bool is_for_tensor_cores(const czr_cuda_stages *stages,
                                 const czr_product *p)
 {
     return !stages->program->program->strict && stages->context->major >= 8 &&
-           p->a_dtype == CZR_BF16 && p->b_dtype == CZR_BF16 && p->out &&
+           p->a_dtype == CZR_BF16 && p->b_dtype == CZR_BF16 &&
            p->out_dtype == CZR_BF16 &&
-           (!p->addend || p->addend_dtype == CZR_BF16) && p->blocks <= 1 &&
+           (p->beta == 0 || p->addend_dtype == CZR_BF16) && p->blocks <= 1 &&
            p->k > 0 && p->k % ALIGNMENT == 0 && p->n % ALIGNMENT == 0;
 }
 
@@ -83,33 +83,30 @@ static czr_cuda_product_device device_of(const czr_context *context)
                                      context->n_processors};
 }
 
-/* Somewhere each, and far apart: of shapes alone. */
-static czr_cuda_product on_paper(const czr_product *p, int64_t batch,
+/* So many of them, wherever they lie. */
+static czr_cuda_product shape_of(const czr_product *p, int64_t batch,
                                  bool is_own)
 {
-    const czr_address apart = (czr_address)1 << 44;
-    const int64_t a = (int64_t)(p->m * p->k * BF16_BYTES);
-    const int64_t b = (int64_t)(p->k * p->n * BF16_BYTES);
-    const int64_t c = (int64_t)(p->m * p->n * BF16_BYTES);
-    const czr_cuda_batched batched = {batch, {a, b, c, c}};
-    czr_cuda_product product = product_of(p, &batched, is_own, apart);
+    const czr_cuda_batched batched = {.n = batch};
 
-    if (!is_own)
-        product.y.address = 2 * apart;
-    product.s.address = 3 * apart;
-    product.c.address = 4 * apart;
-    return product;
+    return product_of(p, &batched, is_own, 0);
 }
 
-static bool plan_product(const czr_cuda_product *product,
+typedef czr_cuda_product_status planner(const czr_cuda_product *product,
+                                        const czr_cuda_product_device *device,
+                                        const czr_cuda_product_tiles *tiles,
+                                        czr_cuda_product_plan *plan,
+                                        char *message);
+
+static bool plan_product(planner *plan_of, const czr_cuda_product *product,
                          const czr_cuda_product_device *device,
                          const czr_cuda_tensor *tensor,
                          czr_cuda_product_plan *plan)
 {
     char message[CZR_CUDA_PRODUCT_MESSAGE];
 
-    if (czr_cuda_product_plan_make(product, device, &tensor->tiles, plan,
-                                   message) != CZR_CUDA_PRODUCT_OK)
+    if (plan_of(product, device, &tensor->tiles, plan, message) !=
+        CZR_CUDA_PRODUCT_OK)
         return false;
     czr_cuda_product_plan_split(product, device, &tensor->tiles, tensor->parts,
                                 plan);
@@ -117,7 +114,7 @@ static bool plan_product(const czr_cuda_product *product,
 }
 
 /* A plan that has no kernel is none: *out stays as it is. */
-static czr_status take(czr_cuda_stages *stages, const czr_cuda_product *product,
+static czr_status take(czr_cuda_stages *stages,
                        const czr_cuda_product_plan *plan, const uint64_t *table,
                        czr_product_kernel *out)
 {
@@ -135,8 +132,8 @@ static czr_status take(czr_cuda_stages *stages, const czr_cuda_product *product,
         status = czr_context_open_stream(stages->context, &stream);
     if (status != CZR_OK)
         return status;
-    status = czr_product_kernel_take(stages->context, product, plan, kernel,
-                                     table, stream, out);
+    status = czr_product_kernel_take(stages->context, plan, kernel, table,
+                                     stream, out);
     czr_context_close_stream(stages->context, stream);
     return status;
 }
@@ -165,7 +162,7 @@ static void describe(czr_cuda_tensor *tensor, const czr_cuda_product_plan *plan)
 
 /* Of the whole batch, or of as many first ones as there are: their tiles come
  * first in the table, which is in order of matrices. */
-static bool plan_some(const czr_cuda_product *product,
+static bool plan_some(planner *plan_of, const czr_cuda_product *product,
                       const czr_cuda_product_device *device,
                       const czr_cuda_tensor *tensor, int64_t batch,
                       czr_cuda_product_plan *plan)
@@ -176,7 +173,7 @@ static bool plan_some(const czr_cuda_product *product,
         some.tiles.n = tensor->tiles.n / batch * product->batch;
         some.parts = czr_tiles_splits(product, device, &some.tiles);
     }
-    return plan_product(product, device, &some, plan);
+    return plan_product(plan_of, product, device, &some, plan);
 }
 
 /* The most that sums of parts take of any number of matrices. */
@@ -189,7 +186,8 @@ static size_t most_sums(const czr_cuda_product *product,
     size_t most = 0;
 
     for (some.batch = 1; some.batch <= product->batch; some.batch++)
-        if (plan_some(&some, device, tensor, product->batch, &plan) &&
+        if (plan_some(czr_cuda_product_plan_shape, &some, device, tensor,
+                      product->batch, &plan) &&
             plan.sums_bytes > most)
             most = plan.sums_bytes;
     return most;
@@ -198,12 +196,13 @@ static size_t most_sums(const czr_cuda_product *product,
 static czr_status prepare(czr_cuda_stages *stages, const czr_product *p,
                           int64_t batch, bool is_own, czr_cuda_tensor *out)
 {
-    const czr_cuda_product product = on_paper(p, batch, is_own);
+    const czr_cuda_product product = shape_of(p, batch, is_own);
     const czr_cuda_product_device device = device_of(stages->context);
     czr_cuda_product_plan plan;
 
     if (!choose(stages->program, &product, &device, out) ||
-        !plan_product(&product, &device, out, &plan))
+        !plan_product(czr_cuda_product_plan_shape, &product, &device, out,
+                      &plan))
         return CZR_OK;
     czr_cuda_stages_need(stages, (size_t)batch * turned_bytes(p) +
                                      most_sums(&product, &device, out));
@@ -214,8 +213,7 @@ static czr_status prepare(czr_cuda_stages *stages, const czr_product *p,
                                  (long long)out->tiles.n);
     czr_tiles_fill(&product, &out->tiles, table);
     describe(out, &plan);
-    const czr_status status =
-        take(stages, &product, &plan, table, &out->kernel);
+    const czr_status status = take(stages, &plan, table, &out->kernel);
     free(table);
     return status;
 }
@@ -245,7 +243,7 @@ bool czr_cuda_tensor_is_left(const czr_cuda_stages *stages,
 {
     const czr_product *p = &known->shape;
     const czr_cuda_product_device device = device_of(stages->context);
-    const czr_cuda_product product = on_paper(p, known->batch, false);
+    const czr_cuda_product product = shape_of(p, known->batch, false);
 
     return !p->symmetric && is_for_tensor_cores(stages, p) &&
            czr_tiles_is_library(stages->program, &product, &device);
@@ -296,8 +294,8 @@ static bool make_plan(const czr_cuda_call *call, const czr_cuda_known *known,
     return of->tensor->kernel.context &&
            (of->batched.n == 1 ||
             (by->a | by->b | by->addend | by->out) % BF16_BYTES == 0) &&
-           plan_some(&of->product, &device, of->tensor, known->batch,
-                     &of->plan);
+           plan_some(czr_cuda_product_plan_make, &of->product, &device,
+                     of->tensor, known->batch, &of->plan);
 }
 
 /* op(a) of each in rows. */

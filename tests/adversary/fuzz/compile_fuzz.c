@@ -40,8 +40,7 @@ static void emit(const cz_plan_view *view, const cz_diags *diags)
     cz_text_init(&cuda);
     cz_emit_c(view, "0", &c);
     cz_emit_header(view, true, &header);
-    cz_emit_cuda(view, &cuda);
-    cz_emit_launches(view, &cuda, &c);
+    cz_emit_cuda(view, &cuda, &c);
     fuzz_demand(strstr(cz_text_string(&c), "czr_program") != NULL &&
                     strstr(cz_text_string(&header), "czr_program") != NULL,
                 "C without a program", diags);

@@ -332,8 +332,7 @@ static void emit(const cz_plan_view *view)
     cz_text_init(&cuda);
     cz_emit_c(view, "0", &c);
     cz_emit_header(view, true, &c);
-    cz_emit_cuda(view, &cuda);
-    cz_emit_launches(view, &cuda, &c);
+    cz_emit_cuda(view, &cuda, &c);
     cz_text_fini(&c);
     cz_text_fini(&cuda);
 }

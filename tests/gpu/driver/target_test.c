@@ -83,8 +83,8 @@ static void each_device_has_its_code(void **state)
                             rules[i % N_RULES].arch);
         expect_product_code(&s, rules[i % N_RULES].arch);
         s.stages.cache = cache;
-        const czr_cuda_call call = {.stages = &s.stages};
-        assert_int_equal(czr_cuda_multiply(&call, &p), CZR_OK);
+        assert_int_equal(czr_cuda_product_prepare(&s.stages, &p, 1, NULL),
+                         CZR_OK);
         czr_cuda_products_describe(&s.stages, keep_line, lines);
         assert_int_equal(strstr(lines, ": PTX of compute_80, compiled by its "
                                        "driver\n") != NULL,
@@ -157,8 +157,8 @@ static void the_driver_has_the_last_word(void **state)
     fake_set_version(12040);
     fake_set_capability(100);
     assert_int_equal(stages_open(&s, true), CZR_OK);
-    const czr_cuda_call call = {.stages = &s.stages};
-    assert_int_equal(czr_cuda_multiply(&call, &p), CZR_ERR_DEVICE_CODE);
+    assert_int_equal(czr_cuda_product_prepare(&s.stages, &p, 1, NULL),
+                     CZR_ERR_DEVICE_CODE);
     assert_non_null(strstr(s.bench.context->error, "(222)"));
     end(&s);
 }

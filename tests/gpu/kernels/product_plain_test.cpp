@@ -205,8 +205,23 @@ static void compare(const numbers &mine, const numbers &wanted,
     }
 }
 
-static void launch(const czr_product &p, const float *sums, const int *skip)
+// All results go to `out`.
+static czr_product on_device(const czr_product &p)
 {
+    czr_product q = p;
+
+    q.beta = p.addend ? p.beta : 0;
+    if (p.out)
+        return q;
+    q.out = p.c;
+    q.out_dtype = CZR_F32;
+    q.alpha = 1;
+    return q;
+}
+
+static void launch(const czr_product &of, const float *sums, const int *skip)
+{
+    const czr_product p = on_device(of);
     const czr_plain_product of_c = czr_plain_product_of(&p);
     const unsigned most = czr_plain_blocks(&p);
     plain_product arguments;
@@ -235,6 +250,7 @@ static void run(const czr_product &p, const int *skip)
         return;
     }
     first.out = nullptr;
+    first.addend = nullptr;
     first.c = reinterpret_cast<float *>(sums.data);
     launch(first, nullptr, nullptr);
     for (size_t i = 0; i < sums.n; i++)

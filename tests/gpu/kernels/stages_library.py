@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 LEAST_STAGES = 200
-STAGE = re.compile(r"^static czr_status stage_(\d+)\w*\(.*?^}", re.S | re.M)
+STAGE = re.compile(r"^static const czr_cuda_stage_step stage_(\d+)\w*\[.*?CZR_CUDA_END",
+                   re.S | re.M)
 
 
 def write(out):

@@ -8,7 +8,8 @@
 
 enum { MAX_STAGES = 512, MAX_SLOTS = 64, MAX_SCALARS = 64, MAX_OPEN = 16 };
 
-/* What stands for body `number`. */
+/* Tables without steps, and what each stands for. */
+static const czr_cuda_stage_step tables[MAX_STAGES];
 static struct {
     const czr_stage *stage;
     czr_kernel body;
@@ -90,10 +91,10 @@ static void run(const void *given)
 
 /* ---- on the host -------------------------------------------------------- */
 
-static czr_status put(const czr_cuda_call *call, int number)
+static czr_status put(const czr_cuda_call *call)
 {
-    const czr_stage *stage = bodies[number].stage;
-    record r = {.number = number, .call = *call};
+    record r = {.number = (int)(call->next - tables), .call = *call};
+    const czr_stage *stage = bodies[r.number].stage;
 
     if (stage->n_scalars > MAX_SCALARS)
         return CZR_ERR_UNSUPPORTED;
@@ -104,36 +105,15 @@ static czr_status put(const czr_cuda_call *call, int number)
                         call->stream);
 }
 
-#define BODY(n)                                                                \
-    static czr_status put_##n(const czr_cuda_call *call)                       \
-    {                                                                          \
-        return put(call, 0##n);                                                \
-    }
-#define NAME(n) put_##n,
-#define EACH_8(X, n)                                                           \
-    X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7)
-#define EACH_64(X, n)                                                          \
-    EACH_8(X, n##0)                                                            \
-    EACH_8(X, n##1)                                                            \
-    EACH_8(X, n##2)                                                            \
-    EACH_8(X, n##3)                                                            \
-    EACH_8(X, n##4)                                                            \
-    EACH_8(X, n##5)                                                            \
-    EACH_8(X, n##6)                                                            \
-    EACH_8(X, n##7)
-/* Numbers are octal. */
-#define EACH_512(X)                                                            \
-    EACH_64(X, 0)                                                              \
-    EACH_64(X, 1)                                                              \
-    EACH_64(X, 2)                                                              \
-    EACH_64(X, 3)                                                              \
-    EACH_64(X, 4)                                                              \
-    EACH_64(X, 5)                                                              \
-    EACH_64(X, 6)                                                              \
-    EACH_64(X, 7)
+/* Stages of a batch run whole, one behind the other. */
+czr_status czr_cuda_stages_put(czr_cuda_call *calls, size_t n)
+{
+    czr_status status = CZR_OK;
 
-EACH_512(BODY)
-static const czr_cuda_stage putters[MAX_STAGES] = {EACH_512(NAME)};
+    for (size_t i = 0; i < n && status == CZR_OK; i++)
+        status = put(&calls[i]);
+    return status;
+}
 
 static bool add(const czr_stage *stage, czr_kernel body)
 {
@@ -148,23 +128,26 @@ static bool add(const czr_stage *stage, czr_kernel body)
 const czr_cuda_program *host_stages(const czr_program *program)
 {
     static czr_cuda_program result;
+    static czr_cuda_stage stages[MAX_STAGES];
     static const czr_cuda_stage *variants[MAX_STAGES];
     bool fits = program->n_stages <= MAX_STAGES;
 
     n_bodies = 0;
+    for (int i = 0; i < MAX_STAGES; i++)
+        stages[i] = &tables[i];
     memset(variants, 0, sizeof variants);
     for (int s = 0; fits && s < program->n_stages; s++)
         fits = add(&program->stages[s], program->stages[s].run);
     for (int s = 0; fits && program->variants && s < program->n_stages; s++) {
         const czr_variants *of = &program->variants[s];
         if (of->phases)
-            variants[s] = putters + n_bodies;
+            variants[s] = stages + n_bodies;
         for (int p = 0; fits && of->phases && p < of->phases->n_phases; p++)
             fits = add(&program->stages[s], of->run[p]);
     }
     result =
         (czr_cuda_program){.program = program,
-                           .stages = putters,
+                           .stages = stages,
                            .variants = program->variants ? variants : NULL};
     return fits ? &result : NULL;
 }
@@ -257,71 +240,4 @@ bool czr_cuda_products_is_capturable(const czr_cuda_stages *stages)
 {
     (void)stages;
     return true;
-}
-
-/* Stages of a batch run whole, one behind the other. */
-czr_status czr_cuda_deferred_open(czr_context *context, size_t n_units,
-                                  size_t n_deferred, size_t n_pointers,
-                                  czr_cuda_deferred **out)
-{
-    (void)context;
-    (void)n_units;
-    (void)n_deferred;
-    (void)n_pointers;
-    *out = NULL;
-    return CZR_OK;
-}
-
-void czr_cuda_deferred_close(czr_cuda_deferred *notes)
-{
-    (void)notes;
-}
-
-void czr_cuda_deferred_begin(czr_cuda_deferred *notes)
-{
-    (void)notes;
-}
-
-czr_status czr_cuda_deferred_put(czr_cuda_deferred *notes)
-{
-    (void)notes;
-    return CZR_OK;
-}
-
-/* What stages of a GPU would call, which are not run. */
-czr_status czr_cuda_loop(const czr_cuda_call *call, int number, size_t rows,
-                         size_t columns, const void *const *pointers)
-{
-    (void)call;
-    (void)number;
-    (void)rows;
-    (void)columns;
-    (void)pointers;
-    return CZR_ERR_UNSUPPORTED;
-}
-
-czr_status czr_cuda_copy(const czr_cuda_call *call, void *to, const void *from,
-                         size_t bytes)
-{
-    (void)call;
-    (void)to;
-    (void)from;
-    (void)bytes;
-    return CZR_ERR_UNSUPPORTED;
-}
-
-czr_status czr_cuda_multiply(const czr_cuda_call *call,
-                             const czr_product *product)
-{
-    (void)call;
-    (void)product;
-    return CZR_ERR_UNSUPPORTED;
-}
-
-czr_status czr_cuda_factorise(const czr_cuda_call *call,
-                              const czr_factor *factor)
-{
-    (void)call;
-    (void)factor;
-    return CZR_ERR_UNSUPPORTED;
 }

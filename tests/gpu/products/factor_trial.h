@@ -193,16 +193,14 @@ static inline czr_status fetch_all(test_stages *s, trial *t,
 static inline czr_status factorise(test_stages *s, trial *t,
                                    float *results[N_OUT], czr_status *other)
 {
-    czr_factor f = on_device(t);
     czr_cuda_call call = {.stages = &s->stages};
 
-    *other = czr_cuda_factorise(&call, &f);
-    s->stages.is_opening = false;
+    *other = czr_cuda_factor_prepare(&s->stages, &t->f);
     if (*other == CZR_OK)
         *other = send_all(s, t);
     if (*other != CZR_OK)
         return *other;
-    f = on_device(t);
+    const czr_factor f = on_device(t);
     call.stream = s->stream;
     call.room = czr_pointer_of(t->room);
     call.skip = czr_pointer_of(t->skip);

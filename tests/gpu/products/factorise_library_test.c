@@ -244,9 +244,8 @@ static void list(const char *path, char *lines)
     trial_restart();
     assert_int_equal(stages_open(&s, false), CZR_OK);
     s.stages.cusolver = path;
-    const czr_cuda_call call = {.stages = &s.stages};
     for (int i = 0; i < 2; i++)
-        assert_int_equal(czr_cuda_factorise(&call, &both[i]), CZR_OK);
+        assert_int_equal(czr_cuda_factor_prepare(&s.stages, &both[i]), CZR_OK);
     assert_false(czr_cuda_products_is_capturable(&s.stages));
     lines[0] = '\0';
     czr_cuda_products_describe(&s.stages, keep_line, lines);

@@ -335,8 +335,7 @@ static void who_computes_is_said(void **state)
         trial_restart();
         assert_int_equal(stages_open(&s, i == 1), CZR_OK);
         s.stages.cublas = trial_cublas;
-        const czr_cuda_call call = {.stages = &s.stages};
-        assert_int_equal(czr_cuda_factorise(&call, &f), CZR_OK);
+        assert_int_equal(czr_cuda_factor_prepare(&s.stages, &f), CZR_OK);
         assert_false(czr_cuda_products_is_capturable(&s.stages));
         lines[0] = '\0';
         czr_cuda_products_describe(&s.stages, keep_line, lines);

@@ -116,19 +116,18 @@ static void what_waits_is_in_no_graph(void **state)
     (void)state;
     stages_restart(seed);
     assert_int_equal(stages_open(&s, true), CZR_OK);
-    const czr_cuda_call call = {.stages = &s.stages};
     assert_true(czr_cuda_products_is_capturable(&s.stages));
-    assert_int_equal(czr_cuda_factorise(&call, &f), CZR_OK);
+    assert_int_equal(czr_cuda_factor_prepare(&s.stages, &f), CZR_OK);
     assert_true(czr_cuda_products_is_capturable(&s.stages));
     f.m = f.n = 129;
-    assert_int_equal(czr_cuda_factorise(&call, &f), CZR_OK);
-    assert_int_equal(czr_cuda_factorise(&call, &f), CZR_OK);
+    assert_int_equal(czr_cuda_factor_prepare(&s.stages, &f), CZR_OK);
+    assert_int_equal(czr_cuda_factor_prepare(&s.stages, &f), CZR_OK);
     assert_false(czr_cuda_products_is_capturable(&s.stages));
     czr_cuda_products_describe(&s.stages, keep_line, lines);
     assert_string_equal(lines, "eigh of f32[9, 9]: eigen\n"
                                "eigh of f32[129, 129]: the host, for which its "
                                "stream waits\n");
-    s.stages.is_opening = false;
+    const czr_cuda_call call = {.stages = &s.stages};
     f.n = 10;
     assert_int_not_equal(czr_cuda_factorise(&call, &f), CZR_OK);
     f.n = 0;

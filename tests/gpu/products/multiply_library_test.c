@@ -29,7 +29,8 @@ static void draw_trial(trial *t, unsigned seed)
                        .transpose_a = stages_draw(0, 1),
                        .transpose_b = stages_draw(0, 1),
                        .alpha = (float)stages_draw(-9, 9) / 7,
-                       .beta = (float)stages_draw(-9, 9) / 7};
+                       .beta = (float)stages_draw(1, 9) /
+                               (stages_draw(0, 1) ? 7 : -7)};
     p->m = p->symmetric ? p->n : (size_t)stages_draw(1, MOST);
     draw_operand(t, A, p->m * p->k, of_operands, any_number);
     draw_operand(t, B, p->k * p->n, of_operands, any_number);
@@ -115,8 +116,7 @@ static void list(const char *path, char *lines)
 
     stages_restart(1);
     assert_int_equal(open_trial(&s, &with), CZR_OK);
-    const czr_cuda_call call = {.stages = &s.stages};
-    assert_int_equal(czr_cuda_multiply(&call, &p), CZR_OK);
+    assert_int_equal(czr_cuda_product_prepare(&s.stages, &p, 1, NULL), CZR_OK);
     lines[0] = '\0';
     czr_cuda_products_describe(&s.stages, keep_line, lines);
     stages_close(&s);

@@ -39,7 +39,7 @@ static void draw_form(trial *t)
     p->transpose_a = stages_draw(0, 1);
     p->transpose_b = stages_draw(0, 1);
     p->alpha = (float)stages_draw(-9, 9) / 7;
-    p->beta = (float)stages_draw(-9, 9) / 7;
+    p->beta = (float)stages_draw(1, 9) / (stages_draw(0, 1) ? 7 : -7);
     t->skipped = stages_draw(0, 7) == 0;
 }
 
@@ -85,7 +85,6 @@ static void failures_leave_nothing(void **state)
  * for is refused. */
 static void products_are_listed(void **state)
 {
-    const czr_cuda_call call_of = {0};
     char lines[LINES] = "";
     czr_product p = {.m = 3, .n = 5, .k = 7, .a_dtype = CZR_BF16};
     test_stages s;
@@ -93,16 +92,13 @@ static void products_are_listed(void **state)
     (void)state;
     stages_restart(1);
     assert_int_equal(stages_open(&s, true), CZR_OK);
-    czr_cuda_call call = call_of;
-    call.stages = &s.stages;
-    assert_int_equal(czr_cuda_multiply(&call, &p), CZR_OK);
-    assert_int_equal(czr_cuda_multiply(&call, &p), CZR_OK);
+    assert_int_equal(czr_cuda_product_prepare(&s.stages, &p, 1, NULL), CZR_OK);
+    assert_int_equal(czr_cuda_product_prepare(&s.stages, &p, 1, NULL), CZR_OK);
     p.transpose_b = 1;
-    assert_int_equal(czr_cuda_multiply(&call, &p), CZR_OK);
+    assert_int_equal(czr_cuda_product_prepare(&s.stages, &p, 1, NULL), CZR_OK);
     p.k = 8;
     p.blocks = 2;
-    assert_int_equal(czr_cuda_multiply(&call, &p), CZR_OK);
-    s.stages.is_opening = false;
+    assert_int_equal(czr_cuda_product_prepare(&s.stages, &p, 1, NULL), CZR_OK);
     czr_cuda_products_describe(&s.stages, keep_line, lines);
     assert_string_equal(lines,
                         "bf16[3, 7] x f32[7, 5] to f32: product_plain\n"
@@ -110,6 +106,7 @@ static void products_are_listed(void **state)
                         "bf16[3, 8] x f32'[8, 5] to f32: product_parts\n");
     assert_true(czr_cuda_products_is_capturable(&s.stages));
     p.k = 9;
+    const czr_cuda_call call = {.stages = &s.stages};
     assert_int_not_equal(czr_cuda_multiply(&call, &p), CZR_OK);
     stages_close(&s);
     assert_int_equal(bench_leftovers(), 0);

@@ -71,21 +71,27 @@ static inline czr_product product_at(const trial *t, void *const at[N_OPERANDS])
     p.c = at[C];
     p.out = at[OUT];
     p.addend = at[t->is_in_place ? OUT : ADDEND];
+    p.beta = t->host[ADDEND] || t->is_in_place ? p.beta : 0;
     if (t->is_in_place)
         p.addend_dtype = p.out_dtype;
     return p;
 }
 
-/* Where stages are opened, `is_paper`, it is there, but nowhere. */
-static inline czr_product on_device(const trial *t, bool is_paper)
+/* All results go to `out`. */
+static inline czr_product on_device(const trial *t)
 {
     void *at[N_OPERANDS] = {NULL};
 
     for (int i = 0; i < N_OPERANDS; i++)
         if (t->host[i])
-            at[i] =
-                czr_pointer_of(is_paper ? 1 << 20 : t->device[i] + t->shift[i]);
-    return product_at(t, at);
+            at[i] = czr_pointer_of(t->device[i] + t->shift[i]);
+    czr_product p = product_at(t, at);
+    if (!t->host[OUT]) {
+        p.out = p.c;
+        p.out_dtype = CZR_F32;
+        p.alpha = 1;
+    }
+    return p;
 }
 
 /* With the results in t->host unless it is skipped. */
@@ -137,15 +143,14 @@ static inline czr_status open_trial(test_stages *s, const trial_setting *with)
 
 static inline czr_status multiply(test_stages *s, trial *t, void *result)
 {
-    czr_product p = on_device(t, true);
+    czr_product p = on_device(t);
     czr_cuda_call call = {.stages = &s->stages};
     const int which = result_of(t);
 
-    czr_status status = czr_cuda_multiply(&call, &p);
-    s->stages.is_opening = false;
+    czr_status status = czr_cuda_product_prepare(&s->stages, &p, 1, NULL);
     if (status == CZR_OK)
         status = send_all(s, t);
-    p = on_device(t, false);
+    p = on_device(t);
     call.stream = s->stream;
     call.skip = czr_pointer_of(t->skip);
     call.room = czr_pointer_of(t->room);

@@ -12,23 +12,21 @@ from stages_mutants import plant_all
 
 TESTS = ("batch_run.c", "loopback_rank.c", "product_bodies.c")
 PRODUCT_TESTS = ("multiply_batch_test.c", "product_bodies.c")
-NOTES, ROWS, TENSOR = "products/deferred.c", "exec/op_batch.c", "products/tensor.c"
+STEPS, ROWS, TENSOR = ("products/stage_launch.c", "exec/op_batch.c",
+                       "products/tensor.c")
 
 # name, file, what stands there, what the mutant has
 MUTANTS = [
-    ("b is as far as a", NOTES, "distance(a->b, b->b)", "distance(a->a, b->a)"),
-    ("results are as far as addends", NOTES, "distance(a->out, b->out)",
-     "distance(a->addend, b->addend)"),
-    ("steps of the first unit alone", NOTES,
-     "&notes->notes[unit * notes->most_deferred + step]",
-     "&notes->notes[0 * notes->most_deferred + step]"),
-    ("pointers of a unit are those of the one before", NOTES,
-     "const void **kept = notes->pointers +\n"
-     "                        (notes->n_units - 1)",
-     "const void **kept = notes->pointers +\n"
-     "                        (notes->n_units - 2 + (notes->n_units < 2))"),
-    ("a unit that is alike is left out", NOTES, "    size_t n = 1;\n",
-     "    size_t n = 2;\n"),
+    ("b is as far as a", STEPS, "distance(x->b, y->b)", "distance(x->a, y->a)"),
+    ("results are as far as addends", STEPS, "distance(x->out, y->out)",
+     "distance(x->addend, y->addend)"),
+    ("steps of the first unit alone", STEPS, "put_step(&calls[i], n - i, &status)",
+     "put_step(&calls[0], n - i, &status)"),
+    ("slots of a unit are those of the one before", "exec/op.c",
+     "**in = rank->call_in + matrix *",
+     "**in = rank->call_in + (matrix - (matrix > 0)) *"),
+    ("a unit that is alike is left out", STEPS, "(calls, &first, n_same, &apart,",
+     "(calls, &first, n_same - 1, &apart,"),
     ("all units have the same workspace", ROWS, "unit * batch->bytes",
      "0 * batch->bytes"),
     ("workspace stays where the plan has it", ROWS,
@@ -37,18 +35,19 @@ MUTANTS = [
      "    to.gather = move(engine, batch, unit, row->gather);\n", ""),
     ("memory for a unit less", ROWS, "batch->n_units * batch->bytes;",
      "(batch->n_units - 1) * batch->bytes;"),
-    ("the last unit is left out", ROWS, "unit < batch->n_units &&",
-     "unit < batch->n_units - 1 &&"),
-    ("a unit's first row alone", ROWS, "i < first + batch->n_rows &&",
-     "i < first + 1 &&"),
-    ("rows of a batch run alone, too", "exec/op.c", "    if (!batch)\n",
-     "    if (!batch || of.list[batch - 1].first != row)\n"),
+    ("the last unit is left out", ROWS,
+     "put(rank->calls, (size_t)batch->n_units)",
+     "put(rank->calls, (size_t)batch->n_units - 1)"),
+    ("a unit's first row alone", ROWS, "i < of->list[number - 1].n_rows &&",
+     "i < 1 &&"),
+    ("rows of a batch run alone, too", "exec/op.c", "    if (batch)\n",
+     "    if (batch && of.list[batch - 1].first == row)\n"),
     ("a batch that is not full has tiles of a full one", TENSOR,
      "        some.tiles.n = tensor->tiles.n / batch * product->batch;\n", ""),
     ("operands are turned to one place", TENSOR,
      "call->room + turned_bytes(p) * (size_t)i,", "call->room,"),
     ("nothing is prepared for batches", "products/stage.c",
-     "stages->batch = batch_of(program, stage);", "stages->batch = 1;"),
+     "batch = batch_of(program, stage);", "batch = 1;"),
 ]
 PRODUCTS = [
     ("turned operands are as far apart as they were", TENSOR,

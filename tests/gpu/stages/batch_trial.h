@@ -125,6 +125,7 @@ static inline czr_product product_at(const trial *t,
     p.a = czr_pointer_of(of[A]);
     p.b = czr_pointer_of(of[t->is_own ? A : B]);
     p.addend = t->has_addend ? czr_pointer_of(of[ADDEND]) : NULL;
+    p.beta = t->has_addend ? p.beta : 0;
     p.out = czr_pointer_of(of[OUT]);
     return p;
 }
@@ -170,12 +171,13 @@ static inline czr_status start_device(device *d, bool is_strict)
 /* Prepared for as many as the trial says. */
 static inline czr_status prepare_device(device *d, const trial *t)
 {
-    const czr_product paper = product_at(t, czr_pointer_of(1 << 20), 0);
+    czr_product shape = t->p;
 
+    if (!t->has_addend)
+        shape.beta = 0;
     d->call.stages = &d->s.stages;
-    d->s.stages.batch = t->most;
-    czr_status status = czr_cuda_multiply(&d->call, &paper);
-    d->s.stages.is_opening = false;
+    czr_status status =
+        czr_cuda_product_prepare(&d->s.stages, &shape, t->most, NULL);
     if (status == CZR_OK)
         status = czr_context_alloc(d->s.bench.context,
                                    d->s.stages.workspace_bytes + 1, &d->room);

@@ -185,18 +185,18 @@ static inline czr_status run_device(setting *s, const layout *l, int stage,
     for (int i = 0; i < of->n_scalars; i++)
         scalars[i] = czr_pointer_of(s->scalars + of->scalars[i] % MAX_SCALARS *
                                                      sizeof(float));
-    const czr_cuda_call call = {.in = in,
-                                .out = out,
-                                .scalars = scalars,
-                                .count = (size_t)row->count,
-                                .part = (size_t)row->offset,
-                                .work = czr_pointer_of(s->memory + l->work),
-                                .room = czr_pointer_of(s->room),
-                                .status = czr_pointer_of(s->flags),
-                                .skip =
-                                    czr_pointer_of(s->flags + sizeof(int32_t)),
-                                .stream = s->stream,
-                                .stages = &s->stages};
+    czr_cuda_call call = {.next = body,
+                          .in = in,
+                          .out = out,
+                          .scalars = scalars,
+                          .count = (size_t)row->count,
+                          .part = (size_t)row->offset,
+                          .work = czr_pointer_of(s->memory + l->work),
+                          .room = czr_pointer_of(s->room),
+                          .status = czr_pointer_of(s->flags),
+                          .skip = czr_pointer_of(s->flags + sizeof(int32_t)),
+                          .stream = s->stream,
+                          .stages = &s->stages};
     const size_t bytes = 2 * sizeof *flags;
     czr_status status = czr_context_copy(
         context, s->memory, czr_address_of(memory), l->bytes, s->stream);
@@ -204,7 +204,7 @@ static inline czr_status run_device(setting *s, const layout *l, int stage,
         status = czr_context_copy(context, s->flags, czr_address_of(flags),
                                   bytes, s->stream);
     if (status == CZR_OK)
-        status = body(&call);
+        status = czr_cuda_stages_put(&call, 1);
     if (status == CZR_OK)
         status = czr_context_copy(context, czr_address_of(memory), s->memory,
                                   l->bytes, s->stream);

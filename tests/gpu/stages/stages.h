@@ -47,10 +47,8 @@ static inline czr_status stages_open(test_stages *s, bool is_strict)
     const czr_status status = bench_open(&s->bench);
     if (status != CZR_OK)
         return status;
-    s->stages = (czr_cuda_stages){.program = &s->cuda,
-                                  .context = s->bench.context,
-                                  .nvrtc = s->nvrtc,
-                                  .is_opening = true};
+    s->stages = (czr_cuda_stages){
+        .program = &s->cuda, .context = s->bench.context, .nvrtc = s->nvrtc};
     return czr_context_open_stream(s->bench.context, &s->stream);
 }
 
