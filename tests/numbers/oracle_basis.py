@@ -8,7 +8,9 @@ Gradients have singular values from 1 to 2 in new bases at each update, and what
 rule takes roots or eigenvectors of has full rank by then: square matrices, one side
 of others, or both sides after some updates.  SPlus's gradients have a matrix in
 common that keeps eigenvalues apart, as means of many without one do not: its
-eigenvectors decide signs.  soap_eo's first step is in bases in which the gradient is
+eigenvectors decide signs.  They are drawn until rounding decides none: which signs
+it does depends on the processor.  Their moves turn by two bases of f32, whose errors
+are roundings over gaps of eigenvalues; one wrong sign is a hundred times that.  soap_eo's first step is in bases in which the gradient is
 diagonal: eps is far above what rounding leaves beside the diagonal, or that would be
 divided by itself.  States are compared as well.  What is cut to tiles is updated tile
 by tile, fused storage after its pieces were joined.
@@ -113,6 +115,20 @@ def gradients(random, name, shape):
     return [np.float32(common + matrix(random, shape)) for _ in range(STEPS)]
 
 
+def decided(name, start):
+    """Gradients; of SPlus such that no sign is rounding's."""
+    group, stem = name.split(".")
+    random = draws(name)
+    turn = np.transpose if stem == "turned" else np.asarray
+    while True:
+        drawn = gradients(random, name, start.shape)
+        _, update, _, values = ROWS[group]
+        if update is not formula.splus or not update(
+                turn(start.astype(float)), [turn(g.astype(float)) for g in drawn],
+                **values)["undecided"]:
+            return drawn
+
+
 def pieces(stem, n_rows):
     """(name, rows) of what a view joins; one without a name of other storage."""
     if stem not in PIECES:
@@ -160,8 +176,7 @@ class Basis(Measured):
         built = embed.Program(*TOOLS, "basis", program(), dp, tp)
         start = {name: np.float32(0.1 * draws("W " + name).standard_normal(shape))
                  for name, shape in shapes_of(built).items()}
-        drawn = {name: gradients(draws(name), name, w.shape)
-                 for name, w in start.items()}
+        drawn = {name: decided(name, w) for name, w in start.items()}
         grads = [{name: [of[i]] * dp for name, of in drawn.items()}
                  for i in range(STEPS)]
         hypers = {f"{group}_{name}".upper(): value
@@ -174,7 +189,8 @@ class Basis(Measured):
             errors = [self.error(name, start, grads, outcome) for name in names]
             self.assertEqual(len(names), ROWS[group][2].count(":"))
             self.note(f"{group}, parameters", (dp, tp),
-                      max(moves for moves, _ in errors), 1e-5)
+                      max(moves for moves, _ in errors),
+                      5e-5 if group.startswith("splus") else 1e-5)
             self.note(f"{group}, states", (dp, tp),
                       max(states for _, states in errors), 1e-5)
 
@@ -191,6 +207,7 @@ class Basis(Measured):
             end = update(first[at], [turn(step[name][0].astype(float))[at]
                                      for step in grads], **values)
             want[at] = end.pop("w")
+            end.pop("undecided", None)
             states += [state_error(state, lies(outcome.states[name + suffix, state]),
                                    value) for state, value in end.items()]
         return (apart(turn(outcome.params[name]), want, want - first),

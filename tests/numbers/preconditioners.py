@@ -206,6 +206,11 @@ def psgd_kron(w, grads, normal, uniform, lr=3e-4, momentum=0.9, decay=0.0,
     return {"w": w, "l": l, "r": r}
 
 
+# Of the largest element in eigenbases: what is nearer to 0 may have the sign that
+# rounding gives it.  `undecided` counts those.
+UNDECIDED = 5e-5
+
+
 def splus(w, grads, lr=0.1, betas=(0.9, 0.999), decay=0.01, average=0.999,
           interval=100, max_dim=10000, nonstandard=0.001):
     b1, b2 = betas
@@ -213,15 +218,19 @@ def splus(w, grads, lr=0.1, betas=(0.9, 0.999), decay=0.01, average=0.999,
     factors = [np.zeros((n, n)) for n in w.shape]
     bases = [np.eye(n) for n in w.shape]
     length = lr * nonstandard if max(w.shape) > max_dim else 2 * lr / sum(w.shape)
-    m, mean = np.zeros_like(w), np.zeros_like(w)
+    m, mean, undecided = np.zeros_like(w), np.zeros_like(w), 0
     for t, g in enumerate(grads, 1):
         m = ema(m, g, b1)
         p, q = bases
-        w = w - length * (p @ np.sign(p.T @ m @ q) @ q.T)
+        turned = p.T @ m @ q
+        undecided += np.count_nonzero(
+            np.abs(turned) < UNDECIDED * np.abs(turned).max())
+        w = w - length * (p @ np.sign(turned) @ q.T)
         mean = ema(mean, w, average)
         w = w * (1 - length * decay)
         factors = [ema(a, x, b2) for a, x in zip(factors, (g @ g.T, g.T @ g))]
         if t == 1 or t % interval == 0:
             bases = [vectors(a) if keep else b
                      for a, b, keep in zip(factors, bases, keeps)]
-    return {"w": w, "mean": mean, **sides(keeps, factors, bases)}
+    return {"w": w, "undecided": undecided, "mean": mean,
+            **sides(keeps, factors, bases)}
