@@ -118,7 +118,7 @@ MUTANTS = [
      "(program, number, rank->result->mark)",
      "(program, rank->engine->rank, rank->result->mark)"),
     ("ranks over NCCL do not sum faults", "nccl", "exec/op.c",
-     "= {.data = rank->faults.words,", "= {.data = rank->verdict,"),
+     "= {.data = rank->faults.words,", "= {.data = rank->decision,"),
     ("what a fault leaves behind is said instead", "nccl",
      "exec/outcome.c",
      "return czr_collect_has_fault(rank->result);",
