@@ -1,9 +1,10 @@
 #!/bin/sh
 # On a GPU of this machine products beside cuBLAS, then steps and stages of plans
-# beside PyTorch and a copy: writes bench/gpu.md, and the times that override the
-# model of tiles, bench/tiles.txt.  At most ten minutes.  What waits for a GPU:
-# bench/PENDING.md.  BUILD and PYTHON come from the Makefile; NVRTC names a
-# library to compile with, else the loader's; TORCH a Python that has PyTorch.
+# beside PyTorch and a copy: prints what bench/gpu.md is written of, and writes the
+# times that override the model of tiles, bench/tiles.txt.  At most ten minutes.
+# What waits for a GPU: bench/PENDING.md.  BUILD and PYTHON come from the Makefile;
+# NVRTC names a library to compile with, else the loader's; TORCH a Python that has
+# PyTorch.
 set -eu
 here=$(dirname "$0")
 pinned=$BUILD/nvrtc/nvidia/cuda_nvrtc/lib/libnvrtc.so.12
@@ -22,17 +23,10 @@ if [ $status -ne 0 ] && [ $status -ne 3 ]; then
     exit 1
 fi
 {
-    echo '# Products and plans on a GPU, beside others in the same run'
-    echo
-    echo "$(date -u +%F), $(nvidia-smi --format=csv,noheader \
-        --query-gpu=driver_version,clocks.sm,power.draw | head -1)"
-    echo
-    cat "$BUILD/bench/gpu.md"
-} >"$here/gpu.md"
-{
-    sed -n '/^#/p' "$here/tiles.txt" | sed '/PENDING/,/until there are rows/d'
+    sed -n '/^#/p' "$here/tiles.txt"
     cat "$rows"
 } >"$BUILD/bench/tiles.new"
 cp "$BUILD/bench/tiles.new" "$here/tiles.txt"
-cat "$here/gpu.md"
+cat "$BUILD/bench/gpu.md"
+echo "bench/gpu.md is the page that people write of such a table" >&2
 exit $status
