@@ -23,7 +23,9 @@ if [ $status -ne 0 ] && [ $status -ne 3 ]; then
     exit 1
 fi
 {
-    sed -n '/^#/p' "$here/tiles.txt"
+    sed -n '/^# Measured on/d; /^#/p' "$here/tiles.txt"
+    echo "# Measured on $(date -u +%F), ${PAIRS:-21} pairs:" \
+        "$(nvidia-smi --format=csv,noheader --query-gpu=name,driver_version | head -1)"
     cat "$rows"
 } >"$BUILD/bench/tiles.new"
 cp "$BUILD/bench/tiles.new" "$here/tiles.txt"
