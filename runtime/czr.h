@@ -126,7 +126,7 @@ typedef struct czr_result {
 /* Where a parameter lies in the engine's buffers on this rank.
  *
  * `param` and `grad` point at this rank's shard.  They are the engine's, from
- * czr_open to czr_close.  Microbatch gradient k lies k * microbatch_stride
+ * czr_open to czr_close.  Microbatch gradient k lies k * grad_stride
  * elements behind `grad`.
  *
  * A stored tensor with several matrices, or with padding, has no place there.
@@ -137,8 +137,7 @@ typedef struct czr_layout_info {
     int64_t n;      /* elements of the shard; may be 0 if shards are unequal */
     void *param, *grad;
     czr_dtype param_dtype, grad_dtype;
-    int64_t leaves,
-        microbatch_stride; /* microbatch gradients; elements apart */
+    int64_t n_grads, grad_stride; /* microbatch gradients; elements apart */
     int n_dims;
     int64_t shape[8];  /* of the shard */
     int64_t global[8]; /* of the whole tensor */
@@ -178,7 +177,7 @@ typedef struct czr_extern_info {
 typedef struct czr_counters {
     int64_t steps, skips;   /* updates applied; steps that changed nothing */
     const int64_t *updates; /* [n_params] elements updated */
-    const int64_t *whole;   /* [n_params] full-matrix stages run */
+    const int64_t *full_matrix; /* [n_params] full-matrix stages run */
     const int64_t *bytes_sent, *bytes_received; /* [n_ops] */
     /* Bytes of scratch that were ever written, rounded up to 64, without the
      * scratch that a GPU takes for batches. */
@@ -399,7 +398,7 @@ typedef struct czr_stage {
     const uint16_t *scalars;  /* of the program, or CZR_NAME_SCALAR + part */
     uint8_t n_in, n_out;
     uint16_t n_scalars;
-    uint8_t is_whole; /* 1: full-matrix */
+    uint8_t is_full_matrix; /* 1: full-matrix */
 } czr_stage;
 
 /* An event fires at updates start, start + period, ...; updates count from 1.
@@ -425,42 +424,43 @@ typedef struct czr_variants {
 
 /* A parameter pattern: all parameters whose names differ in their indices
  * alone.  They are numbered from first_param on, the last index fastest. */
-typedef struct czr_family {
-    const char *pattern; /* "model.layers.{0}.mlp.up_proj.weight" */
+typedef struct czr_pattern {
+    const char *name; /* "model.layers.{0}.mlp.up_proj.weight" */
     int32_t first_param;
     uint8_t n_indices, n_dims, dtype;
     int32_t first[4], extents[4]; /* of each index: lowest value, how many */
     /* Axes that partition the parameters, as experts.  Coordinate c has
-     * `extent` values of index spread_index, from first + c * extent on. */
-    uint32_t spread;
-    uint8_t spread_index;
+     * `extent` values of index expert_index, from first + c * extent on. */
+    uint32_t expert_axes;
+    uint8_t expert_index;
     int64_t shape[8];  /* of the whole tensor */
     uint32_t shard[8]; /* of each dimension the axes that shard it */
     /* Of each dimension: first element and end of each coordinate's shard.
      * NULL: equal shards, in order of the coordinate. */
     const int64_t *bounds[8];
-} czr_family;
+} czr_pattern;
 
 /* A parameter pattern inside a stored tensor.  Along dimension d of the tensor,
  * element r lies at base + r / block * stride + r % block. */
-typedef struct czr_piece {
-    int32_t family;
+typedef struct czr_stored_pattern {
+    int32_t pattern;
     int32_t batch;     /* 1: dimension 0 is the pattern's last index; else 0 */
     int64_t map[8][3]; /* base, block, stride */
-} czr_piece;
+} czr_stored_pattern;
 
 /* Stored tensors of several matrices.  Tensor i of the pattern `of` holds
  * matrix i of each piece, and of a batch those of every last index. */
 typedef struct czr_storage {
-    czr_family of; /* without first_param */
-    int32_t n_pieces;
-    const czr_piece *pieces;
+    czr_pattern of; /* without first_param */
+    int32_t n_patterns;
+    const czr_stored_pattern *patterns;
 } czr_storage;
 
 /* Where a parameter lies, and who updates it. */
 typedef struct czr_place {
     int32_t bucket, rule;
-    int64_t offset, turn; /* element of the bucket; stagger offset of events */
+    int64_t offset,
+        stagger_offset; /* element of the bucket; stagger offset of events */
     /* Coordinates of the owner: over split_axes of the bucket, and over the
      * axes that shard the parameter.  -1: none. */
     int32_t owner, shard_owner;
@@ -491,49 +491,49 @@ typedef struct czr_bucket {
     uint8_t has_master;    /* 0: the parameter is its own master */
     int64_t length;        /* elements */
     uint32_t split_axes;   /* whose coordinates have a slice each */
-    int32_t leaves;        /* microbatch gradients of a rank */
-    int64_t terms;         /* divisor of the sum of all of them */
+    int32_t n_grads;       /* microbatch gradients of a rank */
+    int64_t divisor;       /* divisor of the sum of all of them */
     const int64_t *slices; /* [extent of split_axes + 1] elements, from 0 */
-    /* Resident ranks have one of home[n_home] as coordinate over home_axes.
-     * These ascend.  home_axes 0: all ranks. */
-    uint32_t home_axes;
-    int32_t n_home;
-    const int32_t *home;
+    /* Resident ranks have one of residents[n_residents] as coordinate over
+     * resident_axes. These ascend.  resident_axes 0: all ranks. */
+    uint32_t resident_axes;
+    int32_t n_residents;
+    const int32_t *residents;
     uint8_t is_equal; /* 1: it travels in equal parts, not in slices */
 } czr_bucket;
 
 /* A run-time value of a param group. */
 typedef struct czr_hyper_desc {
-    const char *group, *name;
+    const char *param_group, *name;
     double value; /* default */
     int has_default;
 } czr_hyper_desc;
 
-/* What the entries of a table are: czr_kernel_row and so on. */
-typedef enum czr_row_kind {
-    CZR_ROW_KERNEL,
-    CZR_ROW_TRANSFER,
-    CZR_ROW_SUM,
-    CZR_ROW_SPAN,
-    CZR_ROW_EXCHANGE
-} czr_row_kind;
+/* What the entries of a table are: czr_kernel_entry and so on. */
+typedef enum czr_entry_kind {
+    CZR_ENTRY_KERNEL,
+    CZR_ENTRY_TRANSFER,
+    CZR_ENTRY_SUM,
+    CZR_ENTRY_SPAN,
+    CZR_ENTRY_EXCHANGE
+} czr_entry_kind;
 
 /* One stage on one parameter.  From `gather` on: bytes of scratch, or -1. */
-typedef struct czr_kernel_row {
+typedef struct czr_kernel_entry {
     int32_t stage, param;
     /* Elements [offset, offset + count) of the bucket.  Full-matrix: offset 0.
      * Subgroup: offset is the number of this rank's part. */
     int64_t offset, count, gather, scatter, temp, work;
-} czr_kernel_row;
+} czr_kernel_entry;
 
 /* A box to or from a member: n_rows runs of row_bytes, stride_bytes apart, from
  * byte `offset` of scratch on. */
-typedef struct czr_transfer_row {
+typedef struct czr_transfer_entry {
     int32_t param;
     int16_t is_recv, peer; /* peer: its position in the communicator */
     int64_t offset, n_rows, row_bytes, stride_bytes;
     uint32_t phases; /* bit p: it travels in phase p of its parameter's rule */
-} czr_transfer_row;
+} czr_transfer_entry;
 
 /* What a subgroup exchanges. */
 typedef enum czr_exchange_kind {
@@ -545,29 +545,29 @@ typedef enum czr_exchange_kind {
 
 /* `count` elements from byte `offset` of scratch on.  With a band they are a
  * symmetric matrix of `side` rows, of which only the band travels. */
-typedef struct czr_sum_row {
+typedef struct czr_sum_entry {
     int32_t param;
     czr_dtype dtype;   /* sums in BF16 are rounded after each addition */
     int32_t how, band; /* czr_exchange_kind; blocks of the band, 0: none */
     int64_t offset, count, side;
-} czr_sum_row;
+} czr_sum_entry;
 
 /* Elements [offset, offset + count) of the bucket, which the norm counts. */
-typedef struct czr_span_row {
+typedef struct czr_span_entry {
     int32_t param;
     int64_t offset, count;
-} czr_span_row;
+} czr_span_entry;
 
 /* Elements of an equal bucket that go between its parts and its slices. */
-typedef struct czr_exchange_row {
+typedef struct czr_exchange_entry {
     int16_t is_recv, peer;
     int64_t offset, count; /* in the bucket */
-} czr_exchange_row;
+} czr_exchange_entry;
 
 /* What an operation does on each rank: entries [starts[c], starts[c + 1]) on
  * ranks with coordinate c over the axes `selector`. */
 typedef struct czr_table {
-    czr_row_kind kind;
+    czr_entry_kind kind;
     uint32_t selector;
     const int32_t *starts; /* [coordinates over selector + 1] */
     const void *rows;
@@ -602,9 +602,9 @@ typedef enum czr_section {
 typedef struct czr_op {
     uint8_t kind, stream, section;
     uint32_t comm; /* axes: ranks that differ in these alone communicate */
-    /* Each block of `group` positions, `stride` apart, is a communicator of its
-     * own.  0, 0: all positions are one. */
-    int32_t group, stride;
+    /* Each block of `block_size` positions, `stride` apart, is a communicator
+     * of its own.  0, 0: all positions are one. */
+    int32_t block_size, stride;
     int32_t bucket, table; /* or -1 */
     int32_t n_waits;
     const int32_t *waits; /* earlier operations, completed before it starts */
@@ -631,8 +631,8 @@ struct czr_program {
      * program.clip / (norm + 1e-6)); hypers are in the order above. */
     void (*prologue)(double t, double clip, const double *hypers,
                      float *scalars);
-    int n_families;
-    const czr_family *families;
+    int n_patterns;
+    const czr_pattern *patterns;
     int n_params;
     const czr_place *places; /* [n_params] */
     int n_rules;
@@ -642,9 +642,9 @@ struct czr_program {
     int n_storages;
     const czr_storage *storages;
     int n_frozen; /* patterns that nobody trains, without first_param */
-    const czr_family *frozen;
+    const czr_pattern *frozen;
     int n_ties; /* patterns of more names for parameter first_param */
-    const czr_family *ties;
+    const czr_pattern *ties;
     int n_buckets;
     const czr_bucket *buckets;
     int n_stages;

@@ -49,7 +49,7 @@ typedef struct czr_cuda_copy_step {
 /* out = alpha * op(a) @ op(b) + beta * addend. */
 typedef struct czr_cuda_product_step {
     /* As czr_product says, without pointers.  The result always goes to `out`:
-     * `c` and room_rows are not used. */
+     * `c` and held_rows are not used. */
     czr_product shape;
     czr_cuda_operand a, b, out;
     czr_cuda_operand addend; /* absent where beta is 0 */
@@ -112,9 +112,9 @@ typedef struct czr_cuda_kernel {
     uint8_t n_arguments;
     czr_cuda_form form;
     uint8_t is_flat;
-    uint8_t width;        /* neighbours that a thread takes at once */
-    uint8_t row_parts;    /* equal parts of the rows, each with its own sums */
-    uint8_t column_parts; /* the same of columns; 1: all are one part */
+    uint8_t width;         /* neighbours that a thread takes at once */
+    uint8_t row_blocks;    /* equal parts of the rows, each with its own sums */
+    uint8_t column_blocks; /* the same of columns; 1: all are one part */
 } czr_cuda_kernel;
 
 /* The kernels of a loop of NAME.c, in order of launch: [first, first + n). */
@@ -132,9 +132,9 @@ typedef struct czr_cuda_tiling {
      * operand is [k, n], not [n, k]. */
     uint8_t is_symmetric, is_n_major, has_addend;
     int16_t rows, cols; /* of a tile */
-    /* stages: of the pipeline that loads operands.  parts: of k, for tiles that
-     * fill no wave of the GPU; 1: these are whole, too. */
-    uint8_t stages, parts;
+    /* stages: of the pipeline that loads operands.  splits: of k, for tiles
+     * that fill no wave of the GPU; 1: these are whole, too. */
+    uint8_t stages, splits;
     /* 1: measured to be faster by cuBLASLt.  It computes the product if it is
      * found and the product is not symmetric. */
     uint8_t is_library;
@@ -150,7 +150,7 @@ typedef struct czr_cuda_tiling {
  * Each unit has them for itself, behind the plan's scratch. */
 typedef struct czr_cuda_batch {
     int64_t first; /* entry that the first unit begins with */
-    int32_t n_rows, n_units;
+    int32_t n_rows, n_calls;
     int64_t scratch, bytes;
 } czr_cuda_batch;
 

@@ -26,7 +26,7 @@ static inline czr_bf16 czr_f32_to_bf16(float f)
 
 /* Not 0 if x is infinite or NaN: the bits of x - x, which is +0 for any other
  * x.  A vector takes two instructions so, and three to test the exponent. */
-static inline uint32_t czr_wild_f32(float x)
+static inline uint32_t czr_nonfinite_f32(float x)
 {
     const float nothing = x - x;
     uint32_t bits;
@@ -34,9 +34,9 @@ static inline uint32_t czr_wild_f32(float x)
     return bits;
 }
 
-static inline uint32_t czr_wild_bf16(czr_bf16 x)
+static inline uint32_t czr_nonfinite_bf16(czr_bf16 x)
 {
-    return czr_wild_f32(czr_bf16_to_f32(x));
+    return czr_nonfinite_f32(czr_bf16_to_f32(x));
 }
 
 /* One product, c = op(a) @ op(b).  For instance c = x @ x' of x [m, n]:
@@ -63,7 +63,7 @@ typedef struct czr_product {
     /* 1, with blocks: the sum of each part is rounded to bf16, and so is every
      * sum of two of them (dsl/IR.md, "Sharing"). */
     int narrow;
-    size_t room_rows;   /* rows of n elements that c holds with `out`; 0: m */
+    size_t held_rows;   /* rows of n elements that c holds with `out`; 0: m */
     void *out;          /* [m, n], apart from a and b; NULL: c is the result */
     const void *addend; /* [m, n]; NULL: none; may be `out` itself */
     czr_dtype out_dtype, addend_dtype;

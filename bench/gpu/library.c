@@ -15,7 +15,7 @@ struct gpu_library {
     czr_cuda_program cuda;
     czr_cuda_tiling tiling;
     czr_cuda_stages stages;
-    czr_address room, skip;
+    czr_address workspace, skip;
     bool is_used; /* what the stages say */
 };
 
@@ -46,7 +46,7 @@ static void say_library(gpu_library *l, const cz_tile_product *of)
                                   .rows = (int16_t)shape.rows,
                                   .cols = (int16_t)shape.cols,
                                   .stages = (uint8_t)shape.stages,
-                                  .parts = 1,
+                                  .splits = 1,
                                   .is_library = true};
     l->program = (czr_program){.name = "bench"};
     l->cuda = (czr_cuda_program){.program = &l->program,
@@ -83,7 +83,7 @@ static czr_status take(gpu_library *l)
 {
     const gpu_machine *m = l->machine;
     czr_status status = czr_context_alloc(
-        m->context, czr_cuda_stages_workspace(&l->stages) + 1, &l->room);
+        m->context, czr_cuda_stages_workspace(&l->stages) + 1, &l->workspace);
 
     if (status == CZR_OK)
         status = czr_context_alloc(m->context, SKIP_BYTES, &l->skip);
@@ -116,7 +116,7 @@ void gpu_library_close(gpu_library *library)
         return;
     czr_context *context = library->machine->context;
     czr_context_synchronize(context, library->machine->stream, 0);
-    czr_context_free(context, library->room);
+    czr_context_free(context, library->workspace);
     czr_context_free(context, library->skip);
     czr_cuda_products_close(&library->stages);
     free(library);
@@ -131,7 +131,7 @@ bool gpu_library_multiply(gpu_library *library, const czr_cuda_product *product)
     const czr_cuda_apart apart = {.a = p->x.batch_stride * ELEMENT,
                                   .b = p->y.batch_stride * ELEMENT,
                                   .out = p->c.batch_stride * ELEMENT};
-    const czr_cuda_call call = {.room = czr_pointer_of(library->room),
+    const czr_cuda_call call = {.workspace = czr_pointer_of(library->workspace),
                                 .skip = czr_pointer_of(library->skip),
                                 .scratch = czr_pointer_of(p->c.address),
                                 .scratch_bytes =

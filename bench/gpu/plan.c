@@ -27,7 +27,7 @@ static czr_status give_param(const gpu_plan *plan, czr_engine *engine,
         status = czr_bind(engine, name, NULL, NULL);
     if (status == CZR_OK)
         status = czr_layout(engine, name, &info);
-    if (status == CZR_OK && info.leaves != 1)
+    if (status == CZR_OK && info.n_grads != 1)
         return CZR_ERR_UNSUPPORTED;
     if (status == CZR_OK)
         status = gpu_fill(plan->machine, czr_address_of(info.param),

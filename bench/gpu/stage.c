@@ -10,11 +10,11 @@ typedef struct setting {
     const gpu_machine *machine;
     const czr_program *program;
     czr_cuda_stages stages;
-    const czr_kernel_row *row;
+    const czr_kernel_entry *row;
     czr_slot slots[MAX_SLOTS];
     czr_address places[MAX_SLOTS];
     int n_slots;
-    czr_address work, room, flags, scalars;
+    czr_address work, workspace, flags, scalars;
     czr_address from, to; /* of the copy */
     size_t copy_bytes;
     czr_address memory[MAX_MEMORY]; /* all of the above */
@@ -111,7 +111,8 @@ static czr_status take_all(setting *s)
     if (status == CZR_OK)
         status = take(s, (size_t)s->program->arena_bytes[0] + 1, &s->work);
     if (status == CZR_OK)
-        status = take(s, czr_cuda_stages_workspace(&s->stages) + 1, &s->room);
+        status =
+            take(s, czr_cuda_stages_workspace(&s->stages) + 1, &s->workspace);
     if (status == CZR_OK)
         status = take(s, FLAG_BYTES, &s->flags);
     if (status == CZR_OK)
@@ -147,7 +148,7 @@ static czr_status put_stage(setting *s)
                           .count = (size_t)s->row->count,
                           .part = (size_t)s->row->offset,
                           .work = czr_pointer_of(s->work),
-                          .room = czr_pointer_of(s->room),
+                          .workspace = czr_pointer_of(s->workspace),
                           .status = czr_pointer_of(s->flags),
                           .stream = s->machine->stream};
     return czr_cuda_stages_put(&call, 1);
@@ -209,15 +210,15 @@ static bool is_well(const setting *s)
 /* ---- a program ---------------------------------------------------------- */
 
 /* Of rank 0. */
-static const czr_kernel_row *find_longest(const czr_program *program)
+static const czr_kernel_entry *find_longest(const czr_program *program)
 {
-    const czr_kernel_row *longest = NULL;
+    const czr_kernel_entry *longest = NULL;
 
     for (int t = 0; t < program->n_tables; t++) {
         const czr_range range = czr_program_rows(program, t, 0);
-        const czr_kernel_row *rows = program->tables[t].rows;
+        const czr_kernel_entry *rows = program->tables[t].rows;
         for (int64_t i = 0;
-             program->tables[t].kind == CZR_ROW_KERNEL && i < range.n; i++)
+             program->tables[t].kind == CZR_ENTRY_KERNEL && i < range.n; i++)
             if (!longest || rows[range.first + i].count > longest->count)
                 longest = &rows[range.first + i];
     }

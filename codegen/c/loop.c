@@ -125,7 +125,7 @@ static void put_check(cz_text *out, const cz_loop *loop)
 {
     if (loop->checked < 0)
         return;
-    cz_text_printf(out, "%swild |= czr_wild_%s(", inner_indent(loop),
+    cz_text_printf(out, "%swild |= czr_nonfinite_%s(", inner_indent(loop),
                    cz_dtype_name(loop->step->out_dtype[loop->checked]));
     put_target(out, loop, loop->checked);
     cz_text_puts(out, ");\n");

@@ -69,7 +69,8 @@ static void put_stages(cz_emitter *emitter)
         put_numbered(out, stage->n_out, "out", i);
         put_numbered(out, stage->fact->scalars.n, "scalars", i);
         cz_text_printf(out, "%d, %d, %d, %d},\n", stage->n_in, stage->n_out,
-                       stage->fact->scalars.n, stage->where == CZ_WHERE_WHOLE);
+                       stage->fact->scalars.n,
+                       stage->where == CZ_WHERE_FULL_MATRIX);
     }
     cz_text_puts(out, view->n_stages ? "};\n\n" : "    {0}};\n\n");
 }
@@ -169,8 +170,8 @@ static void put_sizes(cz_emitter *emitter)
                    first_hyper(view, view->n_uses));
     cz_text_printf(out, "    .n_scalars = %d,\n    .prologue = prologue,\n",
                    view->n_scalars);
-    cz_text_printf(out, "    .n_families = %d,\n    .families = families,\n",
-                   view->n_families);
+    cz_text_printf(out, "    .n_patterns = %d,\n    .patterns = patterns,\n",
+                   view->n_patterns);
     cz_text_printf(out, "    .n_params = %d,\n    .places = places,\n",
                    view->n_params);
     cz_text_printf(out, "    .n_rules = %d,\n    .states = states,\n",
@@ -181,9 +182,9 @@ static void put_sizes(cz_emitter *emitter)
         cz_text_printf(out,
                        "    .n_storages = %d,\n    .storages = storages,\n",
                        view->n_storages);
-    if (view->n_frozen_families > 0)
+    if (view->n_frozen_patterns > 0)
         cz_text_printf(out, "    .n_frozen = %d,\n    .frozen = frozen,\n",
-                       view->n_frozen_families);
+                       view->n_frozen_patterns);
     if (view->n_ties > 0)
         cz_text_printf(out, "    .n_ties = %d,\n    .ties = ties,\n",
                        view->n_ties);

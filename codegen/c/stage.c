@@ -163,7 +163,7 @@ static void put_affine(const cz_stage_printer *p, const cz_loop *loop,
     const cz_view_step *step = loop->step;
 
     cz_text_printf(p->emitter->out,
-                   ", .room_rows = %lld,\n"
+                   ", .held_rows = %lld,\n"
                    "        .out = %s, .out_dtype = %s, .alpha = ",
                    (long long)cz_view_accumulator_rows(step),
                    part_of(p, p->names[first_result],
@@ -194,10 +194,10 @@ static void put_product(const cz_stage_printer *p, const cz_loop *loop,
                    (long long)step->rows, (long long)step->columns,
                    (long long)step->inner, target,
                    part_of(p, p->names[step->in[0]],
-                           step->deal > 1 ? step->rows * step->inner : 0),
+                           step->partition > 1 ? step->rows * step->inner : 0),
                    cz_dtype_czr_tag(loop->in_dtype[0]), step->transpose_a,
                    p->names[step->in[1]], cz_dtype_czr_tag(loop->in_dtype[1]),
-                   step->transpose_b, step->symmetric && step->deal <= 1);
+                   step->transpose_b, step->symmetric && step->partition <= 1);
     if (step->blocks.inner > 1)
         cz_text_printf(p->emitter->out, ", .blocks = %lld%s",
                        (long long)step->blocks.inner,

@@ -50,8 +50,8 @@ static void put_table(cz_emitter *emitter, int number)
     if (n_rows == 0)
         return;
     const cz_entry_schema *schema = &cz_entry_schemas[table->kind];
-    cz_text_printf(out, "static const czr_%s_row rows_%d[] = {\n", schema->name,
-                   number);
+    cz_text_printf(out, "static const czr_%s_entry rows_%d[] = {\n",
+                   schema->name, number);
     for (int64_t i = 0; i < n_rows; i++)
         put_entry(out, schema, table->rows.numbers + i * schema->n_columns);
     cz_text_puts(out, "};\n");
@@ -67,7 +67,7 @@ uint32_t cz_axis_mask(const cz_ints *axes)
 }
 
 static const char *const row_tags[CZ_N_ENTRY_KINDS] = {
-#define ABI_ENTRY(tag, name) "CZR_ROW_" #tag,
+#define ABI_ENTRY(tag, name) "CZR_ENTRY_" #tag,
 #include "runtime/abi.def"
 };
 
@@ -115,7 +115,7 @@ static void put_ops(cz_emitter *emitter)
         cz_text_printf(out, "    {%s, %lld, %s, %u, %lld, %lld, %lld, %d, %d, ",
                        op_tags[op->kind], (ll)op->fact->stream,
                        section_tags[op->section], cz_axis_mask(&op->fact->comm),
-                       (ll)op->fact->group, (ll)op->fact->stride,
+                       (ll)op->fact->block_size, (ll)op->fact->stride,
                        (ll)op->fact->bucket, op->table, op->fact->waits.n);
         cz_text_printf(out, op->fact->waits.n ? "waits_%d},\n" : "NULL},\n", i);
     }
@@ -168,30 +168,32 @@ static void put_states(cz_emitter *emitter)
     cz_text_puts(emitter->out, view->n_rules ? "};\n\n" : "    {0}};\n\n");
 }
 
-/* The family whose home is the bucket's; NULL: every rank has it. */
-static const cz_fact_family *home_of(const cz_plan_view *view, int bucket)
+/* The pattern whose residents are the bucket's; NULL: every rank has it. */
+static const cz_fact_pattern *resident_pattern(const cz_plan_view *view,
+                                               int bucket)
 {
-    const int family = view->buckets[bucket].family;
-    const cz_fact_family *fact =
-        family < 0 ? NULL : view->families[family].fact;
+    const int pattern = view->buckets[bucket].pattern;
+    const cz_fact_pattern *fact =
+        pattern < 0 ? NULL : view->patterns[pattern].fact;
 
-    return fact && fact->home_axes ? fact : NULL;
+    return fact && fact->resident_axes ? fact : NULL;
 }
 
-static void put_home(cz_emitter *emitter, int number)
+static void put_residents(cz_emitter *emitter, int number)
 {
-    const cz_fact_family *fact = home_of(emitter->view, number);
+    const cz_fact_pattern *fact = resident_pattern(emitter->view, number);
 
     if (fact)
-        cz_emit_int_array(emitter->out, "int32_t", "home", number, fact->home.v,
-                          fact->home.n);
+        cz_emit_int_array(emitter->out, "int32_t", "residents", number,
+                          fact->residents.v, fact->residents.n);
 }
 
-static void put_home_name(cz_text *out, const cz_fact_family *fact, int number)
+static void put_residents_name(cz_text *out, const cz_fact_pattern *fact,
+                               int number)
 {
     if (fact)
-        cz_text_printf(out, "%lld, %d, home_%d, ", (ll)fact->home_axes,
-                       fact->home.n, number);
+        cz_text_printf(out, "%lld, %d, residents_%d, ", (ll)fact->resident_axes,
+                       fact->residents.n, number);
     else
         cz_text_puts(out, "0, 0, NULL, ");
 }
@@ -205,7 +207,7 @@ static void put_buckets(cz_emitter *emitter)
         cz_emit_int_array(out, "int64_t", "slices", i,
                           view->buckets[i].fact->slices.v,
                           view->buckets[i].fact->slices.n);
-        put_home(emitter, i);
+        put_residents(emitter, i);
     }
     cz_text_puts(out, "\nstatic const czr_bucket buckets[] = {\n");
     for (int i = 0; i < view->n_buckets; i++) {
@@ -215,9 +217,9 @@ static void put_buckets(cz_emitter *emitter)
             out, "    {%s, %s, %d, %lld, %u, %lld, %lld, slices_%d, ",
             cz_dtype_czr_tag(bucket->dtype), cz_dtype_czr_tag(reduction->dtype),
             bucket->has_master, (ll)bucket->fact->length,
-            cz_axis_mask(&reduction->split_axes), (ll)reduction->leaves,
-            (ll)reduction->terms, i);
-        put_home_name(out, home_of(view, i), i);
+            cz_axis_mask(&reduction->split_axes), (ll)reduction->n_grads,
+            (ll)reduction->divisor, i);
+        put_residents_name(out, resident_pattern(view, i), i);
         cz_text_printf(out, "%d},\n",
                        bucket->fact->geometry == CZ_GEOMETRY_EQUAL);
     }

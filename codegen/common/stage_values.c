@@ -76,7 +76,8 @@ int cz_stage_first_result(const cz_view_stage *stage)
 
 bool cz_stage_is_own(const cz_view_stage *stage, int s)
 {
-    return !stage->shared || stage->steps[s].segment == stage->shared->segment;
+    return !stage->subgroup ||
+           stage->steps[s].segment == stage->subgroup->segment;
 }
 
 bool cz_stage_is_replaced(const cz_stage_printer *p, int in, int result)
@@ -111,7 +112,7 @@ cz_loop cz_stage_loop(const cz_stage_printer *p, int s, int first_result)
 
 int64_t cz_stage_rank_offset(const cz_view_step *step, cz_access access)
 {
-    if (step->deal <= 1)
+    if (step->partition <= 1)
         return 0;
     if (access == CZ_ACCESS_ELEMENT)
         return step->rows * step->columns;

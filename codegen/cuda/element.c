@@ -159,7 +159,7 @@ static void put_check(const cz_cuda_kernel *k)
         return;
     for (int i = 0; i < k->depth; i++)
         cz_text_puts(k->out, "    ");
-    cz_text_printf(k->out, "wild |= czr_wild_%s(",
+    cz_text_printf(k->out, "wild |= czr_nonfinite_%s(",
                    cz_dtype_name(k->loop->step->out_dtype[checked]));
     put_target(k, checked);
     cz_text_puts(k->out, ");\n");

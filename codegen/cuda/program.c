@@ -103,7 +103,7 @@ static void put_tilings(cz_text *out, const cz_plan_view *view)
     if (view->n_tilings == 0)
         return;
     cz_text_puts(out, "/* m, n, k, batch, symmetric, N-major, addend; rows, "
-                      "columns, stages, parts, cuBLASLt */\n"
+                      "columns, stages, splits, cuBLASLt */\n"
                       "static const czr_cuda_tiling tilings[] = {\n");
     for (int i = 0; i < view->n_tilings; i++) {
         const cz_fact_tiling *t = &view->tilings[i];
@@ -113,7 +113,7 @@ static void put_tilings(cz_text *out, const cz_plan_view *view)
                        (long long)t->m, (long long)t->n, (long long)t->k,
                        (long long)t->batch, (int)t->symmetric, (int)t->n_major,
                        (int)t->addend, (int)t->rows, (int)t->columns,
-                       (int)t->stages, (int)t->parts, (int)t->library);
+                       (int)t->stages, (int)t->splits, (int)t->library);
     }
     cz_text_puts(out, "};\n\n");
 }

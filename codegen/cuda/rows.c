@@ -3,7 +3,7 @@
 #include "codegen/cuda/internal.h"
 
 /* The parts of a row that sums of it are made in. */
-static int row_parts(const cz_cuda_kernel *k)
+static int row_blocks(const cz_cuda_kernel *k)
 {
     return cz_cuda_reduces(k) && cz_cuda_step(k)->blocks.columns > 1 ? k->blocks
                                                                      : 1;
@@ -16,8 +16,8 @@ static void put_row_sum(const cz_cuda_kernel *k, int i)
 
     if (!cz_loop_reduces_to(k->loop, i, CZ_ACCESS_ROW))
         cz_cuda_line(k, "team_%s(t, sum%d, partial%d + %si);", verb, i, i,
-                     row_parts(k) > 1 ? "part * rows + " : "");
-    else if (row_parts(k) > 1)
+                     row_blocks(k) > 1 ? "part * rows + " : "");
+    else if (row_blocks(k) > 1)
         cz_cuda_line(k,
                      "team_%s(t, sum%d, parts%d[threadIdx.x / WARP] + part);",
                      verb, i, i);
@@ -28,7 +28,7 @@ static void put_row_sum(const cz_cuda_kernel *k, int i)
 /* The part sums of a row as a tree, by the thread that has them. */
 static void put_row_trees(const cz_cuda_kernel *k)
 {
-    for (int i = 0; row_parts(k) > 1 && i < cz_cuda_step(k)->n_out; i++)
+    for (int i = 0; row_blocks(k) > 1 && i < cz_cuda_step(k)->n_out; i++)
         if (cz_cuda_is_sum(k, i) &&
             cz_loop_reduces_to(k->loop, i, CZ_ACCESS_ROW)) {
             cz_cuda_line(k, "if (t.lane == 0)");
@@ -40,7 +40,7 @@ static void put_row_trees(const cz_cuda_kernel *k)
 
 static void put_row(cz_cuda_kernel *k)
 {
-    const bool has_parts = row_parts(k) > 1;
+    const bool has_parts = row_blocks(k) > 1;
 
     for (int i = 0; has_parts && i < cz_cuda_step(k)->n_out; i++)
         if (cz_cuda_is_sum(k, i) &&
@@ -77,7 +77,7 @@ static void put_row(cz_cuda_kernel *k)
 
 void cz_cuda_rows(cz_cuda_kernel *k)
 {
-    const bool has_parts = row_parts(k) > 1;
+    const bool has_parts = row_blocks(k) > 1;
 
     if (has_parts)
         cz_cuda_line(k, "const u64 length = columns / %d;", k->blocks);

@@ -93,7 +93,7 @@ static void put_product(const table_printer *t, const cz_loop *loop,
         (long long)step->rows, (long long)step->columns, (long long)step->inner,
         step->transpose_a ? ", .transpose_a = 1" : "",
         step->transpose_b ? ", .transpose_b = 1" : "",
-        step->symmetric && step->deal <= 1 ? ", .symmetric = 1" : "");
+        step->symmetric && step->partition <= 1 ? ", .symmetric = 1" : "");
     if (step->blocks.inner > 1)
         cz_text_printf(t->out, ", .blocks = %lld%s",
                        (long long)step->blocks.inner,
@@ -112,7 +112,8 @@ static void put_product(const table_printer *t, const cz_loop *loop,
         cz_emit_f32(t->out, (float)step->beta);
     }
     cz_text_puts(t->out, "},\n        .a = ");
-    put_value(t, step->in[0], step->deal > 1 ? step->rows * step->inner : 0);
+    put_value(t, step->in[0],
+              step->partition > 1 ? step->rows * step->inner : 0);
     cz_text_puts(t->out, ", .b = ");
     put_value(t, step->in[1], 0);
     cz_text_puts(t->out, ",\n        .out = ");

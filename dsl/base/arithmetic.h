@@ -10,11 +10,12 @@ __extension__ typedef __int128 cz_wide;
 /* Later than any time that is known exactly, in ps. */
 #define CZ_SOLVE_NEVER (((int64_t)1 << 62) - 1)
 
-/* floor(whole * part / n), 0 <= part <= n.  Of pieces [a, b) the differences
- * part(b) - part(a) add up to the whole. */
-static inline int64_t cz_solve_part(int64_t whole, int64_t part, int64_t n)
+/* floor(total * numerator / n), 0 <= numerator <= n.  Over ranges [a, b) the
+ * differences of b and a add up to the total. */
+static inline int64_t cz_solve_fraction(int64_t total, int64_t numerator,
+                                        int64_t n)
 {
-    return n == 0 ? 0 : (int64_t)((cz_wide)whole * part / n);
+    return n == 0 ? 0 : (int64_t)((cz_wide)total * numerator / n);
 }
 
 /* a/b < c/d for positive b and d. */

@@ -20,7 +20,7 @@ static inline bool cz_block_divides(cz_block block, int64_t n)
            n % span == 0;
 }
 
-static inline int64_t cz_block_seat(cz_block block, int64_t position)
+static inline int64_t cz_block_place(cz_block block, int64_t position)
 {
     return position / block.stride % block.size;
 }
@@ -28,7 +28,7 @@ static inline int64_t cz_block_seat(cz_block block, int64_t position)
 /* The first position of that one's block. */
 static inline int64_t cz_block_first(cz_block block, int64_t position)
 {
-    return position - cz_block_seat(block, position) * block.stride;
+    return position - cz_block_place(block, position) * block.stride;
 }
 
 /* The number of its block, below n / size. */
@@ -43,7 +43,7 @@ static inline int64_t cz_block_member(cz_block block, int64_t first,
                                       int64_t position)
 {
     return position >= 0 && cz_block_first(block, position) == first
-               ? cz_block_seat(block, position)
+               ? cz_block_place(block, position)
                : -1;
 }
 

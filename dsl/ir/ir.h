@@ -55,13 +55,13 @@ enum {
 /* ---- facts ----
  * For every fact of facts.def:
  *
- *   void cz_ir_add_family(cz_ir *, const cz_fact_family *);
+ *   void cz_ir_add_pattern(cz_ir *, const cz_fact_pattern *);
  *       append at the end of the module
- *   const cz_fact_family *cz_ir_read_family(const cz_ir *, cz_arena *, int *n);
- *       all of them in module order, as one array with strings and numbers
+ *   const cz_fact_pattern *cz_ir_read_pattern(const cz_ir *, cz_arena *, int
+ * *n); all of them in module order, as one array with strings and numbers
  *       copied to the arena; never NULL.  Every attribute must be there and of
  *       its type, as cz_ir_verify() checks.
- *   void cz_ir_replace_family(cz_ir *, int i, const cz_fact_family *);
+ *   void cz_ir_replace_pattern(cz_ir *, int i, const cz_fact_pattern *);
  *       the i-th of them, at its place in the module
  *
  * NULL strings are written as "". */

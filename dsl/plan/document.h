@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /* Work of an element-wise stage is given for so many elements. */
-#define CZ_DOCUMENT_UNIT ((int64_t)1 << 20)
+#define CZ_DOCUMENT_ELEMENTS ((int64_t)1 << 20)
 
 typedef struct cz_document_axis {
     const char *name;
@@ -40,9 +40,9 @@ typedef struct cz_document_rewrite {
 
 typedef struct cz_document_stage {
     const char *name;
-    bool is_whole;    /* of one rank's matrices */
+    bool is_full_matrix; /* of one rank's matrices */
     bool is_shaped;   /* of those, or of a subgroup's; else element-wise: steps
-                       * are of CZ_DOCUMENT_UNIT elements */
+                       * are of CZ_DOCUMENT_ELEMENTS elements */
     bool is_measured; /* its time */
     int64_t time_ps;  /* is_shaped: of one matrix on the plan's machine, where
                        * `batch` equal ones are computed together */
@@ -53,28 +53,28 @@ typedef struct cz_document_stage {
 } cz_document_stage;
 
 /* Who has something: ranks whose coordinate over `set` is one of these. */
-typedef struct cz_document_home {
+typedef struct cz_document_residents {
     int64_t set; /* 0: every rank */
     int n;
     const int64_t *coordinates;
-} cz_document_home;
+} cz_document_residents;
 
 /* A trained or frozen parameter, or another name of one. */
 typedef struct cz_document_param {
     const char *name, *dtype;
-    const char *group, *optimizer; /* "" of a frozen one */
-    const char *shape;             /* "8192 x 5120" */
-    int64_t elements;              /* of one name, on all ranks */
-    int n_names;                   /* on ranks that have others in its place */
-    bool is_spread;                /* there are such ranks */
-    cz_document_home home;
+    const char *param_group, *optimizer; /* "" of a frozen one */
+    const char *shape;                   /* "8192 x 5120" */
+    int64_t elements;                    /* of one name, on all ranks */
+    int n_names;                /* on ranks that have others in its place */
+    bool is_expert_partitioned; /* there are such ranks */
+    cz_document_residents residents;
     int bucket; /* -1: frozen */
 } cz_document_param;
 
 /* Another way that was looked at. */
 typedef struct cz_document_candidate {
     const char *strategy, *why; /* why not; "" where it is not said */
-    int64_t group_size;
+    int64_t subgroup_size;
     int64_t time_ps;    /* of kernels on each of them; -1: not possible */
     int64_t wire_bytes; /* gather, sums and scatter, of all ranks; or -1 */
     bool is_measured;
@@ -82,7 +82,7 @@ typedef struct cz_document_candidate {
 
 typedef struct cz_document_matrix {
     int param;
-    int64_t rows, columns, batch, group_size, micro_group;
+    int64_t rows, columns, batch, subgroup_size, micro_group;
     const char *strategy;
     int64_t split, shard; /* the owner's coordinates */
     int64_t flops, time_ps, wire_bytes;
@@ -99,11 +99,11 @@ typedef struct cz_document_state {
 typedef struct cz_document_reduction {
     const char *name;
     int64_t reduce_set, split_set;
-    int64_t leaf_bytes; /* of an element of all leaves of a rank */
+    int64_t grad_bytes; /* of an element of all leaves of a rank */
 } cz_document_reduction;
 
 typedef struct cz_document_bucket {
-    const char *groups, *dtype, *kind, *geometry;
+    const char *param_groups, *dtype, *kind, *geometry;
     int reduction;
     int64_t element_bytes; /* of parameters */
     bool is_uneven;        /* slices of unequal length, as they are */
@@ -115,7 +115,7 @@ typedef struct cz_document_bucket {
                             * part */
     int message;           /* buckets of one message are reduced together */
     int64_t length;        /* elements */
-    cz_document_home home;
+    cz_document_residents residents;
     int n_params, n_slices;
     const int64_t *own; /* [n_slices] elements of each split coordinate */
     int64_t longest, shortest; /* of them */
@@ -203,7 +203,7 @@ typedef struct cz_document_micro_groups {
 } cz_document_micro_groups;
 
 /* Members of the document that plans can differ in: all but its header. */
-enum { CZ_DOCUMENT_N_PARTS = 18, CZ_DOCUMENT_DIGEST = 65 };
+enum { CZ_DOCUMENT_N_MEMBERS = 18, CZ_DOCUMENT_DIGEST = 65 };
 
 typedef struct cz_document {
     const char *name, *compiler, *source_hash, *plan_hash, *objective;
@@ -232,14 +232,14 @@ typedef struct cz_document {
     const cz_document_geometry *geometries;
     const cz_document_micro_groups *micro_groups;
     /* [n_ranks] each */
-    const int64_t *time_ps, *flops, *n_whole, *memory[CZ_N_MEMORIES];
+    const int64_t *time_ps, *flops, *n_updates, *memory[CZ_N_MEMORIES];
     const int64_t *sent[CZ_N_STEPS]; /* NULL of kinds that send nothing */
     /* that the trainer sends itself, of all ranks */
     int64_t trainer_gradient_bytes, trainer_parameter_bytes;
     bool has_longest; /* updates differ; whole matrices at the longest: */
     int64_t longest_ps, together_ps; /* of a rank; if all had one turn */
     /* SHA-256 of each part, hex; "" where nobody asked */
-    char digests[CZ_DOCUMENT_N_PARTS][CZ_DOCUMENT_DIGEST];
+    char digests[CZ_DOCUMENT_N_MEMBERS][CZ_DOCUMENT_DIGEST];
 } cz_document;
 
 /* What follows from the bounds of a bucket's slices, [n_slices + 1] ascending,

@@ -6,40 +6,42 @@ __extension__ typedef __int128 wide;
 
 static cz_frequency mean_update(const cz_view_rule *rule)
 {
-    cz_frequency f = {.share = 1, .counts = {1}};
+    cz_frequency f = {.divisor = 1, .counts = {1}};
     uint32_t phases[CZ_MAX_PHASES];
 
     for (int p = 0; p < rule->n_phases; p++)
         phases[p] = rule->phases[p].fires;
     if (rule->n_phases > 0)
-        f.share = cz_events_counts(rule->events, rule->n_events, phases,
-                                   rule->n_phases, f.counts);
+        f.divisor = cz_events_counts(rule->events, rule->n_events, phases,
+                                     rule->n_phases, f.counts);
     return f;
 }
 
-static cz_frequency updates_of_turn(const cz_view_rule *rule, int64_t turn,
-                                    int64_t n)
+static cz_frequency updates_of_turn(const cz_view_rule *rule,
+                                    int64_t stagger_offset, int64_t n)
 {
-    cz_frequency f = {.share = 1};
+    cz_frequency f = {.divisor = 1};
 
     for (int64_t t = 1; t <= n; t++)
-        f.counts[cz_view_phase_at(rule, turn, t)]++;
+        f.counts[cz_view_phase_at(rule, stagger_offset, t)]++;
     return f;
 }
 
 static cz_frequency first_updates(cz_arena *arena, const cz_view_rule *rule,
                                   int64_t n)
 {
-    const int64_t n_turns = cz_events_turns(rule->events, rule->n_events);
-    cz_frequency *turns = CZ_NEW(arena, cz_frequency, n_turns);
-    cz_frequency f = {.share = n_turns, .n_turns = n_turns, .turns = turns};
+    const int64_t n_offsets = cz_events_n_offsets(rule->events, rule->n_events);
+    cz_frequency *offsets = CZ_NEW(arena, cz_frequency, n_offsets);
+    cz_frequency f = {
+        .divisor = n_offsets, .n_offsets = n_offsets, .offsets = offsets};
 
-    if (n_turns == 1)
+    if (n_offsets == 1)
         return updates_of_turn(rule, 0, n);
-    for (int64_t turn = 0; turn < n_turns; turn++) {
-        turns[turn] = updates_of_turn(rule, turn, n);
+    for (int64_t stagger_offset = 0; stagger_offset < n_offsets;
+         stagger_offset++) {
+        offsets[stagger_offset] = updates_of_turn(rule, stagger_offset, n);
         for (int p = 0; p < CZ_MAX_PHASES; p++)
-            f.counts[p] += turns[turn].counts[p];
+            f.counts[p] += offsets[stagger_offset].counts[p];
     }
     return f;
 }
@@ -70,14 +72,14 @@ static const cz_frequency *frequency_of(const cz_plan_view *view,
                                         int64_t param)
 {
     const cz_view_param *p = &view->params[param];
-    const cz_frequency *f = &frequencies[view->families[p->family].rule];
+    const cz_frequency *f = &frequencies[view->patterns[p->pattern].rule];
 
-    return f->n_turns ? &f->turns[p->turn % f->n_turns] : f;
+    return f->n_offsets ? &f->offsets[p->stagger_offset % f->n_offsets] : f;
 }
 
 int64_t cz_frequency_moved(const cz_plan_view *view,
                            const cz_frequency *frequencies,
-                           const cz_view_transfer_row *rows, int64_t first,
+                           const cz_view_transfer_entry *rows, int64_t first,
                            int64_t end, int64_t self, bool is_recv)
 {
     int64_t moved = 0;
@@ -90,7 +92,7 @@ int64_t cz_frequency_moved(const cz_plan_view *view,
             if (rows[i].peer != self && rows[i].is_recv == is_recv)
                 bytes += (wide)(rows[i].n_rows * rows[i].row_bytes) *
                          times_of(f, rows[i].phases);
-        moved += (int64_t)((bytes + f->share - 1) / f->share);
+        moved += (int64_t)((bytes + f->divisor - 1) / f->divisor);
     }
     return moved;
 }
@@ -111,5 +113,5 @@ int64_t cz_frequency_slot_bytes(const cz_plan_view *view,
                      times_of(f, cz_view_slot_phases(view, stage->rule, kind,
                                                      slot->index));
     }
-    return (int64_t)((bytes + f->share - 1) / f->share);
+    return (int64_t)((bytes + f->divisor - 1) / f->divisor);
 }

@@ -6,12 +6,12 @@
 #include "dsl/plan/plan.h"
 
 /* Of one rule: phase p comes counts[p] times, all turns taken together; what
- * all of them move together is divided by `share`. */
+ * all of them move together is divided by `divisor`. */
 typedef struct cz_frequency {
-    int64_t share;
+    int64_t divisor;
     int64_t counts[CZ_MAX_PHASES];
-    int64_t n_turns; /* 0: all turns are alike */
-    const struct cz_frequency *turns;
+    int64_t n_offsets; /* 0: all turns are alike */
+    const struct cz_frequency *offsets;
 } cz_frequency;
 
 enum { CZ_MEAN_UPDATE = -1 };
@@ -27,7 +27,7 @@ cz_frequency *cz_frequencies(cz_arena *arena, const cz_plan_view *view,
  * matrix is rounded up. */
 int64_t cz_frequency_moved(const cz_plan_view *view,
                            const cz_frequency *frequencies,
-                           const cz_view_transfer_row *rows, int64_t first,
+                           const cz_view_transfer_entry *rows, int64_t first,
                            int64_t end, int64_t self, bool is_recv);
 
 /* Bytes of so many elements in a stage's slots of one kind, as often as each

@@ -205,5 +205,5 @@ int cz_growth_limit(const cz_plan_view *view, int rule)
             for (int i = 0; i < cz_view_n_bodies(stage); i++)
                 grow_stage(&g, cz_view_variant(stage, i));
         }
-    return CZ_GROWTH_ROOM * ONE / g.largest;
+    return CZ_GROWTH_LIMIT * ONE / g.largest;
 }

@@ -9,10 +9,10 @@
 
 /* Numbers of f32 lie below 2^128.  What is made of gradients stays below 2^108
  * if taken element by element, which leaves 2^20 for sums. */
-enum { CZ_GROWTH_ROOM = 108 };
+enum { CZ_GROWTH_LIMIT = 108 };
 
 /* The power of two that elements of the rule's gradients have to stay below, in
- * magnitude: CZ_GROWTH_ROOM over the largest degree of a value in f32 or bf16,
+ * magnitude: CZ_GROWTH_LIMIT over the largest degree of a value in f32 or bf16,
  * which is at least 1.  Needs kernel form. */
 int cz_growth_limit(const cz_plan_view *view, int rule);
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Equal parts begin at multiples of so many elements (CZR_PART_ALIGN). */
+/* Equal parts begin at multiples of so many elements (CZR_EQUAL_PART_ALIGN). */
 enum { PART_ALIGN = 16 };
 
 typedef struct counter {
@@ -51,21 +51,24 @@ int64_t cz_metrics_equal_start(const cz_view_bucket *bucket, int64_t coordinate)
     return coordinate * step < length ? coordinate * step : length;
 }
 
-int64_t cz_metrics_part(const cz_view_bucket *bucket, int64_t coordinate)
+int64_t cz_metrics_equal_part(const cz_view_bucket *bucket, int64_t coordinate)
 {
     return is_equal(bucket) ? cz_metrics_equal_start(bucket, coordinate + 1) -
                                   cz_metrics_equal_start(bucket, coordinate)
                             : cz_metrics_slice(bucket, coordinate);
 }
 
-int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
+int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_entry *row,
                              int64_t position)
 {
-    const cz_block block = {op->fact->group, op->fact->stride};
-    const int64_t group = block.size, seat = cz_block_seat(block, position);
-    const int64_t own = row->count / group + (seat < row->count % group);
+    const cz_block block = {op->fact->block_size, op->fact->stride};
+    const int64_t subgroup_size = block.size,
+                  seat = cz_block_place(block, position);
+    const int64_t own =
+        row->count / subgroup_size + (seat < row->count % subgroup_size);
     const int64_t others = row->how == CZ_EXCHANGE_SUM ? row->count - own : 0;
-    return (others + cz_view_band_elements(own, row->band) * (group - 1)) *
+    return (others +
+            cz_view_band_elements(own, row->band) * (subgroup_size - 1)) *
            row->width;
 }
 
@@ -119,7 +122,7 @@ static void count_exchange(counter *c, int number, int64_t bytes)
     const int64_t at =
         cz_view_coordinate(c->view, &table->fact->selector, c->rank);
     for (int64_t i = table->starts[at]; i < table->starts[at + 1]; i++) {
-        const cz_view_exchange_row *row = &table->rows.exchange[i];
+        const cz_view_exchange_entry *row = &table->rows.exchange[i];
         int64_t *moved = row->is_recv ? c->out->received : c->out->sent;
         moved[number] += row->peer == self ? 0 : row->count * bytes;
     }
@@ -136,12 +139,12 @@ static void count_collective(counter *c, int number)
         cz_view_coordinate(c->view, &reduction->split_axes, c->rank);
     const bool exchanges =
         cz_metrics_exchanges(c->view, (int)op->fact->bucket, &op->fact->comm);
-    const int64_t own =
-        exchanges ? cz_metrics_part(bucket, at) : cz_metrics_slice(bucket, at);
+    const int64_t own = exchanges ? cz_metrics_equal_part(bucket, at)
+                                  : cz_metrics_slice(bucket, at);
     const int64_t others = all_slices(c, op) - own;
     if (op->kind == CZ_STEP_REDUCE_SCATTER) {
         const int64_t bytes =
-            reduction->leaves * cz_dtype_bytes(reduction->dtype);
+            reduction->n_grads * cz_dtype_bytes(reduction->dtype);
         c->out->sent[number] = others * bytes;
         c->out->received[number] = own * bytes * (n - 1);
     } else {
@@ -183,22 +186,22 @@ static bool writes_param(const cz_view_stage *stage)
 /* A matrix begins with its whole stage, or with the first of shared ones. */
 static bool begins_matrix(const cz_view_stage *stage)
 {
-    return stage->where == CZ_WHERE_WHOLE ||
-           (stage->where == CZ_WHERE_SHARED && stage->shared->segment == 0);
+    return stage->where == CZ_WHERE_FULL_MATRIX ||
+           (stage->where == CZ_WHERE_SUBGROUP && stage->subgroup->segment == 0);
 }
 
-static void count_update(cz_rank_metrics *out, const cz_view_kernel_row *row,
+static void count_update(cz_rank_metrics *out, const cz_view_kernel_entry *row,
                          const cz_view_stage *stage, int64_t n_written)
 {
     out->n_matrices += begins_matrix(stage);
     out->n_updates += n_written;
-    if (out->whole)
-        out->whole[row->param] += stage->where == CZ_WHERE_WHOLE;
+    if (out->full_matrix)
+        out->full_matrix[row->param] += stage->where == CZ_WHERE_FULL_MATRIX;
     if (out->updates)
         out->updates[row->param] += n_written;
 }
 
-static void count_kernel(counter *c, const cz_view_kernel_row *row)
+static void count_kernel(counter *c, const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &c->view->stages[row->stage];
     const int64_t flops = stage->fact->flops;
@@ -215,7 +218,8 @@ static void count_transfer(counter *c, const cz_view_op *op, int number,
                            int64_t first, int64_t end)
 {
     const int64_t self = cz_view_coordinate(c->view, &op->fact->comm, c->rank);
-    const cz_view_transfer_row *rows = c->view->tables[op->table].rows.transfer;
+    const cz_view_transfer_entry *rows =
+        c->view->tables[op->table].rows.transfer;
     for (int64_t i = first; i < end; i++)
         touch_scratch(c, rows[i].offset +
                              (rows[i].n_rows - 1) * rows[i].stride_bytes +
@@ -227,7 +231,7 @@ static void count_transfer(counter *c, const cz_view_op *op, int number,
 }
 
 static void count_sum(counter *c, const cz_view_op *op, int number,
-                      const cz_view_sum_row *row)
+                      const cz_view_sum_entry *row)
 {
     const int64_t bytes = cz_metrics_sum_bytes(
         op, row, cz_view_coordinate(c->view, &op->fact->comm, c->rank));
@@ -242,12 +246,12 @@ static void count_rows(counter *c, int number)
     const cz_view_table *table = &c->view->tables[op->table];
     const int64_t at =
         cz_view_coordinate(c->view, &table->fact->selector, c->rank);
-    if (table->kind == CZ_ROW_TRANSFER)
+    if (table->kind == CZ_ENTRY_TRANSFER)
         count_transfer(c, op, number, table->starts[at], table->starts[at + 1]);
     for (int64_t i = table->starts[at]; i < table->starts[at + 1]; i++)
-        if (table->kind == CZ_ROW_KERNEL)
+        if (table->kind == CZ_ENTRY_KERNEL)
             count_kernel(c, &table->rows.kernel[i]);
-        else if (table->kind == CZ_ROW_SUM)
+        else if (table->kind == CZ_ENTRY_SUM)
             count_sum(c, op, number, &table->rows.sum[i]);
 }
 
@@ -255,7 +259,7 @@ static void count_op(counter *c, int number)
 {
     const cz_view_op *op = &c->view->ops[number];
     if (op->kind == CZ_STEP_REDUCE_SCATTER || op->kind == CZ_STEP_ALL_GATHER) {
-        if (cz_view_bucket_is_home(c->view, (int)op->fact->bucket, c->rank))
+        if (cz_view_bucket_is_resident(c->view, (int)op->fact->bucket, c->rank))
             count_collective(c, number);
     } else if (op->table >= 0)
         count_rows(c, number);
@@ -270,8 +274,8 @@ static int first_beyond(const cz_plan_view *view, const cz_fact_bucket *bucket,
     int first = 0, end = bucket->params.n;
     while (first < end) {
         const int middle = first + (end - first) / 2;
-        const int family = view->params[bucket->params.v[middle]].family;
-        if (bucket->offsets.v[middle] + view->families[family].local_elements >
+        const int pattern = view->params[bucket->params.v[middle]].pattern;
+        if (bucket->offsets.v[middle] + view->patterns[pattern].local_elements >
             element)
             end = middle;
         else
@@ -289,20 +293,20 @@ static void count_states(counter *c, const cz_view_bucket *bucket,
     const int64_t *slice = fact->slices.v + coordinate;
     for (int i = first_beyond(view, fact, slice[0]);
          i < fact->params.n && fact->offsets.v[i] < slice[1]; i++) {
-        const cz_view_family *family =
-            &view->families[view->params[fact->params.v[i]].family];
-        const cz_view_rule *rule = &view->rules[family->rule];
+        const cz_view_pattern *pattern =
+            &view->patterns[view->params[fact->params.v[i]].pattern];
+        const cz_view_rule *rule = &view->rules[pattern->rule];
         const int64_t begin = fact->offsets.v[i];
         const int64_t end =
-            begin + cz_view_shard_elements(view, family, c->rank);
+            begin + cz_view_shard_elements(view, pattern, c->rank);
         const int64_t n = (end < slice[1] ? end : slice[1]) -
                           (begin > slice[0] ? begin : slice[0]);
         for (int k = 0; n > 0 && k < rule->fact->states.n; k++)
-            if (!cz_state_is_whole(rule->fact, k))
+            if (!cz_state_is_owned(rule->fact, k))
                 c->out->memory[CZ_MEMORY_STATE] += cz_round_up(
                     n * cz_dtype_bytes(rule->states[k]), CZ_ALIGN_BYTES);
         if (cz_view_is_owner(view, (int)fact->params.v[i], c->rank))
-            c->out->memory[CZ_MEMORY_STATE] += cz_state_whole_bytes(rule->fact);
+            c->out->memory[CZ_MEMORY_STATE] += cz_state_owned_bytes(rule->fact);
     }
 }
 
@@ -316,9 +320,10 @@ static void count_bucket(counter *c, const cz_view_bucket *bucket)
     const int64_t own = cz_metrics_slice(bucket, at);
     memory[CZ_MEMORY_PARAM] +=
         bucket->fact->length * cz_dtype_bytes(bucket->dtype);
-    memory[CZ_MEMORY_GRAD] += bucket->fact->length * reduction->leaves *
+    memory[CZ_MEMORY_GRAD] += bucket->fact->length * reduction->n_grads *
                               cz_dtype_bytes(reduction->dtype);
-    const int64_t part = is_equal(bucket) ? cz_metrics_part(bucket, at) : 0;
+    const int64_t part =
+        is_equal(bucket) ? cz_metrics_equal_part(bucket, at) : 0;
     memory[CZ_MEMORY_REDUCED] += (own + part) * cz_dtype_bytes(CZ_F32);
     if (bucket->has_master)
         memory[CZ_MEMORY_MASTER] +=
@@ -330,7 +335,7 @@ static void count_memory(counter *c)
 {
     const cz_plan_view *view = c->view;
     for (int b = 0; b < view->n_buckets; b++)
-        if (cz_view_bucket_is_home(view, b, c->rank))
+        if (cz_view_bucket_is_resident(view, b, c->rank))
             count_bucket(c, &view->buckets[b]);
     if (view->arena)
         c->out->memory[CZ_MEMORY_SCRATCH] =
@@ -340,14 +345,14 @@ static void count_memory(counter *c)
 
 /* ---- over ranks ---- */
 
-void cz_metrics_add(cz_spread *spread, int64_t value)
+void cz_metrics_add(cz_summary *summary, int64_t value)
 {
-    spread->sum += value;
-    if (spread->n == 0 || value < spread->min)
-        spread->min = value;
-    if (spread->n == 0 || value > spread->max)
-        spread->max = value;
-    spread->n++;
+    summary->sum += value;
+    if (summary->n == 0 || value < summary->min)
+        summary->min = value;
+    if (summary->n == 0 || value > summary->max)
+        summary->max = value;
+    summary->n++;
 }
 
 static int64_t sum_of_kind(const cz_plan_view *view, const int64_t *bytes,
@@ -378,10 +383,10 @@ static void add_rank(const cz_plan_view *view, const cz_rank_metrics *rank,
 int64_t cz_metrics_item_flops(const cz_plan_view *view, int param)
 {
     const cz_view_param *p = &view->params[param];
-    const cz_view_family *family = &view->families[p->family];
+    const cz_view_pattern *pattern = &view->patterns[p->pattern];
     return p->split_owner < 0
                ? 0
-               : cz_view_rule_flops(view, family->rule, p->group,
+               : cz_view_rule_flops(view, pattern->rule, p->subgroup_size,
                                     cz_view_owner_elements(view, param));
 }
 
@@ -417,7 +422,7 @@ static void repeat(const cz_plan_view *view, cz_rank_metrics *m, int64_t times)
     m->n_matrices *= times;
     for (int p = 0; p < view->n_params; p++) {
         m->updates[p] *= times;
-        m->whole[p] *= times;
+        m->full_matrix[p] *= times;
     }
     for (int i = 0; i < view->n_ops; i++)
         if (view->ops[i].kind != CZ_STEP_TRANSFER) {
@@ -429,9 +434,9 @@ static void repeat(const cz_plan_view *view, cz_rank_metrics *m, int64_t times)
 cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
                                 int64_t rank, int64_t n_updates)
 {
-    cz_rank_metrics metrics = {.updates =
-                                   CZ_NEW(arena, int64_t, view->n_params),
-                               .whole = CZ_NEW(arena, int64_t, view->n_params)};
+    cz_rank_metrics metrics = {
+        .updates = CZ_NEW(arena, int64_t, view->n_params),
+        .full_matrix = CZ_NEW(arena, int64_t, view->n_params)};
     count_rank(arena, view, cz_frequencies(arena, view, n_updates), rank,
                &metrics);
     if (n_updates >= 0)

@@ -33,25 +33,25 @@ typedef struct cz_rank_metrics {
     int64_t n_updates;             /* elements written */
     int64_t n_matrices;            /* that it updates, alone or with others */
     int64_t *updates;              /* [n_params] of them, or NULL */
-    int64_t *whole;                /* [n_params] whole stages, or NULL */
+    int64_t *full_matrix;          /* [n_params] whole stages, or NULL */
     int64_t peak_scratch;          /* bytes; equals the arena's */
     int64_t memory[CZ_N_MEMORIES]; /* bytes, padding included */
 } cz_rank_metrics;
 
 /* Sums and extremes over ranks. */
-typedef struct cz_spread {
+typedef struct cz_summary {
     int64_t sum, min, max;
     int n; /* ranks: the mean is sum / n */
-} cz_spread;
-void cz_metrics_add(cz_spread *spread, int64_t value);
+} cz_summary;
+void cz_metrics_add(cz_summary *summary, int64_t value);
 
 typedef struct cz_metrics {
     int n_ranks;
     const cz_rank_metrics *ranks;
-    cz_spread flops;
-    cz_spread matrices; /* that ranks update, alone or with others */
-    cz_spread sent[CZ_N_STEPS], received[CZ_N_STEPS];
-    cz_spread memory[CZ_N_MEMORIES];
+    cz_summary flops;
+    cz_summary matrices; /* that ranks update, alone or with others */
+    cz_summary sent[CZ_N_STEPS], received[CZ_N_STEPS];
+    cz_summary memory[CZ_N_MEMORIES];
     int64_t item_flops; /* of the largest matrix, on its owner */
     int item_param;     /* that matrix; -1: none */
 } cz_metrics;
@@ -69,7 +69,7 @@ int64_t cz_metrics_memory(const cz_rank_metrics *rank);
 /* Bytes that the member at a position of the communicator sends for one row of
  * a group_sum, and receives: each adds up its share of the elements for all, or
  * has it for all. */
-int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_row *row,
+int64_t cz_metrics_sum_bytes(const cz_view_op *op, const cz_view_sum_entry *row,
                              int64_t position);
 /* A bucket's elements in the slice of one split coordinate. */
 /* Elements that a split coordinate reduces, and gathers from: its slice, or of
@@ -84,7 +84,7 @@ int64_t cz_metrics_equal_start(const cz_view_bucket *bucket,
  * of the split. */
 bool cz_metrics_exchanges(const cz_plan_view *view, int bucket,
                           const cz_ints *comm);
-int64_t cz_metrics_part(const cz_view_bucket *bucket, int64_t coordinate);
+int64_t cz_metrics_equal_part(const cz_view_bucket *bucket, int64_t coordinate);
 int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate);
 /* Flops that a matrix costs its owner, or the first of those that share it: the
  * whole stage, and the element-wise stages on that rank's shard.  0 for what

@@ -9,24 +9,27 @@
 enum { MAX_VISITS = 1 << 16 };
 
 /* How many updates before the others an event's turn comes. */
-static int64_t early_by(const cz_event *event, int64_t turn)
+static int64_t early_by(const cz_event *event, int64_t stagger_offset)
 {
-    return event->staggered ? turn % event->period : 0;
+    return event->staggered ? stagger_offset % event->period : 0;
 }
 
-static bool fires(const cz_event *event, int64_t turn, int64_t t)
+static bool fires(const cz_event *event, int64_t stagger_offset, int64_t t)
 {
     if (t <= event->start || event->period == 0)
         return t == event->start;
-    return (t - event->start + early_by(event, turn)) % event->period == 0;
+    return (t - event->start + early_by(event, stagger_offset)) %
+               event->period ==
+           0;
 }
 
-uint32_t cz_events_at(const cz_event *events, int n, int64_t turn, int64_t t)
+uint32_t cz_events_at(const cz_event *events, int n, int64_t stagger_offset,
+                      int64_t t)
 {
     uint32_t mask = 0;
 
     for (int e = 0; e < n; e++)
-        if (fires(&events[e], turn, t))
+        if (fires(&events[e], stagger_offset, t))
             mask |= (uint32_t)1 << e;
     return mask;
 }
@@ -66,19 +69,19 @@ static int64_t period_at(const cz_event *events, int n, int64_t t)
     return period;
 }
 
-int64_t cz_events_turns(const cz_event *events, int n)
+int64_t cz_events_n_offsets(const cz_event *events, int n)
 {
-    int64_t turns = 1;
+    int64_t offsets = 1;
 
     for (int e = 0; e < n; e++)
         if (events[e].staggered)
-            turns = common_multiple(turns, events[e].period);
-    return turns;
+            offsets = common_multiple(offsets, events[e].period);
+    return offsets;
 }
 
 /* The first time after t at which an event fires; 0: never. */
-static int64_t next_firing(const cz_event *events, int n, int64_t turn,
-                           int64_t t)
+static int64_t next_firing(const cz_event *events, int n,
+                           int64_t stagger_offset, int64_t t)
 {
     int64_t next = 0;
 
@@ -88,7 +91,8 @@ static int64_t next_firing(const cz_event *events, int n, int64_t turn,
         if (at <= t && it->period == 0)
             continue;
         if (at <= t)
-            at = t + it->period - (t - at + early_by(it, turn)) % it->period;
+            at = t + it->period -
+                 (t - at + early_by(it, stagger_offset)) % it->period;
         if (!next || at < next)
             next = at;
     }
@@ -134,7 +138,7 @@ static bool insert(uint32_t *phases, int *n, uint32_t phase)
 typedef struct finder {
     const cz_event *events;
     int n;
-    int64_t turn;
+    int64_t stagger_offset;
     uint32_t *phases;
     int *n_phases;
     int n_visits;
@@ -145,9 +149,9 @@ typedef struct finder {
 static cz_phases_found visit(finder *f, int64_t from, int64_t end)
 {
     for (int64_t t = from; t < end;) {
-        const int64_t next = next_firing(f->events, f->n, f->turn, t);
+        const int64_t next = next_firing(f->events, f->n, f->stagger_offset, t);
         if (!insert(f->phases, f->n_phases,
-                    cz_events_at(f->events, f->n, f->turn, t)) ||
+                    cz_events_at(f->events, f->n, f->stagger_offset, t)) ||
             (next != t + 1 && t + 1 < end &&
              !insert(f->phases, f->n_phases, 0)))
             return CZ_PHASES_TOO_MANY;
@@ -181,16 +185,17 @@ static cz_phases_found visit_turn(finder *f)
 cz_phases_found cz_events_phases(const cz_event *events, int n,
                                  uint32_t phases[CZ_MAX_PHASES], int *n_phases)
 {
-    const int64_t turns = cz_events_turns(events, n);
+    const int64_t offsets = cz_events_n_offsets(events, n);
     cz_phases_found found = CZ_PHASES_OK;
 
     *n_phases = 0;
     assert(n <= CZ_MAX_EVENTS);
-    if (turns > MAX_VISITS)
+    if (offsets > MAX_VISITS)
         return CZ_PHASES_TOO_LONG;
     finder f = {
         .events = events, .n = n, .phases = phases, .n_phases = n_phases};
-    for (; f.turn < turns && found == CZ_PHASES_OK; f.turn++)
+    for (; f.stagger_offset < offsets && found == CZ_PHASES_OK;
+         f.stagger_offset++)
         found = visit_turn(&f);
     return found;
 }
@@ -222,20 +227,20 @@ int64_t cz_events_period(const cz_event *events, int n)
 int64_t cz_events_counts(const cz_event *events, int n, const uint32_t *phases,
                          int n_phases, int64_t *counts)
 {
-    const int64_t turns = cz_events_turns(events, n);
+    const int64_t offsets = cz_events_n_offsets(events, n);
     const int64_t period = cz_events_period(events, n);
     const int64_t from = cz_events_steady(events, n), end = from + period;
 
     for (int i = 0; i < n_phases; i++)
         counts[i] = 0;
-    for (int64_t turn = 0; turn < turns; turn++)
+    for (int64_t stagger_offset = 0; stagger_offset < offsets; stagger_offset++)
         for (int64_t t = from; t < end;) {
-            const int64_t firing = next_firing(events, n, turn, t);
+            const int64_t firing = next_firing(events, n, stagger_offset, t);
             const int64_t next = firing == 0 || firing > end ? end : firing;
-            count(phases, n_phases, cz_events_at(events, n, turn, t), 1,
-                  counts);
+            count(phases, n_phases, cz_events_at(events, n, stagger_offset, t),
+                  1, counts);
             count(phases, n_phases, 0, next - t - 1, counts);
             t = next;
         }
-    return turns * period;
+    return offsets * period;
 }

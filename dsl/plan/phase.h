@@ -20,11 +20,12 @@ typedef struct cz_event {
 } cz_event;
 
 /* Bit e: event e fires at update t for a turn, which is not negative. */
-uint32_t cz_events_at(const cz_event *events, int n, int64_t turn, int64_t t);
+uint32_t cz_events_at(const cz_event *events, int n, int64_t stagger_offset,
+                      int64_t t);
 
 /* From this turn on they are those from 0 on again; 1 without staggered events;
  * any number beyond CZ_MAX_TIME where that is too many. */
-int64_t cz_events_turns(const cz_event *events, int n);
+int64_t cz_events_n_offsets(const cz_event *events, int n);
 
 /* After how many updates the events, once all have begun, repeat for any turn;
  * as above. */

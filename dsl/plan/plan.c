@@ -56,7 +56,7 @@ int64_t cz_view_set_of(const cz_ints *axes)
     return set;
 }
 
-int64_t cz_view_parts(const cz_plan_view *view, int64_t set)
+int64_t cz_view_set_extent(const cz_plan_view *view, int64_t set)
 {
     return cz_axes_extent(cz_view_mesh_axes(view), set);
 }
@@ -69,21 +69,21 @@ int64_t cz_view_shard_set_of(const cz_ints *shard)
     return set;
 }
 
-int64_t cz_view_shard_set(const cz_plan_view *view, int family)
+int64_t cz_view_shard_set(const cz_plan_view *view, int pattern)
 {
-    return cz_view_shard_set_of(&view->families[family].fact->shard);
+    return cz_view_shard_set_of(&view->patterns[pattern].fact->shard);
 }
 
-int64_t cz_view_distinct_set(const cz_plan_view *view, int family)
+int64_t cz_view_distinct_set(const cz_plan_view *view, int pattern)
 {
-    return cz_view_shard_set(view, family) |
-           view->families[family].fact->spread;
+    return cz_view_shard_set(view, pattern) |
+           view->patterns[pattern].fact->expert_axes;
 }
 
-const cz_fact_reduction *cz_view_family_reduction(const cz_plan_view *view,
-                                                  int family)
+const cz_fact_reduction *cz_view_pattern_reduction(const cz_plan_view *view,
+                                                   int pattern)
 {
-    return &view->reductions[view->families[family].reduction];
+    return &view->reductions[view->patterns[pattern].reduction];
 }
 
 const cz_fact_reduction *cz_view_bucket_reduction(const cz_plan_view *view,
@@ -92,56 +92,59 @@ const cz_fact_reduction *cz_view_bucket_reduction(const cz_plan_view *view,
     return &view->reductions[view->buckets[bucket].reduction];
 }
 
-/* ---- homes ---- */
+/* ---- residents ---- */
 
-bool cz_view_is_home(const cz_plan_view *view, int family, int64_t rank)
+bool cz_view_is_resident(const cz_plan_view *view, int pattern, int64_t rank)
 {
-    const cz_fact_family *fact = view->families[family].fact;
+    const cz_fact_pattern *fact = view->patterns[pattern].fact;
     int64_t storage[CZ_VIEW_MAX_AXES];
-    if (fact->home_axes == 0)
+    if (fact->resident_axes == 0)
         return true;
-    const cz_ints axes = cz_view_axes_of(view, fact->home_axes, storage);
+    const cz_ints axes = cz_view_axes_of(view, fact->resident_axes, storage);
     const int64_t own = cz_view_coordinate(view, &axes, rank);
-    for (int i = 0; i < fact->home.n; i++)
-        if (fact->home.v[i] == own)
+    for (int i = 0; i < fact->residents.n; i++)
+        if (fact->residents.v[i] == own)
             return true;
     return false;
 }
 
-bool cz_view_bucket_is_home(const cz_plan_view *view, int bucket, int64_t rank)
+bool cz_view_bucket_is_resident(const cz_plan_view *view, int bucket,
+                                int64_t rank)
 {
-    const int family = view->buckets[bucket].family;
-    return family < 0 || cz_view_is_home(view, family, rank);
+    const int pattern = view->buckets[bucket].pattern;
+    return pattern < 0 || cz_view_is_resident(view, pattern, rank);
 }
 
-bool cz_view_storage_is_home(const cz_plan_view *view, int storage,
-                             int64_t rank)
+bool cz_view_storage_is_resident(const cz_plan_view *view, int storage,
+                                 int64_t rank)
 {
-    return cz_view_is_home(view, view->storages[storage].pieces[0], rank);
+    return cz_view_is_resident(view, view->storages[storage].patterns[0], rank);
 }
 
-bool cz_view_same_home(const cz_fact_family *a, const cz_fact_family *b)
+bool cz_view_same_residents(const cz_fact_pattern *a, const cz_fact_pattern *b)
 {
-    const size_t n = (size_t)a->home.n;
-    return a->home_axes == b->home_axes && a->home.n == b->home.n &&
-           (n == 0 || memcmp(a->home.v, b->home.v, n * sizeof *a->home.v) == 0);
+    const size_t n = (size_t)a->residents.n;
+    return a->resident_axes == b->resident_axes &&
+           a->residents.n == b->residents.n &&
+           (n == 0 || memcmp(a->residents.v, b->residents.v,
+                             n * sizeof *a->residents.v) == 0);
 }
 
-int64_t cz_view_home_rank(const cz_plan_view *view, int family, int k,
-                          int64_t near)
+int64_t cz_view_resident_rank(const cz_plan_view *view, int pattern, int k,
+                              int64_t near)
 {
-    const cz_fact_family *fact = view->families[family].fact;
+    const cz_fact_pattern *fact = view->patterns[pattern].fact;
     int64_t storage[CZ_VIEW_MAX_AXES];
-    if (fact->home_axes == 0)
+    if (fact->resident_axes == 0)
         return near;
-    const cz_ints axes = cz_view_axes_of(view, fact->home_axes, storage);
-    return cz_view_rank_at(view, &axes, fact->home.v[k], near);
+    const cz_ints axes = cz_view_axes_of(view, fact->resident_axes, storage);
+    return cz_view_rank_at(view, &axes, fact->residents.v[k], near);
 }
 
-int cz_view_n_homes(const cz_plan_view *view, int family)
+int cz_view_n_residents(const cz_plan_view *view, int pattern)
 {
-    const cz_fact_family *fact = view->families[family].fact;
-    return fact->home_axes == 0 ? 1 : fact->home.n;
+    const cz_fact_pattern *fact = view->patterns[pattern].fact;
+    return fact->resident_axes == 0 ? 1 : fact->residents.n;
 }
 
 /* ---- names and shards ---- */
@@ -150,23 +153,23 @@ const char *cz_view_name_at(const cz_plan_view *view, int param, int64_t rank)
 {
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_view_param *p = &view->params[param];
-    const cz_ints axes =
-        cz_view_axes_of(view, view->families[p->family].fact->spread, storage);
+    const cz_ints axes = cz_view_axes_of(
+        view, view->patterns[p->pattern].fact->expert_axes, storage);
     return p->names[cz_view_coordinate(view, &axes, rank)];
 }
 
-cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
+cz_ints cz_view_shard_axes(const cz_plan_view *view, int pattern,
                            int64_t *storage)
 {
-    return cz_view_axes_of(view, cz_view_shard_set(view, family), storage);
+    return cz_view_axes_of(view, cz_view_shard_set(view, pattern), storage);
 }
 
 /* Dimension d of a shard: where it starts, and how long it is. */
 static void cut_dimension(const cz_plan_view *view,
-                          const cz_view_family *family, int64_t rank, int d,
+                          const cz_view_pattern *pattern, int64_t rank, int d,
                           cz_view_shard *shard)
 {
-    const cz_fact_family *fact = family->fact;
+    const cz_fact_pattern *fact = pattern->fact;
     const int64_t size = fact->shape.v[d];
     shard->start[d] = 0;
     shard->shape[d] = size;
@@ -175,8 +178,8 @@ static void cut_dimension(const cz_plan_view *view,
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes = cz_view_axes_of(view, fact->shard.v[d], storage);
     const int64_t part = cz_view_coordinate(view, &axes, rank);
-    if (family->bounds.of[d]) {
-        const int64_t *bounds = family->bounds.of[d] + 2 * part;
+    if (pattern->bounds.of[d]) {
+        const int64_t *bounds = pattern->bounds.of[d] + 2 * part;
         shard->start[d] = bounds[0];
         shard->shape[d] = bounds[1] - bounds[0];
     } else {
@@ -186,30 +189,30 @@ static void cut_dimension(const cz_plan_view *view,
 }
 
 cz_view_shard cz_view_shard_of(const cz_plan_view *view,
-                               const cz_view_family *family, int64_t rank)
+                               const cz_view_pattern *pattern, int64_t rank)
 {
     cz_view_shard shard = {.elements = 1};
-    for (int d = 0; d < family->n_dims; d++) {
-        cut_dimension(view, family, rank, d, &shard);
+    for (int d = 0; d < pattern->n_dims; d++) {
+        cut_dimension(view, pattern, rank, d, &shard);
         shard.elements *= shard.shape[d];
     }
     return shard;
 }
 
-bool cz_view_is_uneven(const cz_view_family *family)
+bool cz_view_is_uneven(const cz_view_pattern *pattern)
 {
-    for (int d = 0; d < family->n_dims; d++)
-        if (family->bounds.of[d])
+    for (int d = 0; d < pattern->n_dims; d++)
+        if (pattern->bounds.of[d])
             return true;
     return false;
 }
 
 int64_t cz_view_shard_elements(const cz_plan_view *view,
-                               const cz_view_family *family, int64_t rank)
+                               const cz_view_pattern *pattern, int64_t rank)
 {
-    return cz_view_is_uneven(family)
-               ? cz_view_shard_of(view, family, rank).elements
-               : family->local_elements;
+    return cz_view_is_uneven(pattern)
+               ? cz_view_shard_of(view, pattern, rank).elements
+               : pattern->local_elements;
 }
 
 int64_t cz_view_before(const int64_t map[3], int64_t size, int64_t stored)
@@ -228,22 +231,22 @@ int64_t cz_view_before(const int64_t map[3], int64_t size, int64_t stored)
 int64_t cz_view_owner_elements(const cz_plan_view *view, int param)
 {
     const cz_view_param *p = &view->params[param];
-    const cz_view_family *family = &view->families[p->family];
+    const cz_view_pattern *pattern = &view->patterns[p->pattern];
     int64_t storage[CZ_VIEW_MAX_AXES], rank = 0;
-    const cz_ints axes = cz_view_shard_axes(view, p->family, storage);
+    const cz_ints axes = cz_view_shard_axes(view, p->pattern, storage);
     if (p->shard_owner >= 0)
         rank = cz_view_rank_at(view, &axes, p->shard_owner, rank);
-    return cz_view_shard_elements(view, family, rank);
+    return cz_view_shard_elements(view, pattern, rank);
 }
 
 bool cz_view_is_owner(const cz_plan_view *view, int param, int64_t rank)
 {
     const cz_view_param *p = &view->params[param];
     const cz_ints *split =
-        &cz_view_family_reduction(view, p->family)->split_axes;
+        &cz_view_pattern_reduction(view, p->pattern)->split_axes;
     int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints shard = cz_view_shard_axes(view, p->family, storage);
-    return p->split_owner >= 0 && cz_view_is_home(view, p->family, rank) &&
+    const cz_ints shard = cz_view_shard_axes(view, p->pattern, storage);
+    return p->split_owner >= 0 && cz_view_is_resident(view, p->pattern, rank) &&
            cz_view_coordinate(view, split, rank) == p->split_owner &&
            (p->shard_owner < 0 ||
             cz_view_coordinate(view, &shard, rank) == p->shard_owner);
@@ -315,12 +318,14 @@ int64_t cz_view_result_elements(const cz_view_step *step, int i)
 
 int64_t cz_view_all_rows(const cz_view_step *step)
 {
-    return step->deal > 1 ? step->rows * step->deal : step->rows;
+    return step->partition > 1 ? step->rows * step->partition : step->rows;
 }
 
-int cz_view_phase_at(const cz_view_rule *rule, int64_t turn, int64_t t)
+int cz_view_phase_at(const cz_view_rule *rule, int64_t stagger_offset,
+                     int64_t t)
 {
-    const uint32_t fires = cz_events_at(rule->events, rule->n_events, turn, t);
+    const uint32_t fires =
+        cz_events_at(rule->events, rule->n_events, stagger_offset, t);
     int p = rule->n_phases;
 
     while (--p > 0 && rule->phases[p].fires != fires)
@@ -390,66 +395,67 @@ uint32_t cz_view_slot_phases(const cz_plan_view *view, int rule,
 
 bool cz_view_is_shaped(const cz_view_stage *stage)
 {
-    return stage->where == CZ_WHERE_WHOLE || stage->where == CZ_WHERE_SHARED;
+    return stage->where == CZ_WHERE_FULL_MATRIX ||
+           stage->where == CZ_WHERE_SUBGROUP;
 }
 
-int64_t cz_view_rule_flops(const cz_plan_view *view, int rule, int64_t group,
-                           int64_t elements)
+int64_t cz_view_rule_flops(const cz_plan_view *view, int rule,
+                           int64_t subgroup_size, int64_t elements)
 {
     const cz_view_rule *r = &view->rules[rule];
     int64_t flops = 0;
     for (int i = 0; i < r->n_stages; i++) {
         const cz_view_stage *stage = &view->stages[r->first_stage + i];
-        const int64_t own = stage->shared ? stage->shared->group : 1;
+        const int64_t own = stage->subgroup ? stage->subgroup->size : 1;
         if (!cz_view_is_shaped(stage))
             flops += stage->fact->flops * elements;
-        else if (own == group)
+        else if (own == subgroup_size)
             flops += stage->fact->flops;
     }
     return flops;
 }
 
-const cz_view_stage *cz_view_shared_stage(const cz_plan_view *view, int rule,
-                                          int64_t group)
+const cz_view_stage *cz_view_subgroup_stage(const cz_plan_view *view, int rule,
+                                            int64_t subgroup_size)
 {
     const cz_view_rule *r = &view->rules[rule];
     for (int i = 0; i < r->n_stages; i++) {
         const cz_view_stage *stage = &view->stages[r->first_stage + i];
-        if (stage->shared && stage->shared->group == group)
+        if (stage->subgroup && stage->subgroup->size == subgroup_size)
             return stage;
     }
     return NULL;
 }
 
-cz_view_shard cz_view_part_of(const cz_plan_view *view, int param,
-                              int64_t member)
+cz_view_shard cz_view_subgroup_shard(const cz_plan_view *view, int param,
+                                     int64_t member)
 {
     const cz_view_param *p = &view->params[param];
-    const cz_view_family *family = &view->families[p->family];
+    const cz_view_pattern *pattern = &view->patterns[p->pattern];
     const cz_view_stage *stage =
-        cz_view_shared_stage(view, family->rule, p->group);
-    cz_view_shard part = {.elements = family->elements};
-    for (int d = 0; d < family->n_dims; d++)
-        part.shape[d] = family->fact->shape.v[d];
+        cz_view_subgroup_stage(view, pattern->rule, p->subgroup_size);
+    cz_view_shard part = {.elements = pattern->elements};
+    for (int d = 0; d < pattern->n_dims; d++)
+        part.shape[d] = pattern->fact->shape.v[d];
     if (stage) {
-        const int64_t dim = stage->shared->dim;
-        part.shape[dim] /= p->group;
+        const int64_t dim = stage->subgroup->dim;
+        part.shape[dim] /= p->subgroup_size;
         part.start[dim] = part.shape[dim] * member;
-        part.elements /= p->group;
+        part.elements /= p->subgroup_size;
     }
     return part;
 }
 
 int64_t cz_view_member_at(const cz_view_param *param, int64_t shard)
 {
-    return cz_block_member((cz_block){param->group, param->stride},
+    return cz_block_member((cz_block){param->subgroup_size, param->stride},
                            param->shard_owner, shard);
 }
 
 cz_block cz_view_op_block(const cz_plan_view *view, const cz_view_op *op)
 {
-    return op->fact->group > 0
-               ? (cz_block){op->fact->group, op->fact->stride}
+    return op->fact->block_size > 0
+               ? (cz_block){op->fact->block_size, op->fact->stride}
                : (cz_block){cz_view_extent(view, &op->fact->comm), 1};
 }
 
@@ -479,10 +485,10 @@ bool cz_view_is_exchanged(const cz_view_step *step, int i, cz_exchange *how)
 {
     const bool is_partial = step->partial >> i & 1;
 
-    *how = step->deal > 1  ? CZ_EXCHANGE_GATHER
-           : step->scatter ? CZ_EXCHANGE_SCATTER
-                           : CZ_EXCHANGE_SUM;
-    return is_partial || step->deal > 1;
+    *how = step->partition > 1 ? CZ_EXCHANGE_GATHER
+           : step->scatter     ? CZ_EXCHANGE_SCATTER
+                               : CZ_EXCHANGE_SUM;
+    return is_partial || step->partition > 1;
 }
 
 int64_t cz_view_band_elements(int64_t elements, int64_t blocks)

@@ -2,8 +2,8 @@
  * generators, the verifier and the printers see the plan through this alone;
  * it knows nothing of MLIR.  Everything belongs to the arena it was built in.
  *
- * Numbers: a parameter number counts families in module order and, inside a
- * family, its indices row-major.  Where a family is spread (experts over ep),
+ * Numbers: a parameter number counts patterns in module order and, inside a
+ * pattern, its indices row-major.  Where a pattern is spread (experts over ep),
  * one number means another parameter at each coordinate of the spread: they
  * are alike but for their names.  Frozen parameters are counted apart: no
  * number in a plan can mean one.  Rule, stage, bucket, table and op numbers
@@ -92,10 +92,10 @@ typedef struct cz_view_step {
                        * share the matrix add up behind the segment */
     bool scatter; /* product with a partial sum: each rank gets its equal part
                    * of the rows alone, which steps that are dealt out read */
-    int64_t deal; /* of a shared stage: the rows of the results are dealt out
-                   * to so many ranks, in equal parts, and all get all of
-                   * them behind the segment; `rows` are those of a rank.
-                   * 0 and 1: not so */
+    int64_t partition; /* of a shared stage: the rows of the results are dealt
+                        * out to so many ranks, in equal parts, and all get all
+                        * of them behind the segment; `rows` are those of a
+                        * rank. 0 and 1: not so */
     int64_t band; /* of what is dealt out or scattered: it is symmetric, and
                    * of so many blocks of rows the band alone travels (IR.md);
                    * 0: all of it does */
@@ -124,11 +124,11 @@ typedef struct cz_view_stage {
     const cz_view_slot *in, *out;
     int n_steps;
     const cz_view_step *steps;
-    const int *out_value;         /* value number behind each output */
-    const cz_fact_shared *shared; /* of a shared stage, whose steps are those
-                                   * of all segments; else NULL */
-    int n_segments;               /* of its body; else 1 */
-    const int64_t *room;          /* whole: bytes of each slot, see within.h */
+    const int *out_value;             /* value number behind each output */
+    const cz_fact_subgroup *subgroup; /* of a shared stage, whose steps are
+                                       * those of all segments; else NULL */
+    int n_segments;                   /* of its body; else 1 */
+    const int64_t *capacity; /* whole: bytes of each slot, see within.h */
     /* The stage in each phase of its rule: same slots and scalars, but a body
      * of its own; [0] has that of the stage.  0: the rule has no phases. */
     int n_variants;
@@ -172,21 +172,22 @@ typedef struct cz_view_cuts {
     const int64_t *of[CZ_VIEW_MAX_DIMS];
 } cz_view_cuts;
 
-typedef struct cz_view_family {
-    const cz_fact_family *fact;
+typedef struct cz_view_pattern {
+    const cz_fact_pattern *fact;
     int rule, reduction;
     int first_param, n_params;
-    int64_t n_spread; /* parameters behind each number; 1: not spread */
+    int64_t expert_extent; /* parameters behind each number; 1: not spread */
     cz_dtype dtype;
     int n_dims;
-    const cz_fact_turn *turn;   /* NULL: no event of its rule is staggered */
-    const cz_fact_piece *piece; /* NULL: stored as it is */
-    int storage;                /* that it is a piece of */
+    const cz_fact_stagger
+        *stagger;                 /* NULL: no event of its rule is staggered */
+    const cz_fact_stored *stored; /* NULL: stored as it is */
+    int storage;                  /* that it is a piece of */
     cz_view_cuts bounds;
     int64_t elements;       /* of one whole parameter */
     int64_t local_elements; /* of the largest shard: its slot in a bucket,
                              * on all ranks alike */
-} cz_view_family;
+} cz_view_pattern;
 
 /* What one rank holds of a parameter: a box, perhaps without elements. */
 typedef struct cz_view_shard {
@@ -194,7 +195,7 @@ typedef struct cz_view_shard {
     int64_t elements;
 } cz_view_shard;
 
-/* A tensor of the trainer that several families are pieces of, or one that
+/* A tensor of the trainer that several patterns are pieces of, or one that
  * leaves padding out.  Member i holds member i of each of its pieces. */
 typedef struct cz_view_storage {
     const cz_fact_storage *fact;
@@ -202,11 +203,12 @@ typedef struct cz_view_storage {
     cz_dtype dtype;
     int n_dims;
     int n_members;
-    int64_t n_spread, n_names;
-    const char *const *names; /* [n_names = n_members * n_spread] the names that
-                               * a member has, by coordinate of the spread */
-    int n_pieces;
-    const int *pieces; /* families */
+    int64_t expert_extent, n_names;
+    const char *const
+        *names; /* [n_names = n_members * expert_extent] the names that
+                 * a member has, by coordinate of the spread */
+    int n_patterns;
+    const int *patterns; /* patterns */
 } cz_view_storage;
 
 /* Other names of one parameter. */
@@ -218,23 +220,23 @@ typedef struct cz_view_tie {
 } cz_view_tie;
 
 typedef struct cz_view_param {
-    int family;
-    const char *name;    /* at coordinate 0 of the spread */
-    const char **names;  /* [n_spread] */
-    int bucket;          /* -1 before assignment */
-    int64_t offset;      /* element in the bucket */
-    int64_t split_owner; /* coordinate over the split axes, or -1 */
-    int64_t shard_owner; /* coordinate over the shard axes, or -1 */
-    int64_t group;       /* ranks that share it, shard_owner the first; 1 */
-    int64_t stride;      /* from one of them to the next */
-    int64_t turn;        /* of the staggered events of its rule, else 0 */
+    int pattern;
+    const char *name;       /* at coordinate 0 of the spread */
+    const char **names;     /* [expert_extent] */
+    int bucket;             /* -1 before assignment */
+    int64_t offset;         /* element in the bucket */
+    int64_t split_owner;    /* coordinate over the split axes, or -1 */
+    int64_t shard_owner;    /* coordinate over the shard axes, or -1 */
+    int64_t subgroup_size;  /* ranks that share it, shard_owner the first; 1 */
+    int64_t stride;         /* from one of them to the next */
+    int64_t stagger_offset; /* of the staggered events of its rule, else 0 */
 } cz_view_param;
 
 typedef struct cz_view_bucket {
     const cz_fact_bucket *fact;
     int reduction;
-    int family; /* one whose parameters it holds: its home is the bucket's;
-                 * -1: it is empty */
+    int pattern; /* one whose parameters it holds: its home is the bucket's;
+                  * -1: it is empty */
     cz_dtype dtype;
     bool has_master; /* false: the parameter is its own master */
 } cz_view_bucket;
@@ -293,15 +295,15 @@ typedef struct cz_plan_view {
     int n_rules;
     const cz_view_rule *rules;
     int n_scalars; /* outputs of all prologues */
-    int n_families;
-    const cz_view_family *families;
+    int n_patterns;
+    const cz_view_pattern *patterns;
     int n_params;
     const cz_view_param *params;
     int n_storages;
     const cz_view_storage *storages;
-    int n_frozen_families;
-    const cz_view_family *frozen_families; /* no rule (-1); first_param counts
-                                            * frozen_params */
+    int n_frozen_patterns;
+    const cz_view_pattern *frozen_patterns; /* no rule (-1); first_param counts
+                                             * frozen_params */
     int n_frozen_params;
     const cz_view_param *frozen_params; /* in no bucket, without owner */
     int n_ties;
@@ -314,7 +316,8 @@ typedef struct cz_plan_view {
     const cz_view_bucket *buckets;
     int n_geometries;
     const cz_fact_geometry *geometries;
-    const cz_fact_grouping *grouping; /* NULL: there was nothing to choose */
+    const cz_fact_micro_group_choice
+        *micro_group_choice; /* NULL: there was nothing to choose */
     int n_tables;
     const cz_view_table *tables;
     int n_ops;
@@ -332,8 +335,8 @@ int64_t cz_view_result_elements(const cz_view_step *step, int i);
 /* Whether result `result` of step `at`, written where argument `in` lies, would
  * change what a later step reads, or elements that the step itself reads for
  * others. */
-bool cz_view_is_in_the_way(const cz_view_step *steps, int n_steps, int in,
-                           int at, int result);
+bool cz_view_conflicts(const cz_view_step *steps, int n_steps, int in, int at,
+                       int result);
 /* Rows of a step's results, also those that other ranks make. */
 int64_t cz_view_all_rows(const cz_view_step *step);
 /* Whether ranks that share the matrix exchange result i of the step behind its
@@ -344,11 +347,11 @@ bool cz_view_is_exchanged(const cz_view_step *step, int i, cz_exchange *how);
 int64_t cz_view_band_elements(int64_t elements, int64_t blocks);
 /* Operations of one rank on one parameter, of which it has so many elements
  * besides the whole; with a group > 1 as one of the ranks that share it. */
-int64_t cz_view_rule_flops(const cz_plan_view *view, int rule, int64_t group,
-                           int64_t elements);
+int64_t cz_view_rule_flops(const cz_plan_view *view, int rule,
+                           int64_t subgroup_size, int64_t elements);
 /* The first segment of a rule's stages for a group; NULL: there is none. */
-const cz_view_stage *cz_view_shared_stage(const cz_plan_view *view, int rule,
-                                          int64_t group);
+const cz_view_stage *cz_view_subgroup_stage(const cz_plan_view *view, int rule,
+                                            int64_t subgroup_size);
 /* Which of the ranks that own or share a matrix has a coordinate over its shard
  * axes; -1: none of them. */
 int64_t cz_view_member_at(const cz_view_param *param, int64_t shard);
@@ -356,14 +359,15 @@ int64_t cz_view_member_at(const cz_view_param *param, int64_t shard);
 cz_block cz_view_op_block(const cz_plan_view *view, const cz_view_op *op);
 /* What member `member` of the ranks that share an owned matrix has of it: all,
  * where it is the only one. */
-cz_view_shard cz_view_part_of(const cz_plan_view *view, int param,
-                              int64_t member);
+cz_view_shard cz_view_subgroup_shard(const cz_plan_view *view, int param,
+                                     int64_t member);
 /* The elements that two boxes of so many dimensions have in common. */
 cz_view_shard cz_view_overlap(const cz_view_shard *a, const cz_view_shard *b,
                               int n_dims);
 /* The phase of update t, counted from 1, for parameters with that turn; 0 where
  * all updates are alike. */
-int cz_view_phase_at(const cz_view_rule *rule, int64_t turn, int64_t t);
+int cz_view_phase_at(const cz_view_rule *rule, int64_t stagger_offset,
+                     int64_t t);
 /* How many bodies a stage has, one without phases, and the stage with that
  * body.  Variants may share one: the first of those that do. */
 int cz_view_n_bodies(const cz_view_stage *stage);
@@ -385,29 +389,30 @@ int64_t cz_view_extent(const cz_plan_view *view, const cz_ints *axes);
  * other axes. */
 int64_t cz_view_rank_at(const cz_plan_view *view, const cz_ints *axes,
                         int64_t coordinate, int64_t rank);
-/* How gradients of a family or of a bucket are reduced. */
-const cz_fact_reduction *cz_view_family_reduction(const cz_plan_view *view,
-                                                  int family);
+/* How gradients of a pattern or of a bucket are reduced. */
+const cz_fact_reduction *cz_view_pattern_reduction(const cz_plan_view *view,
+                                                   int pattern);
 const cz_fact_reduction *cz_view_bucket_reduction(const cz_plan_view *view,
                                                   int bucket);
-/* Whether a rank has the parameters of a family, of a bucket, of a storage, and
- * whether two families are at home on the same ranks.  A rank where a bucket
- * is not at home has none of its memory. */
-bool cz_view_is_home(const cz_plan_view *view, int family, int64_t rank);
-bool cz_view_bucket_is_home(const cz_plan_view *view, int bucket, int64_t rank);
-bool cz_view_storage_is_home(const cz_plan_view *view, int storage,
-                             int64_t rank);
-bool cz_view_same_home(const cz_fact_family *a, const cz_fact_family *b);
-/* Of the ranks that have a family and agree with `near` on all axes but those
- * of its home: the k-th, k < cz_view_n_homes. */
-int64_t cz_view_home_rank(const cz_plan_view *view, int family, int k,
-                          int64_t near);
-int cz_view_n_homes(const cz_plan_view *view, int family);
+/* Whether a rank has the parameters of a pattern, of a bucket, of a storage,
+ * and whether two patterns have the same ranks.  A rank where a bucket is not
+ * resident has none of its memory. */
+bool cz_view_is_resident(const cz_plan_view *view, int pattern, int64_t rank);
+bool cz_view_bucket_is_resident(const cz_plan_view *view, int bucket,
+                                int64_t rank);
+bool cz_view_storage_is_resident(const cz_plan_view *view, int storage,
+                                 int64_t rank);
+bool cz_view_same_residents(const cz_fact_pattern *a, const cz_fact_pattern *b);
+/* Of the ranks that have a pattern and agree with `near` on all axes but those
+ * of its home: the k-th, k < cz_view_n_residents. */
+int64_t cz_view_resident_rank(const cz_plan_view *view, int pattern, int k,
+                              int64_t near);
+int cz_view_n_residents(const cz_plan_view *view, int pattern);
 /* The name that a parameter has on a rank. */
 const char *cz_view_name_at(const cz_plan_view *view, int param, int64_t rank);
-/* The axes whose coordinates hold other elements of the family: those that
+/* The axes whose coordinates hold other elements of the pattern: those that
  * shard it and those that it is spread over, as a set. */
-int64_t cz_view_distinct_set(const cz_plan_view *view, int family);
+int64_t cz_view_distinct_set(const cz_plan_view *view, int pattern);
 /* The axes of a set (bit a: axis a), in mesh order; storage of at least
  * mesh->axes.n entries is the caller's. */
 cz_ints cz_view_axes_of(const cz_plan_view *view, int64_t set,
@@ -416,20 +421,20 @@ cz_ints cz_view_axes_of(const cz_plan_view *view, int64_t set,
 int64_t cz_view_named_set(const cz_plan_view *view, const char *name);
 int64_t cz_view_set_of(const cz_ints *axes);
 /* How many coordinates a set of axes has. */
-int64_t cz_view_parts(const cz_plan_view *view, int64_t set);
-/* The axes a family is sharded over: as a set, and in mesh order. */
-int64_t cz_view_shard_set(const cz_plan_view *view, int family);
+int64_t cz_view_set_extent(const cz_plan_view *view, int64_t set);
+/* The axes a pattern is sharded over: as a set, and in mesh order. */
+int64_t cz_view_shard_set(const cz_plan_view *view, int pattern);
 int64_t cz_view_shard_set_of(const cz_ints *shard);
-cz_ints cz_view_shard_axes(const cz_plan_view *view, int family,
+cz_ints cz_view_shard_axes(const cz_plan_view *view, int pattern,
                            int64_t *storage);
-/* The shard of each of the family's parameters on a rank, and its elements
- * alone; of frozen families too. */
+/* The shard of each of the pattern's parameters on a rank, and its elements
+ * alone; of frozen patterns too. */
 cz_view_shard cz_view_shard_of(const cz_plan_view *view,
-                               const cz_view_family *family, int64_t rank);
+                               const cz_view_pattern *pattern, int64_t rank);
 /* Whether its shards may be of unequal length. */
-bool cz_view_is_uneven(const cz_view_family *family);
+bool cz_view_is_uneven(const cz_view_pattern *pattern);
 int64_t cz_view_shard_elements(const cz_plan_view *view,
-                               const cz_view_family *family, int64_t rank);
+                               const cz_view_pattern *pattern, int64_t rank);
 /* How many of `size` elements along one dimension are stored before element
  * `stored`; `map` is that dimension's base, block and stride. */
 int64_t cz_view_before(const int64_t map[3], int64_t size, int64_t stored);

@@ -18,7 +18,7 @@ const int64_t *cz_state_shape(const cz_fact_rule *rule, int state)
     return rule->state_shapes.v + (size_t)state * 2;
 }
 
-bool cz_state_is_whole(const cz_fact_rule *rule, int state)
+bool cz_state_is_owned(const cz_fact_rule *rule, int state)
 {
     return cz_state_shape(rule, state)[0] > 0;
 }
@@ -28,10 +28,10 @@ bool cz_state_is_extern(const cz_fact_rule *rule, int state)
     return rule->state_extern.v[state] != 0;
 }
 
-bool cz_state_any_whole(const cz_fact_rule *rule)
+bool cz_state_any_owned(const cz_fact_rule *rule)
 {
     for (int k = 0; k < rule->states.n; k++)
-        if (cz_state_is_whole(rule, k))
+        if (cz_state_is_owned(rule, k))
             return true;
     return false;
 }
@@ -51,7 +51,7 @@ static int64_t element_bytes(const cz_fact_rule *rule, int state)
     return cz_dtype_bytes(dtype);
 }
 
-int64_t cz_state_whole_bytes(const cz_fact_rule *rule)
+int64_t cz_state_owned_bytes(const cz_fact_rule *rule)
 {
     int64_t bytes = 0;
 
@@ -76,7 +76,7 @@ int64_t cz_state_shard_bytes(const cz_fact_rule *rule)
     int64_t bytes = 0;
 
     for (int k = 0; k < rule->states.n; k++)
-        if (!cz_state_is_whole(rule, k))
+        if (!cz_state_is_owned(rule, k))
             bytes += element_bytes(rule, k);
     return bytes;
 }

@@ -21,11 +21,11 @@ int64_t cz_view_within(const cz_view_step *step, int i)
     return step->within ? step->within[i] : CZ_WITHIN_WORK;
 }
 
-int64_t cz_view_room(const cz_view_stage *stage, int64_t within)
+int64_t cz_view_capacity(const cz_view_stage *stage, int64_t within)
 {
     if (within == CZ_WITHIN_WORK)
         return stage->fact->work_bytes;
-    return stage->room ? stage->room[within - 1] : 0;
+    return stage->capacity ? stage->capacity[within - 1] : 0;
 }
 
 static bool is_plain(cz_access access)
@@ -70,8 +70,8 @@ static bool may_overwrite(const cz_view_step *step, int operand, int result)
            (!step->is_product || operand >= 2);
 }
 
-bool cz_view_is_in_the_way(const cz_view_step *steps, int n_steps, int in,
-                           int at, int result)
+bool cz_view_conflicts(const cz_view_step *steps, int n_steps, int in, int at,
+                       int result)
 {
     for (int s = at; s < n_steps; s++)
         for (int i = 0; i < steps[s].n_in; i++)

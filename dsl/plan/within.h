@@ -17,7 +17,7 @@ enum { CZ_WITHIN_WORK = 0 };
 int64_t cz_view_within(const cz_view_step *step, int i);
 /* Bytes of a stage that results may lie in: its workspace, or a slot; of a slot
  * that they may not lie in 0. */
-int64_t cz_view_room(const cz_view_stage *stage, int64_t within);
+int64_t cz_view_capacity(const cz_view_stage *stage, int64_t within);
 /* Whether a result may take the place of an operand that nothing reads any
  * more: element by element, and no other operand is that value. */
 bool cz_view_may_replace(const cz_view_step *step, int operand, int result);

@@ -386,16 +386,16 @@ static const double *scattered(frame *f, cz_ir_type type, const double *data)
     return copy;
 }
 
-void cz_reference_function_that_way(cz_ir_op function,
-                                    const cz_reference_way *way, int64_t count,
-                                    const double *const *in, double *const *out)
+void cz_reference_function_in_mode(cz_ir_op function,
+                                   const cz_reference_mode *mode, int64_t count,
+                                   const double *const *in, double *const *out)
 {
-    frame f = {.round = way->round, .noise = {way->noise}, .count = count};
+    frame f = {.round = mode->round, .noise = {mode->noise}, .count = count};
 
     cz_arena_init(&f.arena);
-    for (int i = 0; way->settled && i < cz_ir_function_n_out(function); i++)
-        if (way->settled[i])
-            settle(&f, function, i, way->settled[i]);
+    for (int i = 0; mode->settled && i < cz_ir_function_n_out(function); i++)
+        if (mode->settled[i])
+            settle(&f, function, i, mode->settled[i]);
     for (int i = 0; i < cz_ir_function_n_in(function); i++) {
         const cz_ir_value value = cz_ir_function_in(function, i);
         bind(&f, value, scattered(&f, cz_ir_value_type(value), in[i]), false);
@@ -413,7 +413,7 @@ void cz_reference_function_that_way(cz_ir_op function,
 void cz_reference_function(cz_ir_op function, bool round, int64_t count,
                            const double *const *in, double *const *out)
 {
-    const cz_reference_way way = {.round = round};
+    const cz_reference_mode mode = {.round = round};
 
-    cz_reference_function_that_way(function, &way, count, in, out);
+    cz_reference_function_in_mode(function, &mode, count, in, out);
 }

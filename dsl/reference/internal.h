@@ -47,17 +47,16 @@ void cz_reference_factor_noise(cz_reference_noise *noise, cz_factor factor,
 
 /* How a function of math form is carried out; settled[i] stands for result i
  * where that is read, as in cz_reference_call. */
-typedef struct cz_reference_way {
+typedef struct cz_reference_mode {
     bool round;
     uint64_t noise;
     const double *const *settled; /* [n_out] */
-} cz_reference_way;
+} cz_reference_mode;
 
 /* cz_reference_function() that way. */
-void cz_reference_function_that_way(cz_ir_op function,
-                                    const cz_reference_way *way, int64_t count,
-                                    const double *const *in,
-                                    double *const *out);
+void cz_reference_function_in_mode(cz_ir_op function,
+                                   const cz_reference_mode *mode, int64_t count,
+                                   const double *const *in, double *const *out);
 
 /* A factorisation: operands and results row-major, in float64. */
 void cz_reference_factor(cz_factor factor, const cz_factor_size *size,
@@ -72,8 +71,8 @@ void cz_reference_body_on(const cz_view_body *body, bool round, double *values,
 /* The phase of a rule at update t for a turn, NULL where all its updates are
  * alike; the body that a stage has in that phase. */
 const cz_fact_phase *cz_reference_phase(const cz_ir *ir, cz_arena *arena,
-                                        const char *rule, int64_t turn,
-                                        int64_t t);
+                                        const char *rule,
+                                        int64_t stagger_offset, int64_t t);
 const char *cz_reference_body_in(const cz_ir *ir, cz_arena *arena,
                                  const cz_fact_stage *stage,
                                  const cz_fact_phase *phase);

@@ -7,7 +7,7 @@
 
 /* Which of the rule's events fire at update t. */
 static uint32_t fires_at(const cz_ir *ir, cz_arena *arena, const char *rule,
-                         int64_t turn, int64_t t)
+                         int64_t stagger_offset, int64_t t)
 {
     cz_event own[CZ_MAX_EVENTS];
     int n, n_own = 0;
@@ -19,14 +19,14 @@ static uint32_t fires_at(const cz_ir *ir, cz_arena *arena, const char *rule,
             own[n_own++] = (cz_event){events[i].start, events[i].period,
                                       events[i].stagger != 0};
         }
-    return cz_events_at(own, n_own, turn, t);
+    return cz_events_at(own, n_own, stagger_offset, t);
 }
 
 const cz_fact_phase *cz_reference_phase(const cz_ir *ir, cz_arena *arena,
-                                        const char *rule, int64_t turn,
-                                        int64_t t)
+                                        const char *rule,
+                                        int64_t stagger_offset, int64_t t)
 {
-    const uint32_t fires = fires_at(ir, arena, rule, turn, t);
+    const uint32_t fires = fires_at(ir, arena, rule, stagger_offset, t);
     int n;
     const cz_fact_phase *phases = cz_ir_read_phase(ir, arena, &n);
 

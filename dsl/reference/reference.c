@@ -27,7 +27,7 @@ static double *fresh(const frame *f, int64_t elements)
 /* Elements of a state, or, below 0, of what has the parameter's shape. */
 static int64_t elements_of(const frame *f, int state)
 {
-    return state >= 0 && cz_state_is_whole(f->rule, state)
+    return state >= 0 && cz_state_is_owned(f->rule, state)
                ? cz_state_elements(f->rule, state)
                : f->call->count;
 }
@@ -91,9 +91,9 @@ static void run_math(const frame *f)
         out[i] = fresh(f, elements_of(f, i - 1));
     for (int i = 0; call->settled && i < n_states; i++)
         settled[1 + i] = call->settled[i];
-    const cz_reference_way way = {call->round, call->noise, settled};
-    cz_reference_function_that_way(update, &way,
-                                   f->rule->shape.n ? 0 : call->count, in, out);
+    const cz_reference_mode mode = {call->round, call->noise, settled};
+    cz_reference_function_in_mode(update, &mode,
+                                  f->rule->shape.n ? 0 : call->count, in, out);
     memcpy(call->param_out, out[0], bytes_of(f, -1));
     for (int i = 0; i < n_states; i++)
         memcpy(call->states_out[i], out[1 + i], bytes_of(f, i));
@@ -147,7 +147,8 @@ static int64_t slot_elements(const frame *f, const char *name)
 static void run_stage(const frame *f, slots *s, const cz_fact_stage *fact,
                       const cz_view_stage *variant)
 {
-    const int64_t count = fact->where == CZ_WHERE_WHOLE ? 0 : f->call->count;
+    const int64_t count =
+        fact->where == CZ_WHERE_FULL_MATRIX ? 0 : f->call->count;
     const double **in = CZ_NEW(f->arena, const double *, fact->ins.n);
     double **out = CZ_NEW(f->arena, double *, fact->outs.n);
 
@@ -184,12 +185,12 @@ static void run_stages(const frame *f, slots *s)
 {
     if (f->view) {
         const cz_view_rule *rule = &f->view->rules[f->call->rule];
-        const int phase =
-            cz_view_phase_at(rule, f->call->turn, (int64_t)f->call->t);
+        const int phase = cz_view_phase_at(rule, f->call->stagger_offset,
+                                           (int64_t)f->call->t);
         for (int i = 0; i < rule->n_stages; i++) {
             const cz_view_stage *stage =
                 &f->view->stages[rule->first_stage + i];
-            if (stage->where != CZ_WHERE_SHARED)
+            if (stage->where != CZ_WHERE_SUBGROUP)
                 run_stage(f, s, stage->fact, cz_view_variant(stage, phase));
         }
         return;
@@ -198,7 +199,7 @@ static void run_stages(const frame *f, slots *s)
     const cz_fact_stage *facts = cz_ir_read_stage(f->ir, f->arena, &n);
     for (int i = 0; i < n; i++)
         if (strcmp(facts[i].rule, f->rule->sym_name) == 0 &&
-            facts[i].where != CZ_WHERE_SHARED)
+            facts[i].where != CZ_WHERE_SUBGROUP)
             run_stage(f, s, &facts[i], NULL);
 }
 
@@ -231,8 +232,9 @@ static void begin(frame *f)
 
     if (!f->view) {
         f->rule = &cz_ir_read_rule(f->ir, f->arena, &n)[call->rule];
-        f->phase = cz_reference_phase(f->ir, f->arena, f->rule->sym_name,
-                                      f->call->turn, (int64_t)call->t);
+        f->phase =
+            cz_reference_phase(f->ir, f->arena, f->rule->sym_name,
+                               f->call->stagger_offset, (int64_t)call->t);
         run_prologue(f);
         return;
     }

@@ -62,8 +62,8 @@ typedef struct cz_reference_call {
     bool round;
     int64_t count;
     double t, clip;
-    int64_t turn;     /* of the parameter */
-    const char *name; /* its name; NULL: "" */
+    int64_t stagger_offset; /* of the parameter */
+    const char *name;       /* its name; NULL: "" */
     const double *hypers;
     const double *grad, *param;
     const double *const *states;

@@ -48,7 +48,7 @@ void cz_entry_write(cz_entry_kind kind, const void *entry, int64_t *numbers)
 }
 
 const cz_step_schema cz_step_schemas[CZ_N_STEPS] = {
-#define ABI_OP(tag, name, entry, bucket, what) {CZ_ROW_##entry, bucket},
+#define ABI_OP(tag, name, entry, bucket, what) {CZ_ENTRY_##entry, bucket},
 #include "runtime/abi.def"
 };
 

@@ -37,30 +37,30 @@ typedef enum cz_exchange {
 
 /* What the entries of a table are. */
 typedef enum cz_entry_kind {
-#define ABI_ENTRY(tag, name) CZ_ROW_##tag,
+#define ABI_ENTRY(tag, name) CZ_ENTRY_##tag,
 #include "runtime/abi.def"
     CZ_N_ENTRY_KINDS
 } cz_entry_kind;
-enum { CZ_ROW_NONE = -1 }; /* of operations without a table */
+enum { CZ_ENTRY_NONE = -1 }; /* of operations without a table */
 
-/* cz_view_kernel_row and so on: an entry of each kind, of int64_t alone. */
-#define ABI_ENTRY(tag, name) typedef struct cz_view_##name##_row {
+/* cz_view_kernel_entry and so on: an entry of each kind, of int64_t alone. */
+#define ABI_ENTRY(tag, name) typedef struct cz_view_##name##_entry {
 #define ABI_COLUMN(entry, column, type, place, range) int64_t column;
 #define ABI_ENTRY_END(name)                                                    \
     }                                                                          \
-    cz_view_##name##_row;
+    cz_view_##name##_entry;
 #include "runtime/abi.def"
 
 /* The entries of a table: the member of its kind counts. */
 typedef union cz_view_rows {
     const int64_t *numbers; /* n_columns of the kind to an entry */
-#define ABI_ENTRY(tag, name) const cz_view_##name##_row *name;
+#define ABI_ENTRY(tag, name) const cz_view_##name##_entry *name;
 #include "runtime/abi.def"
 } cz_view_rows;
 
 /* One entry of any kind. */
 typedef union cz_entry {
-#define ABI_ENTRY(tag, name) cz_view_##name##_row name;
+#define ABI_ENTRY(tag, name) cz_view_##name##_entry name;
 #include "runtime/abi.def"
 } cz_entry;
 
@@ -85,7 +85,7 @@ void cz_entry_write(cz_entry_kind kind, const void *entry, int64_t *numbers);
 
 /* What an operation of each kind has. */
 typedef struct cz_step_schema {
-    int entries; /* of its table: cz_entry_kind, or CZ_ROW_NONE */
+    int entries; /* of its table: cz_entry_kind, or CZ_ENTRY_NONE */
     bool has_bucket;
 } cz_step_schema;
 

@@ -30,8 +30,8 @@ typedef struct cz_field {
 } cz_field;
 
 typedef struct cz_fact_schema {
-    const char *name; /* "family" */
-    const char *op;   /* "canzona.family" */
+    const char *name; /* "pattern" */
+    const char *op;   /* "canzona.pattern" */
     size_t size;
     int n_fields;
     const cz_field *fields;

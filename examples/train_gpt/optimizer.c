@@ -56,8 +56,9 @@ static double hyper_value(const optimizer *o, const czr_hyper_desc *hyper,
 {
     if (strcmp(hyper->name, "lr") != 0)
         return NAN;
-    return factor * (strcmp(hyper->group, "matrices") == 0 ? o->rates.matrices
-                                                           : o->rates.rest);
+    return factor * (strcmp(hyper->param_group, "matrices") == 0
+                         ? o->rates.matrices
+                         : o->rates.rest);
 }
 
 czr_status optimizer_step(optimizer *o, double factor, czr_result *result)

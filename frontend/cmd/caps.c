@@ -12,22 +12,25 @@
 /* ---- micro-groups ---- */
 
 /* Buffers of a matrix on each of those who share it. */
-static int64_t staging_of(const cz_plan_view *view, int family, int64_t group)
+static int64_t staging_of(const cz_plan_view *view, int pattern,
+                          int64_t subgroup_size)
 {
     const cz_rule_stages stages =
-        cz_rule_stages_find(view, view->families[family].rule);
-    const cz_view_stage *whole = &view->stages[stages.whole];
-    const int64_t n = view->families[family].elements / group;
+        cz_rule_stages_find(view, view->patterns[pattern].rule);
+    const cz_view_stage *whole = &view->stages[stages.full_matrix];
+    const int64_t n = view->patterns[pattern].elements / subgroup_size;
     return cz_view_slot_bytes(whole, CZ_SLOT_GATHER, n, NULL) +
            cz_view_slot_bytes(whole, CZ_SLOT_SCATTER, n, NULL);
 }
 
-static bool helps(cz_arena *arena, const cz_plan_view *view, int64_t group)
+static bool helps(cz_arena *arena, const cz_plan_view *view,
+                  int64_t subgroup_size)
 {
-    for (int f = 0; f < view->n_families; f++)
+    for (int f = 0; f < view->n_patterns; f++)
         if (cz_share_is_gathered(view, f) &&
-            (!cz_share_can(arena, view, f, group) ||
-             staging_of(view, f, group) > view->policy->group_bytes))
+            (!cz_share_can(arena, view, f, subgroup_size) ||
+             staging_of(view, f, subgroup_size) >
+                 view->policy->micro_group_bytes))
             return false;
     return true;
 }
@@ -36,12 +39,12 @@ static bool helps(cz_arena *arena, const cz_plan_view *view, int64_t group)
 static int64_t least_group(cz_arena *arena, const cz_plan_view *view)
 {
     int64_t most = 1;
-    for (int f = 0; f < view->n_families; f++)
-        if (cz_share_is_gathered(view, f) && cz_family_shards(view, f) > most)
-            most = cz_family_shards(view, f);
-    for (int64_t group = 2; group <= most; group++)
-        if (most % group == 0 && helps(arena, view, group))
-            return group;
+    for (int f = 0; f < view->n_patterns; f++)
+        if (cz_share_is_gathered(view, f) && cz_pattern_shards(view, f) > most)
+            most = cz_pattern_shards(view, f);
+    for (int64_t subgroup_size = 2; subgroup_size <= most; subgroup_size++)
+        if (most % subgroup_size == 0 && helps(arena, view, subgroup_size))
+            return subgroup_size;
     return 0;
 }
 
@@ -49,13 +52,14 @@ static int64_t least_group(cz_arena *arena, const cz_plan_view *view)
 static bool keep_group(cz_arena *arena, const cz_plan_view *view,
                        cz_diags *diags)
 {
-    int64_t most = view->policy->group_bytes;
+    int64_t most = view->policy->micro_group_bytes;
     int param = -1;
     for (int p = 0; p < view->n_params; p++) {
-        const int family = view->params[p].family;
-        if (!cz_share_is_gathered(view, family))
+        const int pattern = view->params[p].pattern;
+        if (!cz_share_is_gathered(view, pattern))
             continue;
-        const int64_t bytes = staging_of(view, family, view->params[p].group);
+        const int64_t bytes =
+            staging_of(view, pattern, view->params[p].subgroup_size);
         if (bytes > most) {
             most = bytes;
             param = p;
@@ -63,17 +67,17 @@ static bool keep_group(cz_arena *arena, const cz_plan_view *view,
     }
     if (param < 0)
         return true;
-    const int64_t group = least_group(arena, view);
+    const int64_t subgroup_size = least_group(arena, view);
     cz_diag_error(diags, CZ_INFEASIBLE, (cz_span){0},
                   "'%s' needs %s of buffers where it is updated, more than "
                   "`group` allows: at least `group %" PRId64 "B` has room",
                   view->params[param].name, cz_number_short(most, "B").text,
                   most);
-    if (group > 0)
+    if (subgroup_size > 0)
         cz_diag_note(diags, (cz_span){0},
                      "or let %" PRId64 " ranks share each matrix: "
-                     "`-D tp_strategy=gram -D tp_group=%" PRId64 "`",
-                     group, group);
+                     "`-D tp_strategy=gram -D tp_subgroup=%" PRId64 "`",
+                     subgroup_size, subgroup_size);
     return false;
 }
 
@@ -112,7 +116,7 @@ bool cz_cmd_caps_keep(cz_arena *arena, const cz_plan_view *view,
                       cz_diags *diags)
 {
     bool ok = true;
-    if (view->policy->group_bytes > 0)
+    if (view->policy->micro_group_bytes > 0)
         ok &= keep_group(arena, view, diags);
     if (ok && view->policy->memory_bytes > 0)
         ok &= keep_memory(arena, view, diags);

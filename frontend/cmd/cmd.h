@@ -46,8 +46,8 @@ typedef struct cz_clocks {
 
 /* Everything is zero, and a part begins now. */
 void cz_clocks_begin(cz_clocks *clocks);
-/* What was done since the last call was of this part. */
-void cz_clocks_end(cz_clocks *clocks, cz_clock part);
+/* What was done since the last call was of this clock. */
+void cz_clocks_end(cz_clocks *clocks, cz_clock clock);
 /* A line for each part and one for their sum, in seconds. */
 void cz_clocks_print(const cz_clocks *clocks, cz_text *out);
 

@@ -91,7 +91,7 @@ static int64_t replicas_of(const cz_document *f)
 static bool has_experts(const cz_document *f)
 {
     for (int p = 0; p < f->n_params; p++)
-        if (f->params[p].is_spread)
+        if (f->params[p].is_expert_partitioned)
             return true;
     return false;
 }

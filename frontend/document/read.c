@@ -142,28 +142,29 @@ static void read_reduction(void *context, const cz_json_at *at, void *entry)
 {
     const reader *r = context;
     cz_document_reduction *out = entry;
-    const int64_t leaves = cz_json_number_of(at, "leaves", 1, CZ_MAX_DIM);
+    const int64_t n_grads = cz_json_number_of(at, "leaves", 1, CZ_MAX_DIM);
     out->name = cz_json_word_of(at, "name");
     out->reduce_set = set_of(r, at, "reduce_axes");
     out->split_set = set_of(r, at, "split_axes");
-    out->leaf_bytes = leaves * cz_dtype_bytes(dtype_of(at, "dtype"));
+    out->grad_bytes = n_grads * cz_dtype_bytes(dtype_of(at, "dtype"));
 }
 
-static void read_home(reader *r, const cz_json_at *in, cz_document_home *out)
+static void read_home(reader *r, const cz_json_at *in,
+                      cz_document_residents *out)
 {
-    const cz_json_at home = cz_json_member(in, "home");
-    out->set = set_of(r, &home, "axes");
+    const cz_json_at residents = cz_json_member(in, "home");
+    out->set = set_of(r, &residents, "axes");
     out->n = -1;
-    out->coordinates = cz_json_numbers_of(&home, "coordinates", 0,
+    out->coordinates = cz_json_numbers_of(&residents, "coordinates", 0,
                                           extent_of(r, out->set) - 1, &out->n);
     if (out->set != 0 && out->n == 0)
-        cz_json_wrong(&home, "is nowhere");
+        cz_json_wrong(&residents, "is nowhere");
 }
 
 static const cz_json_field param_fields[] = {
     WORD(cz_document_param, name, "name"),
     WORD(cz_document_param, dtype, "dtype"),
-    WORD_OR_NULL(cz_document_param, group, "group"),
+    WORD_OR_NULL(cz_document_param, param_group, "group"),
     SHAPE(cz_document_param, shape, "shape"),
     WORD_OR_NULL(cz_document_param, optimizer, "optimizer"),
     NUMBER(cz_document_param, elements, "element_count", 0, CZ_MAX_BYTES),
@@ -176,10 +177,10 @@ static void read_param(void *context, const cz_json_at *at, void *entry)
     const cz_json_at tie = cz_json_member(at, "tied_to");
     const cz_json_at names = cz_json_member(at, "names");
     const int n_names = cz_json_length(&names);
-    out->is_spread = n_names > 0;
-    out->n_names = out->is_spread ? n_names : 1;
+    out->is_expert_partitioned = n_names > 0;
+    out->n_names = out->is_expert_partitioned ? n_names : 1;
     out->bucket = (int)cz_json_optional_of(at, "bucket", r->n_buckets - 1);
-    read_home(r, at, &out->home);
+    read_home(r, at, &out->residents);
     if (!cz_json_is_null(&tie))
         r->out->n_ties++;
     else if (r->out->n_ties == 0)
@@ -206,7 +207,7 @@ static void read_params(reader *r, const cz_json_at *root)
 
 const cz_json_field cz_document_candidate_fields[] = {
     WORD(cz_document_candidate, strategy, "strategy"),
-    NUMBER(cz_document_candidate, group_size, "group_size", 1, CZ_MAX_DIM),
+    NUMBER(cz_document_candidate, subgroup_size, "group_size", 1, CZ_MAX_DIM),
     OPTIONAL(cz_document_candidate, time_ps, "time_ps", CZ_MAX_BYTES),
     TRUTH(cz_document_candidate, is_measured, "measured"),
     OPTIONAL(cz_document_candidate, wire_bytes, "bytes", CZ_MAX_BYTES),
@@ -218,7 +219,7 @@ static const cz_json_field matrix_fields[] = {
     NUMBER(cz_document_matrix, columns, "cols", 1, CZ_MAX_DIM),
     NUMBER(cz_document_matrix, batch, "batch", 1, CZ_MAX_DIM),
     WORD(cz_document_matrix, strategy, "strategy"),
-    NUMBER(cz_document_matrix, group_size, "group_size", 1, CZ_MAX_DIM),
+    NUMBER(cz_document_matrix, subgroup_size, "group_size", 1, CZ_MAX_DIM),
     OPTIONAL(cz_document_matrix, micro_group, "micro_group", INT32_MAX),
     {0}};
 
@@ -306,8 +307,8 @@ static void read_stage(void *context, const cz_json_at *at, void *entry)
     int where = CZ_N_WHERES;
     cz_word_find(CZ_VOCABULARY_where, cz_json_word_of(at, "where"), &where);
     (void)context;
-    out->is_whole = where == CZ_WHERE_WHOLE;
-    out->is_shaped = out->is_whole || where == CZ_WHERE_SHARED;
+    out->is_full_matrix = where == CZ_WHERE_FULL_MATRIX;
+    out->is_shaped = out->is_full_matrix || where == CZ_WHERE_SUBGROUP;
     out->steps = cz_json_list_of(at, "steps", sizeof *out->steps, NULL,
                                  read_step, NULL, &out->n_steps);
     out->rewrites = cz_json_list_of(at, "rewrites", sizeof *out->rewrites,
@@ -357,8 +358,8 @@ static void read_bucket(void *context, const cz_json_at *at, void *entry)
         cz_json_wrong(at, "has a reduction that is none of those known");
     if (r->reading.failed)
         return;
-    out->groups = cz_json_joined_of(at, "groups", ", ");
-    out->home = r->out->params[params[0]].home;
+    out->param_groups = cz_json_joined_of(at, "groups", ", ");
+    out->residents = r->out->params[params[0]].residents;
     out->n_slices = extent_of(r, r->out->reductions[out->reduction].split_set);
     out->element_bytes = cz_dtype_bytes(dtype_of(at, "dtype"));
     out->message = cz_json_has(at, "message")
@@ -499,7 +500,7 @@ static void read_metrics(reader *r, const cz_json_at *root)
     const cz_json_at longest = cz_json_member(&metrics, "longest_update");
     out->time_ps = ranks_of(r, &metrics, "time_ps");
     out->flops = ranks_of(r, &metrics, "flops");
-    out->n_whole = ranks_of(r, &metrics, "matrices");
+    out->n_updates = ranks_of(r, &metrics, "matrices");
     for (int k = 0; k < CZ_N_MEMORIES; k++)
         out->memory[k] = ranks_of(r, &memory, cz_memory_name((cz_memory)k));
     for (int k = 0; k < CZ_N_STEPS; k++)
@@ -610,7 +611,7 @@ const cz_json_field cz_document_micro_groups_fields[] = {
 
 /* ---- digests ---- */
 
-const char *const cz_document_members[CZ_DOCUMENT_N_PARTS] = {
+const char *const cz_document_members[CZ_DOCUMENT_N_MEMBERS] = {
     "mesh",          "policy",     "reductions", "parameters", "families",
     "stages",        "classes",    "matrices",   "states",     "buckets",
     "groups",        "schedule",   "metrics",    "baselines",  "constants",
@@ -625,7 +626,7 @@ static int add_bytes(const char *bytes, size_t n, void *context)
 /* Of the part as compact JSON, keys in order. */
 static void find_digests(reader *r, const cz_json_at *root)
 {
-    for (int i = 0; i < CZ_DOCUMENT_N_PARTS; i++) {
+    for (int i = 0; i < CZ_DOCUMENT_N_MEMBERS; i++) {
         const cz_json_at part = cz_json_member(root, cz_document_members[i]);
         struct sha256_ctx context;
         uint8_t digest[SHA256_DIGEST_SIZE];

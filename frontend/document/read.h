@@ -18,7 +18,7 @@ bool cz_document_read(cz_arena *arena, const char *name, const cz_text *text,
                       cz_diags *diags, bool with_digests, cz_document *out);
 
 /* What digests are of. */
-extern const char *const cz_document_members[CZ_DOCUMENT_N_PARTS];
+extern const char *const cz_document_members[CZ_DOCUMENT_N_MEMBERS];
 
 /* Entries whose members are written as they are read. */
 extern const cz_json_field cz_document_constant_fields[];

@@ -30,14 +30,14 @@ static void measure_block(ruler *r, const cz_fmt_block *block)
 
 static void measure(ruler *r, const cz_fmt_item *item)
 {
-    for (int p = 0; p < item->n_parts && !r->done; p++) {
-        for (int i = item->parts[p].first;
-             i < item->parts[p].first + item->parts[p].n && !r->done; i++) {
+    for (int p = 0; p < item->n_runs && !r->done; p++) {
+        for (int i = item->runs[p].first;
+             i < item->runs[p].first + item->runs[p].n && !r->done; i++) {
             r->width += r->fmt->words[i].space + r->fmt->words[i].width;
             r->done = i == r->stop;
         }
-        if (item->parts[p].block && !r->done)
-            measure_block(r, item->parts[p].block);
+        if (item->runs[p].block && !r->done)
+            measure_block(r, item->runs[p].block);
     }
 }
 
@@ -54,9 +54,9 @@ int cz_fmt_width(const cz_fmt *fmt, const cz_fmt_item *item, int stop)
 
 bool cz_fmt_has_comments(const cz_fmt *fmt, const cz_fmt_item *item)
 {
-    for (int p = 0; p < item->n_parts; p++)
-        for (int i = 0; i < item->parts[p].n; i++)
-            if (fmt->words[item->parts[p].first + i].n_comments > 0)
+    for (int p = 0; p < item->n_runs; p++)
+        for (int i = 0; i < item->runs[p].n; i++)
+            if (fmt->words[item->runs[p].first + i].n_comments > 0)
                 return true;
     return false;
 }
@@ -64,7 +64,7 @@ bool cz_fmt_has_comments(const cz_fmt *fmt, const cz_fmt_item *item)
 /* Words and nothing else. */
 static bool is_plain(const cz_fmt *fmt, const cz_fmt_item *item)
 {
-    return item->n_parts == 1 && !item->parts[0].block && !item->comment &&
+    return item->n_runs == 1 && !item->runs[0].block && !item->comment &&
            !cz_fmt_has_comments(fmt, item);
 }
 
@@ -72,7 +72,7 @@ static bool may_stand_on_one_line(const cz_fmt *fmt, const cz_fmt_item *item,
                                   const cz_fmt_block *block)
 {
     const bool is_lone_if =
-        cz_fmt_first(fmt, item)->kind == TOK_IF && item->n_parts == 1;
+        cz_fmt_first(fmt, item)->kind == TOK_IF && item->n_runs == 1;
 
     if (block->n_items == 0)
         return !block->comment;
@@ -89,8 +89,8 @@ static void choose_blocks(cz_fmt *fmt, const cz_fmt_block *block, int indent)
 {
     for (int i = 0; i < block->n_items; i++) {
         const cz_fmt_item *item = &block->items[i];
-        for (int p = 0; p < item->n_parts; p++) {
-            cz_fmt_block *inner = item->parts[p].block;
+        for (int p = 0; p < item->n_runs; p++) {
+            cz_fmt_block *inner = item->runs[p].block;
             if (!inner)
                 continue;
             choose_blocks(fmt, inner, indent + CZ_FMT_INDENT);
@@ -133,10 +133,10 @@ static const struct row_style {
 static int find_stop(const cz_fmt *fmt, const cz_fmt_item *item,
                      const int kinds[2])
 {
-    const cz_fmt_run *part = &item->parts[0];
+    const cz_fmt_run *run = &item->runs[0];
     int depth = 0;
 
-    for (int i = part->first; i < part->first + part->n; i++) {
+    for (int i = run->first; i < run->first + run->n; i++) {
         const int kind = fmt->words[i].kind;
         depth += cz_fmt_is_open(kind) - cz_fmt_is_close(kind);
         if (depth == 0 && (kind == kinds[0] || kind == kinds[1]))
@@ -253,8 +253,8 @@ static void collect_params(cz_fmt *fmt, const cz_fmt_block *block, int indent,
             add_row(fmt, rows, item, item, indent);
             continue;
         }
-        for (int p = 0; p < item->n_parts; p++) {
-            const cz_fmt_block *inner = item->parts[p].block;
+        for (int p = 0; p < item->n_runs; p++) {
+            const cz_fmt_block *inner = item->runs[p].block;
             if (inner && !inner->one_line)
                 collect_params(fmt, inner, indent + CZ_FMT_INDENT, rows);
             else if (inner && inner->n_items > 0 &&
@@ -268,7 +268,7 @@ static void align_params(cz_fmt *fmt, const cz_fmt_item *item, int indent)
 {
     row_set params = {.kind = PARAM};
 
-    collect_params(fmt, item->parts[0].block, indent + CZ_FMT_INDENT, &params);
+    collect_params(fmt, item->runs[0].block, indent + CZ_FMT_INDENT, &params);
     align_rows(fmt, &params);
 }
 
@@ -289,9 +289,9 @@ static void align_block(cz_fmt *fmt, const cz_fmt_block *block, int indent)
             run.kind = kind;
             add_row(fmt, &run, item, item, indent);
         }
-        for (int p = 0; p < item->n_parts; p++)
-            if (item->parts[p].block && !item->parts[p].block->one_line)
-                align_block(fmt, item->parts[p].block, indent + CZ_FMT_INDENT);
+        for (int p = 0; p < item->n_runs; p++)
+            if (item->runs[p].block && !item->runs[p].block->one_line)
+                align_block(fmt, item->runs[p].block, indent + CZ_FMT_INDENT);
     }
     align_rows(fmt, &run);
 }

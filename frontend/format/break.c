@@ -217,12 +217,12 @@ static void put_inner_comments(printer *p, const cz_fmt_word *word, int indent)
         put_comment_line(p, &word->comments[i], indent, false);
 }
 
-static void put_words(printer *p, place *at, const cz_fmt_run *part, int tail)
+static void put_words(printer *p, place *at, const cz_fmt_run *run, int tail)
 {
-    const int end = part->first + part->n;
+    const int end = run->first + run->n;
     bool begins_line = at->column == p->line.indent;
 
-    for (int i = part->first; i < end;) {
+    for (int i = run->first; i < end;) {
         const int stop = find_break(p, at, i, end, begins_line, tail);
         for (; i < stop; i++) {
             put_word(p, &p->fmt->words[i], begins_line);
@@ -247,12 +247,12 @@ static void put_inline_block(printer *p, const cz_fmt_block *block)
 {
     put(p, 1, "{", 1, 1);
     for (int i = 0; i < block->n_items; i++) {
-        const cz_fmt_run *part = &block->items[i].parts[0];
+        const cz_fmt_run *run = &block->items[i].runs[0];
         if (i > 0)
             put(p, 0, ",", 1, 1);
         put(p, 1, "", 0, 0);
-        for (int w = 0; w < part->n; w++)
-            put_word(p, &p->fmt->words[part->first + w], w == 0);
+        for (int w = 0; w < run->n; w++)
+            put_word(p, &p->fmt->words[run->first + w], w == 0);
     }
     put(p, 1, "}", 1, 1);
 }
@@ -267,17 +267,17 @@ static void put_broken_block(printer *p, const cz_fmt_block *block, int indent)
     put(p, 0, "}", 1, 1);
 }
 
-/* Columns behind the words of a part. */
+/* Columns behind the words of a run. */
 static int tail_of(const printer *p, const cz_fmt_item *item,
-                   const cz_fmt_run *part)
+                   const cz_fmt_run *run)
 {
-    const int last = part->first + part->n - 1;
+    const int last = run->first + run->n - 1;
 
-    if (!part->block)
+    if (!run->block)
         return 0;
-    return part->block->one_line ? cz_fmt_width(p->fmt, item, -1) -
-                                       cz_fmt_width(p->fmt, item, last)
-                                 : 2;
+    return run->block->one_line ? cz_fmt_width(p->fmt, item, -1) -
+                                      cz_fmt_width(p->fmt, item, last)
+                                : 2;
 }
 
 static void put_statement(printer *p, const cz_fmt_item *item, int indent)
@@ -288,14 +288,14 @@ static void put_statement(printer *p, const cz_fmt_item *item, int indent)
     p->line.blank_before = item->blank_before;
     p->is_broken = cz_fmt_has_comments(p->fmt, item) ||
                    indent + cz_fmt_width(p->fmt, item, -1) > CZ_FMT_LIMIT;
-    for (int i = 0; i < item->n_parts; i++) {
-        const cz_fmt_run *part = &item->parts[i];
+    for (int i = 0; i < item->n_runs; i++) {
+        const cz_fmt_run *run = &item->runs[i];
         p->base = indent;
-        put_words(p, &at, part, tail_of(p, item, part));
-        if (part->block && part->block->one_line)
-            put_inline_block(p, part->block);
-        else if (part->block)
-            put_broken_block(p, part->block, indent);
+        put_words(p, &at, run, tail_of(p, item, run));
+        if (run->block && run->block->one_line)
+            put_inline_block(p, run->block);
+        else if (run->block)
+            put_broken_block(p, run->block, indent);
         at.column = p->line.width;
     }
     p->line.comment = item->comment;
@@ -307,7 +307,7 @@ static void put_block(printer *p, const cz_fmt_block *block, int indent)
     for (int i = 0; i < block->n_items; i++) {
         const cz_fmt_item *item = &block->items[i];
         const int first = p->lines->n;
-        if (item->n_parts > 0)
+        if (item->n_runs > 0)
             put_statement(p, item, indent);
         else
             put_comment_line(p, item->comment, indent, item->blank_before);

@@ -35,10 +35,10 @@ typedef struct cz_fmt_run {
     struct cz_fmt_block *block; /* NULL: none */
 } cz_fmt_run;
 
-/* A statement, or a comment with lines of its own (n_parts is 0). */
+/* A statement, or a comment with lines of its own (n_runs is 0). */
 typedef struct cz_fmt_item {
-    cz_fmt_run *parts;
-    int n_parts;
+    cz_fmt_run *runs;
+    int n_runs;
     bool blank_before;             /* the text has a blank line there */
     const cz_fmt_comment *comment; /* behind the statement, or NULL */
 } cz_fmt_item;

@@ -134,14 +134,14 @@ static void space_block(cz_fmt *fmt, const cz_fmt_block *block);
 
 static void space_item(cz_fmt *fmt, const cz_fmt_item *item)
 {
-    for (int p = 0; p < item->n_parts; p++) {
-        const cz_fmt_run *part = &item->parts[p];
-        for (int i = 0; i < part->n; i++) {
-            cz_fmt_word *word = &fmt->words[part->first + i];
+    for (int p = 0; p < item->n_runs; p++) {
+        const cz_fmt_run *run = &item->runs[p];
+        for (int i = 0; i < run->n; i++) {
+            cz_fmt_word *word = &fmt->words[run->first + i];
             word->space = i > 0 ? space_between(word) : p > 0;
         }
-        if (part->block)
-            space_block(fmt, part->block);
+        if (run->block)
+            space_block(fmt, run->block);
     }
 }
 

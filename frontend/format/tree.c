@@ -100,19 +100,19 @@ static cz_fmt_block *read_block(builder *b, bool is_blocks);
 
 static cz_fmt_run *add_part(builder *b, cz_fmt_item *item)
 {
-    cz_fmt_run *part = CZ_PUSH(b->fmt->arena, item->parts, item->n_parts);
+    cz_fmt_run *run = CZ_PUSH(b->fmt->arena, item->runs, item->n_runs);
 
-    *part = (cz_fmt_run){.first = b->at->word};
-    return part;
+    *run = (cz_fmt_run){.first = b->at->word};
+    return run;
 }
 
 /* A comment inside a statement, or behind its end. */
 static void take_inner_comment(builder *b, cz_fmt_item *item)
 {
-    const cz_fmt_run *part = &item->parts[item->n_parts - 1];
-    cz_fmt_word *word = &b->fmt->words[part->first + part->n - 1];
+    const cz_fmt_run *run = &item->runs[item->n_runs - 1];
+    cz_fmt_word *word = &b->fmt->words[run->first + run->n - 1];
 
-    if (b->at[1].kind == END || part->block)
+    if (b->at[1].kind == END || run->block)
         item->comment = b->at->comment;
     else
         *CZ_PUSH(b->fmt->arena, word->comments, word->n_comments) =
@@ -124,18 +124,18 @@ static void take_inner_comment(builder *b, cz_fmt_item *item)
  * its block. */
 static bool has_colon(const cz_fmt *fmt, const cz_fmt_item *item)
 {
-    for (int i = 0; i < item->parts[0].n; i++)
-        if (fmt->words[item->parts[0].first + i].kind == TOK_COLON)
+    for (int i = 0; i < item->runs[0].n; i++)
+        if (fmt->words[item->runs[0].first + i].kind == TOK_COLON)
             return true;
     return false;
 }
 
 static void take_inner_block(builder *b, cz_fmt_item *item)
 {
-    cz_fmt_run *part = &item->parts[item->n_parts - 1];
+    cz_fmt_run *run = &item->runs[item->n_runs - 1];
 
     b->at++;
-    part->block = read_block(b, has_colon(b->fmt, item));
+    run->block = read_block(b, has_colon(b->fmt, item));
     b->at++; /* the closing brace */
 }
 
@@ -143,9 +143,9 @@ static void take_inner_word(builder *b, cz_fmt_item *item, int *depth)
 {
     const int kind = kind_at(b);
 
-    if (item->n_parts == 0 || item->parts[item->n_parts - 1].block)
+    if (item->n_runs == 0 || item->runs[item->n_runs - 1].block)
         add_part(b, item);
-    item->parts[item->n_parts - 1].n++;
+    item->runs[item->n_runs - 1].n++;
     *depth += cz_fmt_is_open(kind) - cz_fmt_is_close(kind);
     b->at++;
 }
@@ -243,7 +243,7 @@ bool cz_fmt_is_close(int kind)
 
 const cz_fmt_word *cz_fmt_first(const cz_fmt *fmt, const cz_fmt_item *item)
 {
-    return item->n_parts > 0 ? &fmt->words[item->parts[0].first] : NULL;
+    return item->n_runs > 0 ? &fmt->words[item->runs[0].first] : NULL;
 }
 
 bool cz_fmt_same_children(const cz_node *node, int i)

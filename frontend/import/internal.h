@@ -46,12 +46,12 @@ typedef struct cz_json_members {
 /* The whole text without the blanks around it. */
 cz_json_range cz_json_all(const cz_json_text *text);
 /* '{', '[', '"' or the first byte of something else; 0: nothing there. */
-char cz_json_kind(const cz_json_text *text, cz_json_range part);
+char cz_json_kind(const cz_json_text *text, cz_json_range range);
 
 /* The members of the object or the elements of the array that `part` is.
  * False after reporting that it is something else; `what` names it. */
 bool cz_json_open_members(cz_json_members *members, const cz_json_text *text,
-                          cz_json_range part, char bracket, const char *what);
+                          cz_json_range range, char bracket, const char *what);
 /* The next one.  False at the end, and after reporting what is no JSON: then
  * members->failed. */
 bool cz_json_next(cz_json_members *members, cz_json_entry *out);
@@ -65,7 +65,7 @@ void cz_json_error(const cz_json_text *text, cz_json_range part, cz_code code,
                    const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* ---- families ---- */
+/* ---- patterns ---- */
 
 /* From a list of parameters to statements: indices are found again, so that
  * `layers.0.w` to `layers.63.w` become `layers[i < 64].w : ...`.

@@ -7,7 +7,7 @@
 static const char *const storages[] = {"_megatron", "_torchtitan"};
 
 /* Bytes of the name before its storage; all of them without one. */
-static size_t family_bytes(const char *name)
+static size_t pattern_bytes(const char *name)
 {
     const size_t n = strlen(name);
 
@@ -21,12 +21,12 @@ static size_t family_bytes(const char *name)
 
 bool cz_architecture_has_storage(const char *name)
 {
-    return family_bytes(name) < strlen(name);
+    return pattern_bytes(name) < strlen(name);
 }
 
 bool cz_architecture_serves(const char *name, const char *model_type)
 {
-    const size_t n = family_bytes(name);
+    const size_t n = pattern_bytes(name);
 
     return strcmp(name, model_type) == 0 ||
            (strlen(model_type) == n && strncmp(name, model_type, n) == 0);

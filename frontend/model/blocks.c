@@ -34,17 +34,17 @@ bool cz_pad_read(const cz_node *call, cz_env *env, const cz_mesh *mesh,
 
 /* ---- blocks ---- */
 
-int cz_matrix_dim(const cz_family *family, int k)
+int cz_matrix_dim(const cz_pattern *pattern, int k)
 {
-    if (family->n_dims < 2)
+    if (pattern->n_dims < 2)
         return 0;
-    return family->n_dims - ((k == 0) == family->transposed ? 1 : 2);
+    return pattern->n_dims - ((k == 0) == pattern->transposed ? 1 : 2);
 }
 
 /* The dimension that the optimizer sees as rows. */
-static int row_dim(const cz_family *family)
+static int row_dim(const cz_pattern *pattern)
 {
-    return cz_matrix_dim(family, 0);
+    return cz_matrix_dim(pattern, 0);
 }
 
 static bool add_piece(cz_blocks *blocks, cz_strip *strips, const cz_node *node,
@@ -61,7 +61,7 @@ static bool add_piece(cz_blocks *blocks, cz_strip *strips, const cz_node *node,
 }
 
 bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
-                     cz_diags *diags, cz_family *family)
+                     cz_diags *diags, cz_pattern *pattern)
 {
     cz_env inner;
     cz_blocks *blocks = CZ_NEW(env->arena, cz_blocks, 1);
@@ -72,21 +72,21 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
         return false;
     for (int i = 0; i < cz_n_items(node); i++) {
         int64_t size;
-        if (!cz_eval_size(cz_piece_rows(cz_item(node, i)), &inner, diags,
+        if (!cz_eval_size(cz_strip_rows(cz_item(node, i)), &inner, diags,
                           "size of a piece", 1, CZ_MAX_DIM, &size) ||
             !add_piece(blocks, strips, cz_item(node, i), size, diags))
             return false;
     }
     blocks->strips = strips;
-    for (int d = 0; d < family->n_dims; d++)
-        if (family->stored[d] != family->shape[d]) {
+    for (int d = 0; d < pattern->n_dims; d++)
+        if (pattern->stored[d] != pattern->shape[d]) {
             cz_diag_error(diags, CZ_UNSUPPORTED, node->span,
                           "padding of storage that holds several matrices is "
                           "not supported yet");
             return false;
         }
-    family->blocks = blocks;
-    const int64_t rows = family->shape[row_dim(family)];
+    pattern->blocks = blocks;
+    const int64_t rows = pattern->shape[row_dim(pattern)];
     int64_t sum;
     if (cz_checked_mul(blocks->n, blocks->period, &sum) && sum == rows)
         return true;
@@ -102,32 +102,33 @@ bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
 
 cz_storage_view cz_storage_view_all(void)
 {
-    return (cz_storage_view){.piece = -1, .repeat = -1};
+    return (cz_storage_view){.strip = -1, .repeat = -1};
 }
 
 bool cz_storage_view_equal(const cz_storage_view *a, const cz_storage_view *b)
 {
-    return a->piece == b->piece && a->repeat == b->repeat &&
+    return a->strip == b->strip && a->repeat == b->repeat &&
            a->batch == b->batch && a->tile == b->tile && a->at[0] == b->at[0] &&
            a->at[1] == b->at[1];
 }
 
-cz_family cz_storage_view_pattern(const cz_family *family, cz_storage_view view)
+cz_pattern cz_storage_view_pattern(const cz_pattern *pattern,
+                                   cz_storage_view view)
 {
-    cz_family seen = *family;
+    cz_pattern seen = *pattern;
     seen.blocks = NULL;
-    if (view.piece >= 0) {
-        const int64_t size = family->blocks->strips[view.piece].size;
-        seen.shape[row_dim(family)] =
-            view.repeat < 0 ? size * family->blocks->n : size;
+    if (view.strip >= 0) {
+        const int64_t size = pattern->blocks->strips[view.strip].size;
+        seen.shape[row_dim(pattern)] =
+            view.repeat < 0 ? size * pattern->blocks->n : size;
     }
     if (view.batch) {
         /* The first dimension becomes the last index. */
         const int k = seen.n_indices++;
         seen.first[k] = 0;
         seen.extents[k] = seen.shape[0];
-        seen.spread = seen.shard[0];
-        seen.spread_index = k;
+        seen.expert_axes = seen.shard[0];
+        seen.expert_index = k;
         seen.partitioned |= 1U << k;
         seen.n_dims--;
         for (int d = 0; d < seen.n_dims; d++) {
@@ -147,26 +148,26 @@ cz_family cz_storage_view_pattern(const cz_family *family, cz_storage_view view)
     return seen;
 }
 
-bool cz_storage_view_is_stored(const cz_family *family, cz_storage_view view)
+bool cz_storage_view_is_stored(const cz_pattern *pattern, cz_storage_view view)
 {
-    for (int d = 0; d < family->n_dims; d++)
-        if (family->stored[d] != family->shape[d])
+    for (int d = 0; d < pattern->n_dims; d++)
+        if (pattern->stored[d] != pattern->shape[d])
             return false;
-    return view.piece < 0 && !view.batch && view.tile == 0;
+    return view.strip < 0 && !view.batch && view.tile == 0;
 }
 
-const char *cz_storage_view_suffix(cz_arena *arena, const cz_family *family,
+const char *cz_storage_view_suffix(cz_arena *arena, const cz_pattern *pattern,
                                    cz_storage_view view)
 {
-    if (cz_storage_view_is_stored(family, view))
+    if (cz_storage_view_is_stored(pattern, view))
         return "";
-    if (view.piece < 0 && !view.batch && view.tile == 0)
+    if (view.strip < 0 && !view.batch && view.tile == 0)
         return "[unpadded]";
     const char *text =
-        view.batch ? cz_arena_printf(arena, "{%d}", family->n_indices) : "";
-    if (view.piece >= 0)
+        view.batch ? cz_arena_printf(arena, "{%d}", pattern->n_indices) : "";
+    if (view.strip >= 0)
         text = cz_arena_printf(arena, "%s%s%s", text, *text ? "." : "",
-                               family->blocks->strips[view.piece].name);
+                               pattern->blocks->strips[view.strip].name);
     if (view.repeat >= 0)
         text = cz_arena_printf(arena, "%s.%lld", text, (long long)view.repeat);
     if (view.tile > 0)
@@ -179,7 +180,7 @@ const char *cz_storage_view_suffix(cz_arena *arena, const cz_family *family,
 static void map_piece(const cz_blocks *blocks, cz_storage_view view,
                       int64_t rows[3])
 {
-    const cz_strip *piece = &blocks->strips[view.piece];
+    const cz_strip *piece = &blocks->strips[view.strip];
     rows[0] =
         piece->base + (view.repeat < 0 ? 0 : view.repeat * blocks->period);
     rows[1] = piece->size;
@@ -195,19 +196,19 @@ static void map_tile(int64_t map[3], int64_t first, int64_t size)
         map[1] = map[2] = size;
 }
 
-void cz_storage_view_map(const cz_family *family, cz_storage_view view,
+void cz_storage_view_map(const cz_pattern *pattern, cz_storage_view view,
                          int64_t map[CZ_MAX_NDIM][3])
 {
-    for (int d = 0; d < family->n_dims; d++) {
+    for (int d = 0; d < pattern->n_dims; d++) {
         map[d][0] = 0;
-        map[d][1] = map[d][2] = view.batch && d == 0 ? 1 : family->shape[d];
+        map[d][1] = map[d][2] = view.batch && d == 0 ? 1 : pattern->shape[d];
     }
-    if (view.piece >= 0)
-        map_piece(family->blocks, view, map[row_dim(family)]);
+    if (view.strip >= 0)
+        map_piece(pattern->blocks, view, map[row_dim(pattern)]);
     if (view.tile == 0)
         return;
-    const cz_family seen = cz_storage_view_pattern(family, view);
+    const cz_pattern seen = cz_storage_view_pattern(pattern, view);
     for (int k = 0; k < 2; k++)
-        map_tile(map[cz_matrix_dim(family, k)], view.at[k] * view.tile,
+        map_tile(map[cz_matrix_dim(pattern, k)], view.at[k] * view.tile,
                  seen.shape[cz_matrix_dim(&seen, k)]);
 }

@@ -16,13 +16,13 @@ typedef struct checker {
 
 /* ---- names ---- */
 
-static void check_apart(checker *c, const cz_family *a, const cz_family *b)
+static void check_apart(checker *c, const cz_pattern *a, const cz_pattern *b)
 {
-    if (!cz_family_overlaps(a, b))
+    if (!cz_pattern_overlaps(a, b))
         return;
     cz_diag_error(c->diags, CZ_DUPLICATE_NAME, b->node->span,
                   "parameter %s is defined twice",
-                  cz_family_first_name(c->arena, b));
+                  cz_pattern_first_name(c->arena, b));
     cz_diag_note(c->diags, a->node->span, "first here");
     c->failed = true;
 }
@@ -32,10 +32,10 @@ static void check_names(checker *c)
     const cz_model *model = c->model;
     for (int i = 0; i < model->n; i++)
         for (int k = 0; k < i; k++)
-            check_apart(c, &model->families[k], &model->families[i]);
+            check_apart(c, &model->patterns[k], &model->patterns[i]);
     for (int i = 0; i < model->n_ties; i++) {
         for (int k = 0; k < model->n; k++)
-            check_apart(c, &model->families[k], &model->ties[i].names);
+            check_apart(c, &model->patterns[k], &model->ties[i].names);
         for (int k = 0; k < i; k++)
             check_apart(c, &model->ties[k].names, &model->ties[i].names);
     }
@@ -43,11 +43,11 @@ static void check_names(checker *c)
 
 /* ---- ties ---- */
 
-/* The family's number, or -1. */
+/* The pattern's number, or -1. */
 static int find_target(const cz_model *model, const cz_tie *tie, int64_t *index)
 {
     for (int i = 0; i < model->n; i++)
-        if (cz_tie_finds(tie, &model->families[i], index))
+        if (cz_tie_finds(tie, &model->patterns[i], index))
             return i;
     return -1;
 }
@@ -56,7 +56,7 @@ static void check_tie(checker *c, const cz_tie *tie)
 {
     const cz_node *path = cz_tie_target_path(tie->names.node);
     const int target = find_target(c->model, tie, NULL);
-    if (target >= 0 && !c->model->families[target].frozen)
+    if (target >= 0 && !c->model->patterns[target].frozen)
         return;
     c->failed = true;
     if (target >= 0) {
@@ -64,13 +64,13 @@ static void check_tie(checker *c, const cz_tie *tie)
                       "a tie to a frozen parameter is not supported yet");
         return;
     }
-    const cz_family *near = cz_suggest_family(c->arena, path, c->model);
+    const cz_pattern *near = cz_suggest_pattern(c->arena, path, c->model);
     cz_diag_error(c->diags, CZ_UNKNOWN_NAME, path->span,
                   "no parameter is called '%s'",
-                  cz_family_first_name(c->arena, &tie->target));
+                  cz_pattern_first_name(c->arena, &tie->target));
     if (near)
         cz_diag_note(c->diags, path->span, "the nearest is '%s'",
-                     cz_family_first_name(c->arena, near));
+                     cz_pattern_first_name(c->arena, near));
 }
 
 static void check_ties(checker *c)
@@ -81,15 +81,15 @@ static void check_ties(checker *c)
 
 /* ---- stages ---- */
 
-static void add_family(checker *c, const cz_family *family)
+static void add_pattern(checker *c, const cz_pattern *pattern)
 {
-    if (c->model->n < CZ_MAX_FAMILIES) {
-        *CZ_PUSH(c->arena, c->model->families, c->model->n) = *family;
+    if (c->model->n < CZ_MAX_PATTERNS) {
+        *CZ_PUSH(c->arena, c->model->patterns, c->model->n) = *pattern;
         return;
     }
     if (!c->failed)
-        cz_diag_error(c->diags, CZ_TOO_LARGE, family->node->span,
-                      "more than %d families of parameters", CZ_MAX_FAMILIES);
+        cz_diag_error(c->diags, CZ_TOO_LARGE, pattern->node->span,
+                      "more than %d families of parameters", CZ_MAX_PATTERNS);
     c->failed = true;
 }
 
@@ -98,40 +98,40 @@ static void join_homes(checker *c, const cz_tie *tie)
 {
     int64_t index[CZ_MAX_INDICES];
     const int target = find_target(c->model, tie, index);
-    const uint64_t home = c->model->families[target].home;
-    if ((home | tie->names.home) == home || home == 0)
+    const uint64_t residents = c->model->patterns[target].residents;
+    if ((residents | tie->names.residents) == residents || residents == 0)
         return;
-    /* Cut the member at `index` out of family `target`: the others become
-     * families behind all. */
-    for (int k = 0; k < c->model->families[target].n_indices; k++) {
-        const cz_family all = c->model->families[target];
-        cz_family rest = all;
+    /* Cut the member at `index` out of pattern `target`: the others become
+     * patterns behind all. */
+    for (int k = 0; k < c->model->patterns[target].n_indices; k++) {
+        const cz_pattern all = c->model->patterns[target];
+        cz_pattern rest = all;
         rest.extents[k] = index[k] - all.first[k];
         if (rest.extents[k] > 0)
-            add_family(c, &rest);
+            add_pattern(c, &rest);
         rest.first[k] = index[k] + 1;
         rest.extents[k] = all.first[k] + all.extents[k] - rest.first[k];
         if (rest.extents[k] > 0)
-            add_family(c, &rest);
-        c->model->families[target].first[k] = index[k];
-        c->model->families[target].extents[k] = 1;
+            add_pattern(c, &rest);
+        c->model->patterns[target].first[k] = index[k];
+        c->model->patterns[target].extents[k] = 1;
     }
-    c->model->families[target].home |= tie->names.home;
+    c->model->patterns[target].residents |= tie->names.residents;
 }
 
-static bool is_homeless(const cz_family *family)
+static bool is_homeless(const cz_pattern *pattern)
 {
-    return !family->frozen && family->home == 0;
+    return !pattern->frozen && pattern->residents == 0;
 }
 
 /* One complaint for all of them. */
 static void check_homes(checker *c)
 {
-    const cz_family *list = c->model->families;
+    const cz_pattern *list = c->model->patterns;
     const cz_node *named = NULL;
     int64_t n = 0, n_named = 0;
     for (int i = 0; i < c->model->n; i++)
-        n += is_homeless(&list[i]) ? cz_family_count(&list[i]) : 0;
+        n += is_homeless(&list[i]) ? cz_pattern_count(&list[i]) : 0;
     if (n == 0)
         return;
     c->failed = true;
@@ -151,7 +151,7 @@ static void check_homes(checker *c)
                            "last` behind it"
                          : "%s, for one: write `stage first` or `stage last` "
                            "behind it",
-                     cz_family_first_name(c->arena, &list[i]));
+                     cz_pattern_first_name(c->arena, &list[i]));
     }
 }
 
@@ -177,16 +177,16 @@ static void count(checker *c)
 {
     cz_model *model = c->model;
     for (int i = 0; i < model->n && !c->failed; i++) {
-        const cz_family *family = &model->families[i];
-        const int64_t n = cz_family_count(family);
+        const cz_pattern *pattern = &model->patterns[i];
+        const int64_t n = cz_pattern_count(pattern);
         int64_t elements;
         model->n_params += n;
         if (n == 0 || n > CZ_MAX_PARAMS || model->n_params > CZ_MAX_PARAMS)
-            too_large(c, family->node->span, "parameters", CZ_MAX_PARAMS);
-        else if (!cz_checked_mul(n, cz_family_numel(family), &elements) ||
+            too_large(c, pattern->node->span, "parameters", CZ_MAX_PARAMS);
+        else if (!cz_checked_mul(n, cz_pattern_numel(pattern), &elements) ||
                  !cz_checked_add(model->n_elements, elements,
                                  &model->n_elements))
-            too_large(c, family->node->span, "bits in the count of elements",
+            too_large(c, pattern->node->span, "bits in the count of elements",
                       63);
     }
 }

@@ -32,18 +32,18 @@ bool cz_factoring_join(cz_arena *arena, const cz_factoring *dense,
 
 /* Shapes of parameters: `[V/tp, d]` is both the size and the layout. */
 
-/* Evaluate DIMS into the family's shape and shard.  False after reporting:
+/* Evaluate DIMS into the pattern's shape and shard.  False after reporting:
  * sizes that are no positive integers, axes that do not divide, layouts that
  * are not supported yet. */
 bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
-                    cz_diags *diags, cz_family *out);
+                    cz_diags *diags, cz_pattern *out);
 
 /* How many values an index has, `E` or `E/ep`: then the values are dealt out,
  * in order and equally many, to the coordinates over `*spread`.  Sets *expert
  * when an axis of the experts is named. */
 bool cz_shape_count(const cz_node *count, cz_env *env, const cz_mesh *mesh,
                     cz_diags *diags, int64_t high, int64_t *extent,
-                    int64_t *spread, bool *expert);
+                    int64_t *expert_extent, bool *expert);
 
 /* Whether the bound of an index names axes, of whatever size, that share its
  * values out. */

@@ -27,10 +27,10 @@ typedef struct walk {
     size_t length; /* of the name so far */
     int64_t first[CZ_MAX_INDICES], extents[CZ_MAX_INDICES];
     int n_indices;
-    int64_t spread; /* pieces of the mesh that share out spread_index */
-    int spread_index;
+    int64_t expert_axes; /* pieces of the mesh that share out expert_index */
+    int expert_index;
     unsigned partitioned; /* bit i: index i is one that the text shares out */
-    uint64_t home;        /* stages, as said so far */
+    uint64_t residents;   /* stages, as said so far */
     bool expert;          /* inside an index that names the experts' axes */
     int n_steps;
     bool failed;  /* something was reported: results are not used */
@@ -76,70 +76,70 @@ static bool find_dtype(walk *w, const cz_node *node, cz_dtype *out)
 }
 
 /* The name as walked so far, with its box of indices. */
-static cz_family name_here(const walk *w, const cz_node *node)
+static cz_pattern name_here(const walk *w, const cz_node *node)
 {
-    cz_family family = {.n_words = w->n_words, .n_indices = w->n_indices};
+    cz_pattern pattern = {.n_words = w->n_words, .n_indices = w->n_indices};
     cz_word *words = CZ_NEW(w->arena, cz_word, w->n_words);
     memcpy(words, w->words, (size_t)w->n_words * sizeof *words);
-    family.words = words;
-    family.node = node;
-    memcpy(family.first, w->first, sizeof family.first);
-    memcpy(family.extents, w->extents, sizeof family.extents);
-    family.spread = w->spread;
-    family.spread_index = w->spread_index;
-    family.partitioned = w->partitioned;
-    family.home = w->home;
-    family.expert = w->expert;
-    return family;
+    pattern.words = words;
+    pattern.node = node;
+    memcpy(pattern.first, w->first, sizeof pattern.first);
+    memcpy(pattern.extents, w->extents, sizeof pattern.extents);
+    pattern.expert_axes = w->expert_axes;
+    pattern.expert_index = w->expert_index;
+    pattern.partitioned = w->partitioned;
+    pattern.residents = w->residents;
+    pattern.expert = w->expert;
+    return pattern;
 }
 
 static void add_param(walk *w, const cz_node *param, cz_env *env)
 {
-    cz_family family = name_here(w, param);
-    family.frozen = cz_node_has(param, CZ_FLAG_FROZEN);
-    family.transposed = cz_node_has(param, CZ_FLAG_TRANSPOSED);
-    family.dtype = w->dtype;
-    if ((param->text && !find_dtype(w, param, &family.dtype)) ||
+    cz_pattern pattern = name_here(w, param);
+    pattern.frozen = cz_node_has(param, CZ_FLAG_FROZEN);
+    pattern.transposed = cz_node_has(param, CZ_FLAG_TRANSPOSED);
+    pattern.dtype = w->dtype;
+    if ((param->text && !find_dtype(w, param, &pattern.dtype)) ||
         !cz_shape_build(cz_param_dims(param), env, w->mesh, w->diags,
-                        &family) ||
-        !cz_stage_read(param, w->mesh, env, w->diags, &family.home)) {
+                        &pattern) ||
+        !cz_stage_read(param, w->mesh, env, w->diags, &pattern.residents)) {
         fail(w);
         return;
     }
     const cz_node *blocks = cz_param_blocks(param);
-    if (blocks && !cz_blocks_build(blocks, env, w->mesh, w->diags, &family)) {
+    if (blocks && !cz_blocks_build(blocks, env, w->mesh, w->diags, &pattern)) {
         fail(w);
         return;
     }
-    if (family.n_dims > 2 &&
-        (family.spread || family.n_indices == CZ_MAX_INDICES)) {
+    if (pattern.n_dims > 2 &&
+        (pattern.expert_axes || pattern.n_indices == CZ_MAX_INDICES)) {
         cz_diag_error(w->diags, CZ_UNSUPPORTED, param->span,
-                      family.spread
+                      pattern.expert_axes
                           ? "a batch of matrices inside an index that ranks "
                             "share out is not supported yet"
                           : "a batch of matrices inside so many indices is not "
                             "supported yet");
         fail(w);
     }
-    if (family.transposed && family.n_dims < 2) {
+    if (pattern.transposed && pattern.n_dims < 2) {
         cz_diag_error(w->diags, CZ_SHAPE_MISMATCH, param->span,
                       "only a matrix can be stored transposed");
         fail(w);
     }
-    if (w->model->n == CZ_MAX_FAMILIES) {
-        too_large(w, param->span, "families of parameters", CZ_MAX_FAMILIES);
+    if (w->model->n == CZ_MAX_PATTERNS) {
+        too_large(w, param->span, "families of parameters", CZ_MAX_PATTERNS);
         return;
     }
-    *CZ_PUSH(w->arena, w->model->families, w->model->n) = family;
+    *CZ_PUSH(w->arena, w->model->patterns, w->model->n) = pattern;
 }
 
 static void add_tie(walk *w, const cz_node *node, cz_env *env)
 {
     cz_tie tie = {.names = name_here(w, node)};
-    if (w->model->n_ties == CZ_MAX_FAMILIES)
-        too_large(w, node->span, "ties", CZ_MAX_FAMILIES);
+    if (w->model->n_ties == CZ_MAX_PATTERNS)
+        too_large(w, node->span, "ties", CZ_MAX_PATTERNS);
     else if (cz_tie_target(w->arena, node, w->diags, &tie.target) &&
-             cz_stage_read(node, w->mesh, env, w->diags, &tie.names.home))
+             cz_stage_read(node, w->mesh, env, w->diags, &tie.names.residents))
         *CZ_PUSH(w->arena, w->model->ties, w->model->n_ties) = tie;
     else
         fail(w);
@@ -221,7 +221,7 @@ static void walk_parts(walk *w, const cz_node *node, int at, int view,
         too_large(w, segment->span, "bytes in a segment", MAX_WORD_LENGTH);
     } else if (!here) {
         push_word(w, node, at, (cz_word){text, 0}, env);
-    } else if (here->kind == CZ_AST_PART) {
+    } else if (here->kind == CZ_AST_LITERAL) {
         walk_parts(w, node, at, view + 1,
                    cz_arena_printf(w->arena, "%s%s", text, here->text), env);
     } else if (here->kind == CZ_AST_CHOICE) {
@@ -246,24 +246,25 @@ static void walk_segment(walk *w, const cz_node *node, int at, cz_env *env)
 
 /* ---- indices ---- */
 
-/* Join families from `from` on, made for index k = value, to those from
+/* Join patterns from `from` on, made for index k = value, to those from
  * `start` on that end just before. */
 static void join(cz_model *model, int start, int from, int k)
 {
     int kept = from;
     for (int i = from; i < model->n; i++) {
-        const cz_family family = model->families[i];
-        cz_family *match = NULL;
+        const cz_pattern pattern = model->patterns[i];
+        cz_pattern *match = NULL;
         for (int j = start; j < from && !match; j++) {
-            cz_family *old = &model->families[j];
-            if (old->first[k] + old->extents[k] == family.first[k] &&
-                old->node == family.node && cz_family_is_alike(old, &family, k))
+            cz_pattern *old = &model->patterns[j];
+            if (old->first[k] + old->extents[k] == pattern.first[k] &&
+                old->node == pattern.node &&
+                cz_pattern_is_alike(old, &pattern, k))
                 match = old;
         }
         if (match)
             match->extents[k]++;
         else
-            model->families[kept++] = family;
+            model->patterns[kept++] = pattern;
     }
     model->n = kept;
 }
@@ -289,10 +290,10 @@ static void walk_values(walk *w, const cz_node *node, int at, int64_t first,
 
 /* The values of index k are dealt out: nothing may depend on one of them. */
 static bool spread_over(walk *w, const cz_node *node, const cz_node *index,
-                        int k, int64_t spread)
+                        int k, int64_t expert_axes)
 {
     const bool reads = cz_node_reads(node, index->text);
-    if (w->spread || reads) {
+    if (w->expert_axes || reads) {
         cz_diag_error(w->diags, CZ_UNSUPPORTED, index->span, "%s",
                       reads ? "what depends on an index that ranks share out "
                               "is not supported yet"
@@ -301,8 +302,8 @@ static bool spread_over(walk *w, const cz_node *node, const cz_node *index,
         fail(w);
         return false;
     }
-    w->spread = spread;
-    w->spread_index = k;
+    w->expert_axes = expert_axes;
+    w->expert_index = k;
     return true;
 }
 
@@ -311,17 +312,18 @@ static bool find_runs(walk *w, const cz_node *node, const cz_node *index,
                       cz_env *env, cz_runs *runs)
 {
     const cz_node *bound = cz_index_bound(index);
-    int64_t extent, spread;
+    int64_t extent, expert_axes;
     if (cz_stage_is_partitioned(bound))
         return cz_stage_partition(bound, w->pipeline, w->mesh, env, w->diags,
                                   MAX_EXTENT, runs);
     if (!cz_shape_count(bound, env, w->mesh, w->diags, MAX_EXTENT, &extent,
-                        &spread, &w->expert) ||
-        (spread && !spread_over(w, node, index, w->n_indices, spread)))
+                        &expert_axes, &w->expert) ||
+        (expert_axes &&
+         !spread_over(w, node, index, w->n_indices, expert_axes)))
         return false;
     w->partitioned |= (unsigned)cz_shape_is_partitioned(bound) << w->n_indices;
     *runs = (cz_runs){CZ_NEW(w->arena, cz_run, 1), extent > 0};
-    runs->list[0] = (cz_run){0, extent, w->home};
+    runs->list[0] = (cz_run){0, extent, w->residents};
     return true;
 }
 
@@ -331,7 +333,7 @@ static void walk_run(walk *w, const cz_node *node, int at, const cz_run *run,
     const int k = w->n_indices - 1;
     w->first[k] = run->first;
     w->extents[k] = run->extent;
-    w->home = run->home;
+    w->residents = run->residents;
     if (cz_node_reads(node, step_at(node, at)->text))
         walk_values(w, node, at, run->first, run->extent, env);
     else
@@ -355,9 +357,9 @@ static void walk_index(walk *w, const cz_node *node, int at, cz_env *env)
     for (int i = 0; i < runs.n && !w->stopped; i++)
         walk_run(w, node, at, &runs.list[i], env);
     w->n_indices--;
-    w->home = outer.home;
-    w->spread = outer.spread;
-    w->spread_index = outer.spread_index;
+    w->residents = outer.residents;
+    w->expert_axes = outer.expert_axes;
+    w->expert_index = outer.expert_index;
     w->partitioned = outer.partitioned;
     w->expert = outer.expert;
 }
@@ -366,13 +368,13 @@ static void walk_path(walk *w, const cz_node *node, int at, cz_env *env)
 {
     const cz_node *path = cz_param_path(node);
     const cz_node *here = cz_item(path, at);
-    if (!here && node->kind == CZ_AST_GROUP) {
-        const uint64_t outer = w->home;
-        if (cz_stage_read(node, w->mesh, env, w->diags, &w->home))
-            walk_block(w, cz_group_block(node), env);
+    if (!here && node->kind == CZ_AST_PREFIX) {
+        const uint64_t outer = w->residents;
+        if (cz_stage_read(node, w->mesh, env, w->diags, &w->residents))
+            walk_block(w, cz_prefix_block(node), env);
         else
             fail(w);
-        w->home = outer;
+        w->residents = outer;
     } else if (!here && node->kind == CZ_AST_TIE) {
         add_tie(w, node, env);
     } else if (!here) {
@@ -406,7 +408,7 @@ static void walk_statement(walk *w, const cz_node *node, cz_env *env)
 {
     if (!step(w, node))
         return;
-    if (node->kind == CZ_AST_PARAM || node->kind == CZ_AST_GROUP ||
+    if (node->kind == CZ_AST_PARAM || node->kind == CZ_AST_PREFIX ||
         node->kind == CZ_AST_TIE)
         walk_path(w, node, 0, env);
     else if (node->kind == CZ_AST_IF)

@@ -1,5 +1,5 @@
 /* A model: its mesh, the stages of its pipeline, and its parameters as
- * families, from its instance. */
+ * patterns, from its instance. */
 #ifndef CZ_FRONTEND_MODEL_MODEL_H
 #define CZ_FRONTEND_MODEL_MODEL_H
 
@@ -68,10 +68,10 @@ void cz_mesh_bind(const cz_mesh *mesh, cz_env *outer, cz_env *inner);
 bool cz_mesh_is_axis(const char *name);
 bool cz_mesh_is_expert_axis(const char *name);
 
-/* ---- families ---- */
+/* ---- patterns ---- */
 
-/* Parameter families: parameters alike but for their indices, such as one
- * projection of all layers.  A family is a name with places for indices, a box
+/* Parameter patterns: parameters alike but for their indices, such as one
+ * projection of all layers.  A pattern is a name with places for indices, a box
  * of index values, and one shape. */
 
 enum { CZ_MAX_INDICES = 4, CZ_MAX_WORDS = 32, CZ_MAX_NDIM = 3 };
@@ -95,7 +95,7 @@ typedef struct cz_blocks {
     const cz_strip *strips;
 } cz_blocks;
 
-typedef struct cz_family {
+typedef struct cz_pattern {
     const cz_word *words;
     int n_words;
     int64_t first[CZ_MAX_INDICES], extents[CZ_MAX_INDICES];
@@ -109,51 +109,51 @@ typedef struct cz_family {
     int chunk_dim;
     bool ceil; /* to ceil-chunks, as FSDP does; else equally */
     cz_dtype dtype;
-    int64_t spread;       /* pieces of the mesh whose coordinates hold other */
-    int spread_index;     /* values of this index: coordinate c the c-th part */
+    int64_t expert_axes;  /* pieces of the mesh whose coordinates hold other */
+    int expert_index;     /* values of this index: coordinate c the c-th part */
     unsigned partitioned; /* bit i: index i is one that the text shares out over
                            * ranks, or counts a batch, of whatever mesh */
-    int64_t held_axes; /* pieces of the mesh; ranks at coordinate `held_at` */
-    int64_t held_at;   /* over them have it.  0: all have */
-    uint64_t home;     /* stages that have it: bit s, coordinate s over pp; 0
-                        * where pp is 1, or nothing was said */
-    bool expert;       /* sharded or spread over the experts' axes */
-    bool transposed;   /* the optimizer sees the other order */
-    bool frozen;       /* nobody trains it */
+    int64_t held_axes;  /* pieces of the mesh; ranks at coordinate `held_at` */
+    int64_t held_at;    /* over them have it.  0: all have */
+    uint64_t residents; /* stages that have it: bit s, coordinate s over pp; 0
+                         * where pp is 1, or nothing was said */
+    bool expert;        /* sharded or spread over the experts' axes */
+    bool transposed;    /* the optimizer sees the other order */
+    bool frozen;        /* nobody trains it */
     const cz_blocks *blocks; /* storage of several matrices, or NULL */
     const cz_node *node;     /* PARAM, for messages */
-} cz_family;
+} cz_pattern;
 
 /* "model.layers.{0}.weight". */
-const char *cz_family_pattern(cz_arena *arena, const cz_family *family);
+const char *cz_pattern_name(cz_arena *arena, const cz_pattern *pattern);
 /* The segments of one member's name; `index` has n_indices values. */
-void cz_family_words(cz_arena *arena, const cz_family *family,
-                     const int64_t *index, const char **words);
+void cz_pattern_words(cz_arena *arena, const cz_pattern *pattern,
+                      const int64_t *index, const char **words);
 /* The first member's name. */
-const char *cz_family_first_name(cz_arena *arena, const cz_family *family);
+const char *cz_pattern_first_name(cz_arena *arena, const cz_pattern *pattern);
 /* How many parameters; 0 when that does not fit. */
-int64_t cz_family_count(const cz_family *family);
+int64_t cz_pattern_count(const cz_pattern *pattern);
 /* Elements of one parameter. */
-int64_t cz_family_numel(const cz_family *family);
+int64_t cz_pattern_numel(const cz_pattern *pattern);
 /* Alike in everything but the values of index `k`. */
-bool cz_family_is_alike(const cz_family *a, const cz_family *b, int k);
+bool cz_pattern_is_alike(const cz_pattern *a, const cz_pattern *b, int k);
 /* Whether some name belongs to both. */
-bool cz_family_overlaps(const cz_family *a, const cz_family *b);
+bool cz_pattern_overlaps(const cz_pattern *a, const cz_pattern *b);
 
 /* `tie A = B`: more names for one parameter.  A is written like a parameter's
  * name, in its place; B is one whole name. */
 
 typedef struct cz_tie {
-    cz_family names;  /* A: words and indices alone; its node is the TIE */
-    cz_family target; /* B: words alone, without indices */
+    cz_pattern names;  /* A: words and indices alone; its node is the TIE */
+    cz_pattern target; /* B: words alone, without indices */
 } cz_tie;
 
 /* B of a TIE node.  False after reporting: a tie means one parameter. */
 bool cz_tie_target(cz_arena *arena, const cz_node *node, cz_diags *diags,
-                   cz_family *target);
-/* Whether the family has the parameter that the tie means; `index` (may be
+                   cz_pattern *target);
+/* Whether the pattern has the parameter that the tie means; `index` (may be
  * NULL) gets its indices there. */
-bool cz_tie_finds(const cz_tie *tie, const cz_family *family, int64_t *index);
+bool cz_tie_finds(const cz_tie *tie, const cz_pattern *pattern, int64_t *index);
 
 /* ---- stages ---- */
 
@@ -175,7 +175,7 @@ typedef struct cz_pipeline {
 /* Values [first, first + extent) of an index live on stage `home`. */
 typedef struct cz_run {
     int64_t first, extent;
-    uint64_t home; /* bit s: stage s; 0 where pp is 1 */
+    uint64_t residents; /* bit s: stage s; 0 where pp is 1 */
 } cz_run;
 
 typedef struct cz_runs {
@@ -199,7 +199,7 @@ bool cz_stage_partition(const cz_node *bound, const cz_pipeline *pipeline,
 /* The stages that a STAGE node names, which is a child of `node`; *home stays
  * as it is where there is none, or pp is 1.  False after reporting. */
 bool cz_stage_read(const cz_node *node, const cz_mesh *mesh, cz_env *env,
-                   cz_diags *diags, uint64_t *home);
+                   cz_diags *diags, uint64_t *residents);
 
 /* ---- the instance ---- */
 
@@ -235,10 +235,10 @@ bool cz_architecture_serves(const char *name, const char *model_type);
 
 /* ---- the model ---- */
 
-enum { CZ_MAX_FAMILIES = 4096, CZ_MAX_PARAMS = 1 << 20 };
+enum { CZ_MAX_PATTERNS = 4096, CZ_MAX_PARAMS = 1 << 20 };
 
 typedef struct cz_model {
-    cz_family *families; /* in the order of the text */
+    cz_pattern *patterns; /* in the order of the text */
     int n;
     int64_t n_params, n_elements; /* frozen ones too; nothing for a tie */
     cz_tie *ties;
@@ -255,16 +255,16 @@ bool cz_model_build(cz_instance *instance, const cz_mesh *mesh,
 
 enum { CZ_MAX_SUGGESTED = 3 };
 
-/* The families that are nearest to the path, the nearest first, and how many:
+/* The patterns that are nearest to the path, the nearest first, and how many:
  * those beyond twice the least distance are left out. */
-int cz_suggest_families(cz_arena *arena, const cz_node *path,
+int cz_suggest_patterns(cz_arena *arena, const cz_node *path,
                         const cz_model *model,
-                        const cz_family *best[CZ_MAX_SUGGESTED]);
-/* The family that is nearest to the path, counted in edits of characters,
+                        const cz_pattern *best[CZ_MAX_SUGGESTED]);
+/* The pattern that is nearest to the path, counted in edits of characters,
  * with `*` and `**` free; the first of equals.  NULL for a model without
  * parameters. */
-const cz_family *cz_suggest_family(cz_arena *arena, const cz_node *path,
-                                   const cz_model *model);
+const cz_pattern *cz_suggest_pattern(cz_arena *arena, const cz_node *path,
+                                     const cz_model *model);
 /* Report a path that no parameter matches, with the nearest ones. */
 void cz_suggest_report(cz_arena *arena, cz_diags *diags, const cz_node *path,
                        const cz_model *model);
@@ -278,16 +278,16 @@ void cz_suggest_report(cz_arena *arena, cz_diags *diags, const cz_node *path,
  * mesh are names of their sizes there.  False after reporting. */
 bool cz_pad_read(const cz_node *call, cz_env *env, const cz_mesh *mesh,
                  cz_diags *diags, int64_t *size, int64_t *stored);
-/* The BLOCKS of a family whose shape is known, into family->blocks.  Sizes must
- * add up and names differ.  False after reporting. */
+/* The BLOCKS of a pattern whose shape is known, into pattern->blocks.  Sizes
+ * must add up and names differ.  False after reporting. */
 bool cz_blocks_build(const cz_node *node, cz_env *env, const cz_mesh *mesh,
-                     cz_diags *diags, cz_family *family);
+                     cz_diags *diags, cz_pattern *pattern);
 
-/* What a rule sees as one: the stored tensor (piece -1), a piece joined from
+/* What a rule sees as one: the stored tensor (strip -1), a piece joined from
  * all repetitions (repeat -1), or one repetition of it; of a batch of matrices,
  * each one for itself; and of that a tile. */
 typedef struct cz_storage_view {
-    int piece;
+    int strip;
     int64_t repeat;
     bool batch;    /* the first of three dimensions counts matrices */
     int64_t tile;  /* rows and columns of a tile, the last ones less; 0: all */
@@ -298,22 +298,22 @@ typedef struct cz_storage_view {
 cz_storage_view cz_storage_view_all(void);
 /* The stored dimension that the optimizer sees as rows (0) or columns (1) of a
  * matrix, or of each one of a batch. */
-int cz_matrix_dim(const cz_family *family, int k);
+int cz_matrix_dim(const cz_pattern *pattern, int k);
 bool cz_storage_view_equal(const cz_storage_view *a, const cz_storage_view *b);
-/* The family as a rule sees the part: its shape, and no blocks.  A batch has
+/* The pattern as a rule sees the part: its shape, and no blocks.  A batch has
  * one index more, its last; ranks that cut the batch share out its values. */
-cz_family cz_storage_view_pattern(const cz_family *family,
-                                  cz_storage_view view);
+cz_pattern cz_storage_view_pattern(const cz_pattern *pattern,
+                                   cz_storage_view view);
 /* Whether that is the tensor as the trainer holds it. */
-bool cz_storage_view_is_stored(const cz_family *family, cz_storage_view view);
+bool cz_storage_view_is_stored(const cz_pattern *pattern, cz_storage_view view);
 /* What tells its name from the stored tensor's: "", "[q]", "[q.3]",
  * "[unpadded]", and in a batch "[{1}]", "[{1}.q]", "[{1}.q.3]"; of a tile
  * "[0,1]", "[q.0,1]", "[q.3.0,1]" and so on. */
-const char *cz_storage_view_suffix(cz_arena *arena, const cz_family *family,
+const char *cz_storage_view_suffix(cz_arena *arena, const cz_pattern *pattern,
                                    cz_storage_view view);
 /* Base, block and stride of each stored dimension (dsl/vocab/facts.def, piece).
  */
-void cz_storage_view_map(const cz_family *family, cz_storage_view view,
+void cz_storage_view_map(const cz_pattern *pattern, cz_storage_view view,
                          int64_t map[CZ_MAX_NDIM][3]);
 
 #endif

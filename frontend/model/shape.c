@@ -127,20 +127,20 @@ static bool eval_dim(const shaper *s, const cz_node *e, int64_t *size,
     return true;
 }
 
-static bool build_dim(const shaper *s, const cz_node *dim, cz_family *family,
+static bool build_dim(const shaper *s, const cz_node *dim, cz_pattern *pattern,
                       int d)
 {
-    int64_t *shard = &family->shard[d];
+    int64_t *shard = &pattern->shard[d];
     *shard = 0;
     const cz_node *e = peel(s, dim, shard);
     if (!e)
         return false;
-    return eval_dim(s, e, &family->shape[d], &family->stored[d]) &&
-           check_divides(s, dim, "a dimension", family->stored[d], *shard);
+    return eval_dim(s, e, &pattern->shape[d], &pattern->stored[d]) &&
+           check_divides(s, dim, "a dimension", pattern->stored[d], *shard);
 }
 
 bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
-                    cz_diags *diags, cz_family *out)
+                    cz_diags *diags, cz_pattern *out)
 {
     const shaper s = {env, mesh, diags, &out->expert};
     bool good = true;
@@ -174,16 +174,16 @@ bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
 
 bool cz_shape_count(const cz_node *count, cz_env *env, const cz_mesh *mesh,
                     cz_diags *diags, int64_t high, int64_t *extent,
-                    int64_t *spread, bool *expert)
+                    int64_t *expert_axes, bool *expert)
 {
     const shaper s = {env, mesh, diags, expert};
-    *spread = 0;
-    const cz_node *e = peel(&s, count, spread);
+    *expert_axes = 0;
+    const cz_node *e = peel(&s, count, expert_axes);
     if (!e ||
         !cz_eval_size(e, env, diags, "number of indices", 0, high, extent) ||
-        !check_divides(&s, count, "an index", *extent, *spread))
+        !check_divides(&s, count, "an index", *extent, *expert_axes))
         return false;
-    if (cz_mesh_extent(mesh, *spread) == 1)
-        *spread = 0;
+    if (cz_mesh_extent(mesh, *expert_axes) == 1)
+        *expert_axes = 0;
     return true;
 }

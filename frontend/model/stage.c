@@ -79,16 +79,16 @@ static uint64_t stage_bit(const dealer *d, int64_t stage)
 
 /* Neighbours on one stage are one run. */
 static void add_run(const dealer *d, int64_t first, int64_t extent,
-                    uint64_t home)
+                    uint64_t residents)
 {
     cz_runs *runs = d->out;
     if (extent == 0)
         return;
-    if (runs->n > 0 && runs->list[runs->n - 1].home == home)
+    if (runs->n > 0 && runs->list[runs->n - 1].residents == residents)
         runs->list[runs->n - 1].extent += extent;
     else
         *CZ_PUSH(d->env->arena, runs->list, runs->n) =
-            (cz_run){first, extent, home};
+            (cz_run){first, extent, residents};
 }
 
 /* "(16, 15, 15, 15)": as even as it goes. */
@@ -218,7 +218,7 @@ bool cz_stage_partition(const cz_node *bound, const cz_pipeline *pipeline,
 /* ---- the attribute ---- */
 
 bool cz_stage_read(const cz_node *node, const cz_mesh *mesh, cz_env *env,
-                   cz_diags *diags, uint64_t *home)
+                   cz_diags *diags, uint64_t *residents)
 {
     const int64_t stages = cz_mesh_stages(mesh);
     cz_env inner;
@@ -228,13 +228,13 @@ bool cz_stage_read(const cz_node *node, const cz_mesh *mesh, cz_env *env,
     cz_mesh_bind(mesh, env, &inner);
     cz_env_bind(&inner, "first", cz_value_int(0));
     cz_env_bind(&inner, "last", cz_value_int(stages - 1));
-    *home = 0;
+    *residents = 0;
     for (int i = 0; i < cz_n_items(stage); i++) {
         int64_t at;
         if (!cz_eval_size(cz_item(stage, i), &inner, diags, "stage", 0,
                           stages - 1, &at))
             return false;
-        *home |= (uint64_t)1 << at;
+        *residents |= (uint64_t)1 << at;
     }
     return true;
 }

@@ -76,9 +76,9 @@ static int path_distance(const cz_node *path, const char *const *words, int n)
     return row[n];
 }
 
-/* Put a family among the nearest so far, behind its equals. */
-static int keep_nearest(const cz_family **best, int *distances, int n,
-                        const cz_family *family, int distance)
+/* Put a pattern among the nearest so far, behind its equals. */
+static int keep_nearest(const cz_pattern **best, int *distances, int n,
+                        const cz_pattern *pattern, int distance)
 {
     int at = n;
     while (at > 0 && distance < distances[at - 1])
@@ -91,47 +91,47 @@ static int keep_nearest(const cz_family **best, int *distances, int n,
         best[i] = best[i - 1];
         distances[i] = distances[i - 1];
     }
-    best[at] = family;
+    best[at] = pattern;
     distances[at] = distance;
     return n;
 }
 
-int cz_suggest_families(cz_arena *arena, const cz_node *path,
+int cz_suggest_patterns(cz_arena *arena, const cz_node *path,
                         const cz_model *model,
-                        const cz_family *best[CZ_MAX_SUGGESTED])
+                        const cz_pattern *best[CZ_MAX_SUGGESTED])
 {
     int distances[CZ_MAX_SUGGESTED], n = 0;
     for (int i = 0; i < model->n; i++) {
         const char *words[CZ_MAX_WORDS];
-        const cz_family *family = &model->families[i];
-        cz_family_words(arena, family, family->first, words);
-        n = keep_nearest(best, distances, n, family,
-                         path_distance(path, words, family->n_words));
+        const cz_pattern *pattern = &model->patterns[i];
+        cz_pattern_words(arena, pattern, pattern->first, words);
+        n = keep_nearest(best, distances, n, pattern,
+                         path_distance(path, words, pattern->n_words));
     }
     while (n > 1 && distances[n - 1] > FAR * distances[0])
         n--;
     return n;
 }
 
-const cz_family *cz_suggest_family(cz_arena *arena, const cz_node *path,
-                                   const cz_model *model)
+const cz_pattern *cz_suggest_pattern(cz_arena *arena, const cz_node *path,
+                                     const cz_model *model)
 {
-    const cz_family *best[CZ_MAX_SUGGESTED];
-    return cz_suggest_families(arena, path, model, best) > 0 ? best[0] : NULL;
+    const cz_pattern *best[CZ_MAX_SUGGESTED];
+    return cz_suggest_patterns(arena, path, model, best) > 0 ? best[0] : NULL;
 }
 
 void cz_suggest_report(cz_arena *arena, cz_diags *diags, const cz_node *path,
                        const cz_model *model)
 {
-    const cz_family *near[CZ_MAX_SUGGESTED];
-    const int n = cz_suggest_families(arena, path, model, near);
+    const cz_pattern *near[CZ_MAX_SUGGESTED];
+    const int n = cz_suggest_patterns(arena, path, model, near);
     const char *names = "";
     for (int i = 0; i < n; i++)
         names = cz_arena_printf(arena, "%s%s'%s'%s", names,
                                 i == 0      ? ""
                                 : i < n - 1 ? ", "
                                             : " and ",
-                                cz_family_first_name(arena, near[i]),
+                                cz_pattern_first_name(arena, near[i]),
                                 near[i]->frozen ? ", which is frozen" : "");
     cz_diag_error(diags, CZ_MATCHES_NOTHING, path->span,
                   "no parameter matches '%s'", path->text);

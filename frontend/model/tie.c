@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 bool cz_tie_target(cz_arena *arena, const cz_node *node, cz_diags *diags,
-                   cz_family *target)
+                   cz_pattern *target)
 {
     const cz_node *path = cz_tie_target_path(node);
     cz_word *words = CZ_NEW(arena, cz_word, cz_n_items(path));
@@ -14,7 +14,7 @@ bool cz_tie_target(cz_arena *arena, const cz_node *node, cz_diags *diags,
         is_name = segment->kind == CZ_AST_SEGMENT && cz_n_items(segment) == 0;
         words[i].text = segment->text;
     }
-    *target = (cz_family){.words = words, .n_words = cz_n_items(path)};
+    *target = (cz_pattern){.words = words, .n_words = cz_n_items(path)};
     target->node = node;
     if (!is_name)
         cz_diag_error(diags, CZ_BAD_PATH, path->span,
@@ -22,13 +22,13 @@ bool cz_tie_target(cz_arena *arena, const cz_node *node, cz_diags *diags,
     return is_name;
 }
 
-bool cz_tie_finds(const cz_tie *tie, const cz_family *family, int64_t *index)
+bool cz_tie_finds(const cz_tie *tie, const cz_pattern *pattern, int64_t *index)
 {
-    if (!cz_family_overlaps(&tie->target, family))
+    if (!cz_pattern_overlaps(&tie->target, pattern))
         return false;
-    for (int i = 0; i < family->n_words && index; i++)
-        if (!family->words[i].text)
-            index[family->words[i].index] =
+    for (int i = 0; i < pattern->n_words && index; i++)
+        if (!pattern->words[i].text)
+            index[pattern->words[i].index] =
                 strtoll(tie->target.words[i].text, NULL, 10);
     return true;
 }

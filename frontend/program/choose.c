@@ -1,6 +1,6 @@
 /* Which parameter follows which use.
  * Two values of an index are alike when every segment of every path matches
- * both or neither.  Runs of alike values cut a family into cells, and one
+ * both or neither.  Runs of alike values cut a pattern into cells, and one
  * member decides for its cell. */
 #include "frontend/program/internal.h"
 
@@ -14,7 +14,7 @@ enum { NO_USE = -1, MAX_NAMED = 3 };
 
 /* Members that every use treats alike, and who takes which part of them. */
 typedef struct cell {
-    cz_family family;
+    cz_pattern pattern;
     struct taken {
         cz_storage_view view;
         int use;
@@ -75,7 +75,7 @@ static int64_t run_end(const chooser *c, int64_t from, int64_t end)
 
 /* ---- one cell ---- */
 
-static bool condition_holds(chooser *c, cz_use *use, const cz_family *family)
+static bool condition_holds(chooser *c, cz_use *use, const cz_pattern *pattern)
 {
     bool holds = true;
     cz_env env;
@@ -83,16 +83,16 @@ static bool condition_holds(chooser *c, cz_use *use, const cz_family *family)
     if (!condition || use->broken)
         return true;
     cz_env_init(&env, arena_of(c), c->globals);
-    const int last = family->n_dims - 1;
-    const int64_t outer = last > 0 ? family->shape[last - 1] : 1;
-    const int64_t inner = family->shape[last];
-    const bool swap = family->transposed || last == 0;
+    const int last = pattern->n_dims - 1;
+    const int64_t outer = last > 0 ? pattern->shape[last - 1] : 1;
+    const int64_t inner = pattern->shape[last];
+    const bool swap = pattern->transposed || last == 0;
     const int64_t rows = swap ? inner : outer;
     const int64_t cols = swap ? outer : inner;
-    cz_env_bind(&env, "ndim", cz_value_int(family->n_dims));
+    cz_env_bind(&env, "ndim", cz_value_int(pattern->n_dims));
     cz_env_bind(&env, "rows", cz_value_int(rows));
     cz_env_bind(&env, "cols", cz_value_int(cols));
-    cz_env_bind(&env, "numel", cz_value_int(cz_family_numel(family)));
+    cz_env_bind(&env, "numel", cz_value_int(cz_pattern_numel(pattern)));
     if (!cz_eval_bool(condition, &env, c->diags, &holds))
         use->broken = true;
     return holds;
@@ -116,20 +116,20 @@ static bool sees_whole(const cz_use *use)
 }
 
 /* Rules for matrices see each matrix of a batch. */
-static bool sees_batch(const cz_use *use, const cz_family *family)
+static bool sees_batch(const cz_use *use, const cz_pattern *pattern)
 {
-    return family->n_dims > 2 && !use->broken && use->signature.n_dims >= 0;
+    return pattern->n_dims > 2 && !use->broken && use->signature.n_dims >= 0;
 }
 
 /* A use that sees the tensor as one takes it, unless an earlier use took a
  * piece: then it takes what is left, piece by piece, as any other. */
-static bool offer_whole(chooser *c, const cz_family *family, int number,
+static bool offer_whole(chooser *c, const cz_pattern *pattern, int number,
                         pieces *p)
 {
     cz_use *use = &c->uses->list[number];
     const cz_storage_view view = {
-        .piece = -1, .repeat = -1, .batch = sees_batch(use, family)};
-    const cz_family seen = cz_storage_view_pattern(family, view);
+        .strip = -1, .repeat = -1, .batch = sees_batch(use, pattern)};
+    const cz_pattern seen = cz_storage_view_pattern(pattern, view);
     if (!condition_holds(c, use, &seen))
         return false;
     use->matches = true;
@@ -141,15 +141,15 @@ static bool offer_whole(chooser *c, const cz_family *family, int number,
     return false;
 }
 
-static void offer_pieces(chooser *c, const cz_family *family, int number,
+static void offer_pieces(chooser *c, const cz_pattern *pattern, int number,
                          pieces *p)
 {
     cz_use *use = &c->uses->list[number];
     const bool each = cz_node_has(use->node, CZ_FLAG_EACH) && !sees_whole(use);
     for (int i = 0; i < p->n; i++) {
         const cz_storage_view view = {
-            .piece = i, .repeat = each ? 0 : -1, .batch = family->n_dims > 2};
-        const cz_family seen = cz_storage_view_pattern(family, view);
+            .strip = i, .repeat = each ? 0 : -1, .batch = pattern->n_dims > 2};
+        const cz_pattern seen = cz_storage_view_pattern(pattern, view);
         if (!condition_holds(c, use, &seen))
             continue;
         use->matches = true;
@@ -163,12 +163,12 @@ static void offer_pieces(chooser *c, const cz_family *family, int number,
 
 static void add_part(chooser *c, cell *out, cz_storage_view view, int use)
 {
-    if (c->n_parts++ >= CZ_MAX_FAMILIES) {
+    if (c->n_parts++ >= CZ_MAX_PATTERNS) {
         if (!c->stopped)
-            cz_diag_error(c->diags, CZ_TOO_LARGE, out->family.node->span,
+            cz_diag_error(c->diags, CZ_TOO_LARGE, out->pattern.node->span,
                           "paths and views cut the parameters into more than "
                           "%d families",
-                          CZ_MAX_FAMILIES);
+                          CZ_MAX_PATTERNS);
         c->stopped = true;
         return;
     }
@@ -181,20 +181,20 @@ static void add_tiles(chooser *c, cell *out, cz_storage_view view, int number)
     cz_use *use = number == NO_USE ? NULL : &c->uses->list[number];
     int64_t grid[2] = {1, 1};
     if (use && !use->broken)
-        cz_tile_grid(&out->family, view, use->tile, grid);
+        cz_tile_grid(&out->pattern, view, use->tile, grid);
     if (grid[0] == 1 && grid[1] == 1) {
         add_part(c, out, view, number);
         return;
     }
-    if (!cz_tile_is_mapped(&out->family, view, use->tile)) {
-        assert(out->family.blocks);
-        const cz_strip *piece = &out->family.blocks->strips[view.piece];
+    if (!cz_tile_is_mapped(&out->pattern, view, use->tile)) {
+        assert(out->pattern.blocks);
+        const cz_strip *piece = &out->pattern.blocks->strips[view.strip];
         cz_diag_error(
             c->diags, CZ_UNSUPPORTED, cz_use_tiles(use->node)->span,
             "tiles of %lld rows that cut repetitions of %lld rows, as "
             "those of '%s' in %s are, are not supported yet",
             (long long)use->tile, (long long)piece->size, piece->name,
-            cz_family_first_name(arena_of(c), &out->family));
+            cz_pattern_first_name(arena_of(c), &out->pattern));
         cz_diag_note(c->diags, cz_use_tiles(use->node)->span,
                      "one has to divide the other; `view each tiles` and "
                      "`view whole tiles` cut other matrices");
@@ -210,17 +210,17 @@ static void add_tiles(chooser *c, cell *out, cz_storage_view view, int number)
 /* What became of the pieces, in order. */
 static void list_parts(chooser *c, cell *out, const pieces *p)
 {
-    const cz_blocks *blocks = out->family.blocks;
+    const cz_blocks *blocks = out->pattern.blocks;
     const int64_t n = blocks ? blocks->n : 0;
-    const bool batch = out->family.n_dims > 2;
+    const bool batch = out->pattern.n_dims > 2;
     if (p->whole != NO_USE || !p->taken) {
         const cz_storage_view view = {
-            .piece = -1, .repeat = -1, .batch = p->batch};
+            .strip = -1, .repeat = -1, .batch = p->batch};
         add_tiles(c, out, view, p->whole);
         return;
     }
     for (int i = 0; i < p->n && !c->stopped; i++) {
-        cz_storage_view view = {.piece = i, .repeat = -1, .batch = batch};
+        cz_storage_view view = {.strip = i, .repeat = -1, .batch = batch};
         if (!p->each[i])
             add_tiles(c, out, view, p->use[i]);
         else
@@ -241,13 +241,13 @@ static bool same_parts(const cell *a, const cell *b)
 }
 
 /* The last clause about gradients that matches; 0: that of all others. */
-static int choose_grads(chooser *c, const cz_family *family)
+static int choose_grads(chooser *c, const cz_pattern *pattern)
 {
     const char *words[CZ_MAX_WORDS];
     int chosen = 0;
-    cz_family_words(arena_of(c), family, family->first, words);
+    cz_pattern_words(arena_of(c), pattern, pattern->first, words);
     for (int i = 1; i < c->policy->n_grads; i++) {
-        if (!cz_match_paths(c->policy->grads[i].paths, words, family->n_words))
+        if (!cz_match_paths(c->policy->grads[i].paths, words, pattern->n_words))
             continue;
         c->grads_match[i] = true;
         chosen = i;
@@ -255,18 +255,18 @@ static int choose_grads(chooser *c, const cz_family *family)
     return chosen;
 }
 
-/* Grow an earlier cell of the same family by this one. */
+/* Grow an earlier cell of the same pattern by this one. */
 static bool extend(chooser *c, int start, const cell *by)
 {
-    const cz_family *family = &by->family;
+    const cz_pattern *pattern = &by->pattern;
     for (int i = c->n_cells - 1; i >= start; i--) {
-        cz_family *old = &c->cells[i].family;
-        for (int k = 0; k < family->n_indices; k++)
-            if (old->first[k] + old->extents[k] == family->first[k] &&
-                cz_family_is_alike(old, family, k) &&
+        cz_pattern *old = &c->cells[i].pattern;
+        for (int k = 0; k < pattern->n_indices; k++)
+            if (old->first[k] + old->extents[k] == pattern->first[k] &&
+                cz_pattern_is_alike(old, pattern, k) &&
                 c->cells[i].grads == by->grads &&
                 same_parts(&c->cells[i], by)) {
-                old->extents[k] += family->extents[k];
+                old->extents[k] += pattern->extents[k];
                 c->n_parts -= by->n;
                 return true;
             }
@@ -274,67 +274,67 @@ static bool extend(chooser *c, int start, const cell *by)
     return false;
 }
 
-static void take(chooser *c, int start, const cz_family *family)
+static void take(chooser *c, int start, const cz_pattern *pattern)
 {
-    const int n = family->blocks ? family->blocks->n_strips : 0;
+    const int n = pattern->blocks ? pattern->blocks->n_strips : 0;
     pieces p = {n,
                 CZ_NEW(arena_of(c), int, n),
                 CZ_NEW(arena_of(c), bool, n),
                 NO_USE,
                 false,
                 false};
-    cell made = {.family = *family, .grads = choose_grads(c, family)};
+    cell made = {.pattern = *pattern, .grads = choose_grads(c, pattern)};
     for (int i = 0; i < n; i++)
         p.use[i] = NO_USE;
     /* Every use learns whether it matches; the first one takes a part. */
     const char *words[CZ_MAX_WORDS];
-    cz_family_words(arena_of(c), family, family->first, words);
+    cz_pattern_words(arena_of(c), pattern, pattern->first, words);
     for (int i = 0; i < c->uses->n; i++) {
         cz_use *use = &c->uses->list[i];
-        if (!cz_match_paths(cz_use_paths(use->node), words, family->n_words))
+        if (!cz_match_paths(cz_use_paths(use->node), words, pattern->n_words))
             continue;
         use->matches_path = true;
         const bool by_piece = p.n > 0 && !sees_whole(use);
-        if (by_piece || (offer_whole(c, family, i, &p) && p.n > 0))
-            offer_pieces(c, family, i, &p);
+        if (by_piece || (offer_whole(c, pattern, i, &p) && p.n > 0))
+            offer_pieces(c, pattern, i, &p);
     }
     list_parts(c, &made, &p);
     if (!c->stopped && !extend(c, start, &made))
         *CZ_PUSH(arena_of(c), c->cells, c->n_cells) = made;
 }
 
-static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
-                int k);
+static void cut(chooser *c, int start, const cz_pattern *pattern,
+                cz_pattern *some, int k);
 
-/* All cells of `family` whose indices below `k` are fixed in `some`. */
-static void cut(chooser *c, int start, const cz_family *family, cz_family *some,
-                int k)
+/* All cells of `pattern` whose indices below `k` are fixed in `some`. */
+static void cut(chooser *c, int start, const cz_pattern *pattern,
+                cz_pattern *some, int k)
 {
-    if (k == family->n_indices) {
+    if (k == pattern->n_indices) {
         take(c, start, some);
         return;
     }
-    const int64_t end = family->first[k] + family->extents[k];
-    for (int64_t from = family->first[k]; from < end && !c->stopped;) {
+    const int64_t end = pattern->first[k] + pattern->extents[k];
+    for (int64_t from = pattern->first[k]; from < end && !c->stopped;) {
         const int64_t to = run_end(c, from, end);
-        if (to < end && some->spread && k == some->spread_index) {
+        if (to < end && some->expert_axes && k == some->expert_index) {
             /* Index k, which ranks share out, coordinate by coordinate. */
-            const int64_t n = cz_mesh_extent(c->mesh, family->spread);
+            const int64_t n = cz_mesh_extent(c->mesh, pattern->expert_axes);
             for (int64_t share = 0; share < n && !c->stopped; share++) {
-                cz_family all = *family, view = *some;
-                all.extents[k] = family->extents[k] / n;
-                all.first[k] = family->first[k] + share * all.extents[k];
-                view.held_axes = family->spread;
+                cz_pattern all = *pattern, view = *some;
+                all.extents[k] = pattern->extents[k] / n;
+                all.first[k] = pattern->first[k] + share * all.extents[k];
+                view.held_axes = pattern->expert_axes;
                 view.held_at = share;
-                view.spread = 0;
-                view.spread_index = 0;
+                view.expert_axes = 0;
+                view.expert_index = 0;
                 cut(c, start, &all, &view, k);
             }
             return;
         }
         some->first[k] = from;
         some->extents[k] = to - from;
-        cut(c, start, family, some, k + 1);
+        cut(c, start, pattern, some, k + 1);
         from = to;
     }
 }
@@ -379,7 +379,7 @@ static void check_covered(chooser *c, cz_span model_place)
     int n_named = 0;
     for (int i = 0; i < c->out->n; i++)
         if (c->out->list[i].use == NO_USE)
-            n += cz_family_count(&c->out->list[i].family);
+            n += cz_pattern_count(&c->out->list[i].pattern);
     if (n == 0)
         return;
     cz_diag_error(c->diags, CZ_UNCOVERED, model_place,
@@ -389,23 +389,23 @@ static void check_covered(chooser *c, cz_span model_place)
         if (choice->use != NO_USE)
             continue;
         n_named++;
-        cz_diag_note(
-            c->diags, choice->family.node->span, "%s%s, for one",
-            cz_family_first_name(arena_of(c), &choice->family),
-            cz_storage_view_suffix(arena_of(c), &choice->family, choice->view));
+        cz_diag_note(c->diags, choice->pattern.node->span, "%s%s, for one",
+                     cz_pattern_first_name(arena_of(c), &choice->pattern),
+                     cz_storage_view_suffix(arena_of(c), &choice->pattern,
+                                            choice->view));
     }
 }
 
-static bool check_dims(chooser *c, const cz_use *use, const cz_family *family)
+static bool check_dims(chooser *c, const cz_use *use, const cz_pattern *pattern)
 {
     const int n_dims = use->signature.n_dims;
-    if (n_dims < 0 || n_dims == family->n_dims)
+    if (n_dims < 0 || n_dims == pattern->n_dims)
         return true;
     cz_diag_error(c->diags, CZ_SHAPE_MISMATCH,
                   cz_item(cz_use_paths(use->node), 0)->span,
                   "%s is for %d dimension%s, and %s has %d",
                   use->rule.optimizer->text, n_dims, n_dims == 1 ? "" : "s",
-                  cz_family_first_name(arena_of(c), family), family->n_dims);
+                  cz_pattern_first_name(arena_of(c), pattern), pattern->n_dims);
     cz_diag_note(c->diags, cz_item(cz_use_paths(use->node), 0)->span,
                  "`where ndim == %d` leaves it to a later use", n_dims);
     return false;
@@ -419,8 +419,8 @@ static void check_choices(chooser *c)
         cz_use *use = choice->use < 0 ? NULL : &c->uses->list[choice->use];
         if (!use || use->broken)
             continue;
-        const cz_family seen =
-            cz_storage_view_pattern(&choice->family, choice->view);
+        const cz_pattern seen =
+            cz_storage_view_pattern(&choice->pattern, choice->view);
         use->broken = !check_dims(c, use, &seen);
     }
 }
@@ -440,9 +440,9 @@ void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
     *out = (cz_choices){0};
     cz_tiles_read(uses, globals, diags);
     for (int i = 0; i < model->n && !c.stopped; i++) {
-        cz_family some = model->families[i];
+        cz_pattern some = model->patterns[i];
         if (!some.frozen)
-            cut(&c, c.n_cells, &model->families[i], &some, 0);
+            cut(&c, c.n_cells, &model->patterns[i], &some, 0);
     }
     if (c.stopped)
         return;
@@ -451,7 +451,7 @@ void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
         for (int k = 0; k < c.cells[i].n; k++) {
             const struct taken *taken = &c.cells[i].views[k];
             *CZ_PUSH(arena_of(&c), c.out->list, c.out->n) =
-                (cz_choice){c.cells[i].family, taken->view, taken->use,
+                (cz_choice){c.cells[i].pattern, taken->view, taken->use,
                             c.cells[i].grads, i};
         }
     check_uses(&c);

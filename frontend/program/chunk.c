@@ -1,4 +1,4 @@
-/* Shards that the schedule lays over families.  Families that paths tell apart
+/* Shards that the schedule lays over patterns.  Families that paths tell apart
  * are cut to runs of their indices first. */
 #include "frontend/program/internal.h"
 
@@ -14,19 +14,19 @@ typedef struct chunker {
     cz_arena *arena;
     cz_diags *diags;
     bool *matches; /* [policy->n_shards] the clause matches something */
-    cz_family *families;
+    cz_pattern *patterns;
     int n;
 } chunker;
 
 /* The last clause that matches, or that of all others; NULL: none is there. */
-static const cz_shards *clause_of(chunker *c, const cz_family *family)
+static const cz_shards *clause_of(chunker *c, const cz_pattern *pattern)
 {
     const char *words[CZ_MAX_WORDS];
     int chosen = 0;
-    cz_family_words(c->arena, family, family->first, words);
+    cz_pattern_words(c->arena, pattern, pattern->first, words);
     for (int i = 1; i < c->policy->n_shards; i++)
         if (cz_match_paths(c->policy->shards[i].paths, words,
-                           family->n_words)) {
+                           pattern->n_words)) {
             c->matches[i] = true;
             chosen = i;
         }
@@ -35,51 +35,52 @@ static const cz_shards *clause_of(chunker *c, const cz_family *family)
 }
 
 static bool unsupported(const chunker *c, const cz_shards *shards,
-                        const cz_family *family, const char *what)
+                        const cz_pattern *pattern, const char *what)
 {
     cz_diag_error(c->diags, CZ_UNSUPPORTED, shards->node->span,
                   "%s, as %s is, are not supported yet", what,
-                  cz_family_first_name(c->arena, family));
+                  cz_pattern_first_name(c->arena, pattern));
     return false;
 }
 
 /* Equal shards divide what the dimension's other axes leave. */
 static bool check_divides(const chunker *c, const cz_shards *shards,
-                          const cz_family *family)
+                          const cz_pattern *pattern)
 {
-    const int64_t size = family->stored[shards->dim];
-    const int64_t others = cz_mesh_extent(c->mesh, family->shard[shards->dim]);
+    const int64_t size = pattern->stored[shards->dim];
+    const int64_t others = cz_mesh_extent(c->mesh, pattern->shard[shards->dim]);
     const int64_t ways = cz_mesh_extent(c->mesh, shards->axes);
     if (shards->chunk || size / others % ways == 0)
         return true;
     cz_diag_error(c->diags, CZ_NOT_DIVISIBLE, shards->node->span,
                   "dimension %d of %s, %lld on each rank, cannot be cut by "
                   "fsdp = %lld: `chunk` allows shards of unequal length",
-                  shards->dim, cz_family_first_name(c->arena, family),
+                  shards->dim, cz_pattern_first_name(c->arena, pattern),
                   (long long)(size / others), (long long)ways);
     return false;
 }
 
-static bool chunk(const chunker *c, const cz_shards *shards, cz_family *family)
+static bool chunk(const chunker *c, const cz_shards *shards,
+                  cz_pattern *pattern)
 {
-    int64_t taken = family->spread;
-    if (!shards || shards->dim >= family->n_dims ||
+    int64_t taken = pattern->expert_axes;
+    if (!shards || shards->dim >= pattern->n_dims ||
         cz_mesh_extent(c->mesh, shards->axes) == 1)
         return true;
-    for (int d = 0; d < family->n_dims; d++)
-        taken |= family->shard[d];
-    if (family->n_dims > 2 && shards->dim == 0)
-        return unsupported(c, shards, family, "shards of a batch of matrices");
+    for (int d = 0; d < pattern->n_dims; d++)
+        taken |= pattern->shard[d];
+    if (pattern->n_dims > 2 && shards->dim == 0)
+        return unsupported(c, shards, pattern, "shards of a batch of matrices");
     if (cz_mesh_extent(c->mesh, taken & shards->axes) > 1)
-        return unsupported(c, shards, family,
+        return unsupported(c, shards, pattern,
                            "shards over ranks that experts are cut over or "
                            "dealt out to");
-    if (!check_divides(c, shards, family))
+    if (!check_divides(c, shards, pattern))
         return false;
-    family->shard[shards->dim] |= shards->axes;
-    family->chunk_axes = shards->axes;
-    family->chunk_dim = shards->dim;
-    family->ceil = shards->chunk;
+    pattern->shard[shards->dim] |= shards->axes;
+    pattern->chunk_axes = shards->axes;
+    pattern->chunk_dim = shards->dim;
+    pattern->ceil = shards->chunk;
     return true;
 }
 
@@ -96,19 +97,19 @@ static bool are_alike(const chunker *c, int64_t a, int64_t b)
     return true;
 }
 
-/* All runs of `family` whose indices below `k` are fixed in `some`. */
-static bool cut(chunker *c, const cz_family *family, cz_family *some, int k)
+/* All runs of `pattern` whose indices below `k` are fixed in `some`. */
+static bool cut(chunker *c, const cz_pattern *pattern, cz_pattern *some, int k)
 {
-    if (k == family->n_indices) {
-        cz_family *made = CZ_PUSH(c->arena, c->families, c->n);
+    if (k == pattern->n_indices) {
+        cz_pattern *made = CZ_PUSH(c->arena, c->patterns, c->n);
         *made = *some;
         return chunk(c, clause_of(c, some), made);
     }
-    const int64_t end = family->first[k] + family->extents[k];
-    for (int64_t from = family->first[k], to; from < end; from = to) {
+    const int64_t end = pattern->first[k] + pattern->extents[k];
+    for (int64_t from = pattern->first[k], to; from < end; from = to) {
         for (to = from + 1; to < end && are_alike(c, from, to);)
             to++;
-        if (to < end && some->spread && k == some->spread_index) {
+        if (to < end && some->expert_axes && k == some->expert_index) {
             cz_diag_error(c->diags, CZ_UNSUPPORTED, some->node->span,
                           "a path tells apart parameters that ranks share "
                           "out among them: not supported yet");
@@ -116,7 +117,7 @@ static bool cut(chunker *c, const cz_family *family, cz_family *some, int k)
         }
         some->first[k] = from;
         some->extents[k] = to - from;
-        if (!cut(c, family, some, k + 1))
+        if (!cut(c, pattern, some, k + 1))
             return false;
     }
     return true;
@@ -132,8 +133,8 @@ bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
                  .diags = diags,
                  .matches = CZ_NEW(arena, bool, policy->n_shards)};
     for (int i = 0; i < model->n; i++) {
-        cz_family some = model->families[i];
-        if (!cut(&c, &model->families[i], &some, 0))
+        cz_pattern some = model->patterns[i];
+        if (!cut(&c, &model->patterns[i], &some, 0))
             return false;
     }
     for (int i = 1; i < policy->n_shards; i++)
@@ -142,7 +143,7 @@ bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
                               model);
             ok = false;
         }
-    model->families = c.families;
+    model->patterns = c.patterns;
     model->n = c.n;
     return ok;
 }
@@ -171,15 +172,15 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-void cz_chunk_shard(const cz_mesh *mesh, const cz_family *family, int d,
+void cz_chunk_shard(const cz_mesh *mesh, const cz_pattern *pattern, int d,
                     int64_t coordinate, int64_t shard[2])
 {
-    const int64_t set = family->shard[d];
-    const int64_t inner = d == family->chunk_dim ? family->chunk_axes : 0;
+    const int64_t set = pattern->shard[d];
+    const int64_t inner = d == pattern->chunk_dim ? pattern->chunk_axes : 0;
     const int64_t outer = set & ~inner, parts = cz_mesh_extent(mesh, inner);
-    const int64_t size = family->stored[d] / cz_mesh_extent(mesh, outer);
+    const int64_t size = pattern->stored[d] / cz_mesh_extent(mesh, outer);
     const int64_t length =
-        family->ceil ? cz_ceil_div(size, parts) : size / parts;
+        pattern->ceil ? cz_ceil_div(size, parts) : size / parts;
     const int64_t base = coordinate_over(mesh, set, outer, coordinate) * size;
     const int64_t first =
         least(coordinate_over(mesh, set, inner, coordinate) * length, size);

@@ -23,7 +23,7 @@ typedef struct cz_compile_options {
     cz_rules_checked *alone;
 } cz_compile_options;
 
-/* Compile: the facts program, mesh, policy, use, rule and family, and the
+/* Compile: the facts program, mesh, policy, use, rule and pattern, and the
  * rules' functions, verified.  NULL after reporting errors, or when rules were
  * checked alone; warnings may be reported either way.  `arena` and `diags` must
  * outlive the IR, which the caller closes. */

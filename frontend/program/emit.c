@@ -114,7 +114,7 @@ static bool check_master(const emitter *e)
     const cz_policy *policy = &e->compilation->policy;
     for (int i = 0; i < e->compilation->choices.n && policy->master_none.source;
          i++)
-        if (e->compilation->choices.list[i].family.dtype != CZ_F32) {
+        if (e->compilation->choices.list[i].pattern.dtype != CZ_F32) {
             cz_diag_error(e->diags, CZ_UNSUPPORTED, policy->master_none,
                           "parameters narrower than f32 without a master are "
                           "not supported yet");
@@ -173,8 +173,8 @@ static void emit_reductions(const emitter *e)
                                         .dtype = r->dtype,
                                         .reduce_axes = axes_of(e, r->reduce),
                                         .split_axes = axes_of(e, r->split),
-                                        .leaves = r->leaves,
-                                        .terms = r->terms};
+                                        .n_grads = r->n_grads,
+                                        .divisor = r->divisor};
         cz_ir_add_reduction(e->ir, &fact);
     }
 }
@@ -197,16 +197,16 @@ static void emit_uses(const emitter *e)
 
 /* ---- rules ---- */
 
-static cz_rule_shape rule_shape(const cz_use *use, const cz_family *family)
+static cz_rule_shape rule_shape(const cz_use *use, const cz_pattern *pattern)
 {
     cz_rule_shape shape = {.master_dtype = CZ_F32};
     if (use->signature.n_dims < 0)
         return shape;
-    shape.n_dims = family->n_dims;
-    shape.transposed = family->transposed;
+    shape.n_dims = pattern->n_dims;
+    shape.transposed = pattern->transposed;
     /* the rule itself refuses more than two */
-    for (int i = 0; i < family->n_dims && i < 2; i++)
-        shape.shape[i] = family->shape[i];
+    for (int i = 0; i < pattern->n_dims && i < 2; i++)
+        shape.shape[i] = pattern->shape[i];
     return shape;
 }
 
@@ -233,8 +233,8 @@ static bool emit_rules(emitter *e, int number)
     /* what is wrong at one shape is mostly wrong at all */
     for (int i = 0; i < e->compilation->choices.n && good; i++) {
         const cz_choice *choice = &e->compilation->choices.list[i];
-        const cz_family seen =
-            cz_storage_view_pattern(&choice->family, choice->view);
+        const cz_pattern seen =
+            cz_storage_view_pattern(&choice->pattern, choice->view);
         const cz_rule_shape shape = rule_shape(use, &seen);
         if (choice->use != number || find_lowered(e, number, &shape))
             continue;
@@ -246,76 +246,76 @@ static bool emit_rules(emitter *e, int number)
     return good;
 }
 
-/* ---- families ---- */
+/* ---- patterns ---- */
 
-static cz_ints shard_of(const emitter *e, const cz_family *family)
+static cz_ints shard_of(const emitter *e, const cz_pattern *pattern)
 {
-    int64_t *shard = CZ_NEW(e->arena, int64_t, family->n_dims);
-    for (int i = 0; i < family->n_dims; i++)
-        shard[i] = family->shard[i];
-    return (cz_ints){shard, family->n_dims};
+    int64_t *shard = CZ_NEW(e->arena, int64_t, pattern->n_dims);
+    for (int i = 0; i < pattern->n_dims; i++)
+        shard[i] = pattern->shard[i];
+    return (cz_ints){shard, pattern->n_dims};
 }
 
 /* How many values of each index a rank has. */
-static cz_ints extents_of(const emitter *e, const cz_family *family)
+static cz_ints extents_of(const emitter *e, const cz_pattern *pattern)
 {
-    int64_t *extents = CZ_NEW(e->arena, int64_t, family->n_indices);
-    for (int i = 0; i < family->n_indices; i++)
-        extents[i] = family->extents[i];
-    if (family->spread)
-        extents[family->spread_index] /=
-            cz_mesh_extent(&e->compilation->mesh, family->spread);
-    return (cz_ints){extents, family->n_indices};
+    int64_t *extents = CZ_NEW(e->arena, int64_t, pattern->n_indices);
+    for (int i = 0; i < pattern->n_indices; i++)
+        extents[i] = pattern->extents[i];
+    if (pattern->expert_axes)
+        extents[pattern->expert_index] /=
+            cz_mesh_extent(&e->compilation->mesh, pattern->expert_axes);
+    return (cz_ints){extents, pattern->n_indices};
 }
 
-static const char *family_symbol(const emitter *e, int number)
+static const char *pattern_symbol(const emitter *e, int number)
 {
     return cz_arena_printf(e->arena, "param.%d", number);
 }
 
-static void emit_family(const emitter *e, int number, const cz_choice *choice)
+static void emit_pattern(const emitter *e, int number, const cz_choice *choice)
 {
-    const cz_family *stored = &choice->family;
-    const cz_family family = cz_storage_view_pattern(stored, choice->view);
+    const cz_pattern *stored = &choice->pattern;
+    const cz_pattern pattern = cz_storage_view_pattern(stored, choice->view);
     const cz_use *use = &e->compilation->uses.list[choice->use];
-    const cz_rule_shape shape = rule_shape(use, &family);
-    int64_t home_axes;
-    const cz_ints home =
-        cz_home_find(e->arena, &e->compilation->mesh, &family, &home_axes);
-    const cz_fact_family fact = {
-        .sym_name = family_symbol(e, number),
-        .pattern = cz_arena_printf(
-            e->arena, "%s%s", cz_family_pattern(e->arena, stored),
+    const cz_rule_shape shape = rule_shape(use, &pattern);
+    int64_t resident_axes;
+    const cz_ints residents = cz_residents_find(e->arena, &e->compilation->mesh,
+                                                &pattern, &resident_axes);
+    const cz_fact_pattern fact = {
+        .sym_name = pattern_symbol(e, number),
+        .name = cz_arena_printf(
+            e->arena, "%s%s", cz_pattern_name(e->arena, stored),
             cz_storage_view_suffix(e->arena, stored, choice->view)),
-        .first = {family.first, family.n_indices},
-        .extents = extents_of(e, &family),
-        .shape = {family.shape, family.n_dims},
-        .shard = shard_of(e, &family),
+        .first = {pattern.first, pattern.n_indices},
+        .extents = extents_of(e, &pattern),
+        .shape = {pattern.shape, pattern.n_dims},
+        .shard = shard_of(e, &pattern),
         .dtype = stored->dtype,
         .rule = find_lowered(e, choice->use, &shape)->symbol,
         .reduction = reduction_name(e, e->reduction_of[number]),
-        .spread = family.spread,
-        .spread_index = family.spread_index,
-        .home_axes = home_axes,
-        .home = home,
+        .expert_axes = pattern.expert_axes,
+        .expert_index = pattern.expert_index,
+        .resident_axes = resident_axes,
+        .residents = residents,
     };
-    cz_ir_add_family(e->ir, &fact);
+    cz_ir_add_pattern(e->ir, &fact);
 }
 
 /* ---- storage ---- */
 
 /* Tensors that are cut unevenly, as parts or as storage. */
 typedef struct uneven_names {
-    const char *family, *frozen, *storage;
+    const char *pattern, *frozen, *storage;
 } uneven_names;
 
 /* Where the shards of a part lie along dimension `d`; none where they are
  * equal parts in order of the coordinate. */
-static cz_ints bounds_of(const emitter *e, const cz_family *stored,
+static cz_ints bounds_of(const emitter *e, const cz_pattern *stored,
                          cz_storage_view view, int d)
 {
     const cz_mesh *mesh = &e->compilation->mesh;
-    const cz_family seen = cz_storage_view_pattern(stored, view);
+    const cz_pattern seen = cz_storage_view_pattern(stored, view);
     const int64_t size = seen.shape[d - view.batch];
     const int64_t parts = cz_mesh_extent(mesh, stored->shard[d]);
     int64_t map[CZ_MAX_NDIM][3];
@@ -333,11 +333,11 @@ static cz_ints bounds_of(const emitter *e, const cz_family *stored,
     return (cz_ints){bounds, equal ? 0 : 2 * (int)parts};
 }
 
-static void emit_uneven(const emitter *e, const cz_family *stored,
+static void emit_uneven(const emitter *e, const cz_pattern *stored,
                         cz_storage_view view, uneven_names names)
 {
     for (int d = view.batch; d < stored->n_dims; d++) {
-        const cz_fact_uneven fact = {names.family, names.frozen, names.storage,
+        const cz_fact_uneven fact = {names.pattern, names.frozen, names.storage,
                                      d - view.batch,
                                      bounds_of(e, stored, view, d)};
         if (fact.bounds.n > 0)
@@ -349,12 +349,12 @@ static void emit_piece(const emitter *e, int number, const char *storage)
 {
     const cz_choice *choice = &e->compilation->choices.list[number];
     int64_t map[CZ_MAX_NDIM][3];
-    cz_storage_view_map(&choice->family, choice->view, map);
-    const cz_fact_piece fact = {family_symbol(e, number),
-                                storage,
-                                {map[0], 3 * choice->family.n_dims},
-                                choice->view.batch};
-    cz_ir_add_piece(e->ir, &fact);
+    cz_storage_view_map(&choice->pattern, choice->view, map);
+    const cz_fact_stored fact = {pattern_symbol(e, number),
+                                 storage,
+                                 {map[0], 3 * choice->pattern.n_dims},
+                                 choice->view.batch};
+    cz_ir_add_stored(e->ir, &fact);
 }
 
 /* Parts of one cell stand together: its storage comes with the first. */
@@ -364,25 +364,25 @@ static void emit_pieces(const emitter *e)
     const char *symbol = NULL;
     for (int i = 0; i < choices->n; i++) {
         const cz_choice *choice = &choices->list[i];
-        emit_uneven(e, &choice->family, choice->view,
-                    (uneven_names){family_symbol(e, i), "", ""});
-        if (cz_storage_view_is_stored(&choice->family, choice->view))
+        emit_uneven(e, &choice->pattern, choice->view,
+                    (uneven_names){pattern_symbol(e, i), "", ""});
+        if (cz_storage_view_is_stored(&choice->pattern, choice->view))
             continue;
         if (i == 0 || choices->list[i - 1].members != choice->members) {
-            cz_family padded = choice->family;
+            cz_pattern padded = choice->pattern;
             memcpy(padded.shape, padded.stored, sizeof padded.shape);
             symbol = cz_arena_printf(e->arena, "storage.%d", choice->members);
-            const cz_family *family = &choice->family;
+            const cz_pattern *pattern = &choice->pattern;
             const cz_fact_storage fact = {
                 .sym_name = symbol,
-                .pattern = cz_family_pattern(e->arena, family),
-                .first = {family->first, family->n_indices},
-                .extents = extents_of(e, family),
-                .shape = {family->stored, family->n_dims},
-                .shard = shard_of(e, family),
-                .dtype = family->dtype,
-                .spread = family->spread,
-                .spread_index = family->spread_index,
+                .name = cz_pattern_name(e->arena, pattern),
+                .first = {pattern->first, pattern->n_indices},
+                .extents = extents_of(e, pattern),
+                .shape = {pattern->stored, pattern->n_dims},
+                .shard = shard_of(e, pattern),
+                .dtype = pattern->dtype,
+                .expert_axes = pattern->expert_axes,
+                .expert_index = pattern->expert_index,
             };
             cz_ir_add_storage(e->ir, &fact);
             emit_uneven(e, &padded, cz_storage_view_all(),
@@ -392,37 +392,37 @@ static void emit_pieces(const emitter *e)
     }
 }
 
-static void emit_frozen(const emitter *e, int number, const cz_family *family)
+static void emit_frozen(const emitter *e, int number, const cz_pattern *pattern)
 {
     const cz_fact_frozen fact = {
         .sym_name = cz_arena_printf(e->arena, "frozen.%d", number),
-        .pattern = cz_family_pattern(e->arena, family),
-        .first = {family->first, family->n_indices},
-        .extents = {family->extents, family->n_indices},
-        .shape = {family->shape, family->n_dims},
-        .shard = shard_of(e, family),
-        .dtype = family->dtype,
+        .name = cz_pattern_name(e->arena, pattern),
+        .first = {pattern->first, pattern->n_indices},
+        .extents = {pattern->extents, pattern->n_indices},
+        .shape = {pattern->shape, pattern->n_dims},
+        .shard = shard_of(e, pattern),
+        .dtype = pattern->dtype,
     };
     cz_ir_add_frozen(e->ir, &fact);
-    emit_uneven(e, family, cz_storage_view_all(),
+    emit_uneven(e, pattern, cz_storage_view_all(),
                 (uneven_names){"", fact.sym_name, ""});
 }
 
-/* The part of its family that has the parameter is named param.N. */
+/* The part of its pattern that has the parameter is named param.N. */
 static void emit_tie(const emitter *e, const cz_tie *tie)
 {
     int64_t index[CZ_MAX_INDICES] = {0};
     int i = 0;
-    while (!cz_tie_finds(tie, &e->compilation->choices.list[i].family, index))
+    while (!cz_tie_finds(tie, &e->compilation->choices.list[i].pattern, index))
         i++;
     const cz_choice *target = &e->compilation->choices.list[i];
-    const cz_family seen =
-        cz_storage_view_pattern(&target->family, target->view);
+    const cz_pattern seen =
+        cz_storage_view_pattern(&target->pattern, target->view);
     const cz_fact_tie fact = {
-        .pattern = cz_family_pattern(e->arena, &tie->names),
+        .name = cz_pattern_name(e->arena, &tie->names),
         .first = {tie->names.first, tie->names.n_indices},
         .extents = {tie->names.extents, tie->names.n_indices},
-        .family = family_symbol(e, i),
+        .pattern = pattern_symbol(e, i),
         .index = {index, seen.n_indices},
     };
     cz_ir_add_tie(e->ir, &fact);
@@ -455,13 +455,13 @@ bool cz_emit(cz_ir *ir, const cz_compilation *compilation, cz_arena *arena,
     for (int i = 0; i < compilation->uses.n; i++)
         good &= emit_rules(&e, i);
     for (int i = 0; i < compilation->choices.n && good; i++)
-        emit_family(&e, i, &compilation->choices.list[i]);
+        emit_pattern(&e, i, &compilation->choices.list[i]);
     if (good) {
-        cz_turn_emit(ir, arena, &compilation->choices);
+        cz_stagger_emit(ir, arena, &compilation->choices);
         const cz_model *model = &e.compilation->model;
         for (int i = 0, n = 0; i < model->n; i++)
-            if (model->families[i].frozen)
-                emit_frozen(&e, n++, &model->families[i]);
+            if (model->patterns[i].frozen)
+                emit_frozen(&e, n++, &model->patterns[i]);
         for (int i = 0; i < model->n_ties; i++)
             emit_tie(&e, &model->ties[i]);
         emit_pieces(&e);

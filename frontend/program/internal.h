@@ -123,7 +123,7 @@ void cz_uses_bind(cz_uses *uses, const cz_options *options, bool clip,
 
 /* One part of fused storage, or a tensor as it is. */
 typedef struct cz_choice {
-    cz_family family;     /* as stored: some members of a family of the model */
+    cz_pattern pattern; /* as stored: some members of a pattern of the model */
     cz_storage_view view; /* of the view that its use chose */
     int use;
     int grads;   /* of the policy */
@@ -131,7 +131,7 @@ typedef struct cz_choice {
 } cz_choice;
 
 typedef struct cz_choices {
-    cz_choice *list; /* in the order of the model's families */
+    cz_choice *list; /* in the order of the model's patterns */
     int n;
 } cz_choices;
 
@@ -153,11 +153,11 @@ void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
 void cz_tiles_read(cz_uses *uses, cz_env *globals, cz_diags *diags);
 /* How many tiles of this size the part's rows and columns are cut to, as the
  * optimizer sees them: 1, 1 of what is no larger, or is no matrix. */
-void cz_tile_grid(const cz_family *family, cz_storage_view view, int64_t tile,
+void cz_tile_grid(const cz_pattern *pattern, cz_storage_view view, int64_t tile,
                   int64_t grid[2]);
 /* Whether each tile's rows are whole repetitions of a joined piece, or lie in
  * one of them: a piece's map (dsl/vocab/facts.def) says no other. */
-bool cz_tile_is_mapped(const cz_family *family, cz_storage_view view,
+bool cz_tile_is_mapped(const cz_pattern *pattern, cz_storage_view view,
                        int64_t tile);
 
 /* `shard dim E over fsdp`: one dimension of each tensor is cut over an axis of
@@ -165,30 +165,30 @@ bool cz_tile_is_mapped(const cz_family *family, cz_storage_view view,
  * parts, or, with `chunk`, as FSDP does: ceil(n / N) elements to each of the
  * first ranks, then a shorter shard, then none. */
 
-/* Cut all families that the clauses match and that have the dimension.  False
+/* Cut all patterns that the clauses match and that have the dimension.  False
  * after reporting one that cannot be cut so, or a path that matches nothing. */
 bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
                     cz_arena *arena, cz_diags *diags, cz_model *model);
 /* The first stored element along dimension `d`, and the end, of the shard that
  * has `coordinate` over the axes which cut it. */
-void cz_chunk_shard(const cz_mesh *mesh, const cz_family *family, int d,
+void cz_chunk_shard(const cz_mesh *mesh, const cz_pattern *pattern, int d,
                     int64_t coordinate, int64_t shard[2]);
 
-/* Which ranks have a family: its stages, and, where paths tell apart what ranks
- * share out, those that hold this part of it. */
+/* Which ranks have a pattern: its stages, and, where paths tell apart what
+ * ranks share out, those that hold this part of it. */
 
 /* The coordinates over *axes, a set of pieces of the mesh, of the ranks that
  * have it, as in the fact; none, and no axes, where all have. */
-cz_ints cz_home_find(cz_arena *arena, const cz_mesh *mesh,
-                     const cz_family *family, int64_t *axes);
+cz_ints cz_residents_find(cz_arena *arena, const cz_mesh *mesh,
+                          const cz_pattern *pattern, int64_t *axes);
 
-/* How gradients of a family are reduced: what the clauses of the schedule and
+/* How gradients of a pattern are reduced: what the clauses of the schedule and
  * the mesh make of it. */
 
 typedef struct cz_reduction {
     int64_t reduce, split; /* sets of pieces of the mesh */
     cz_dtype dtype;
-    int64_t leaves, terms; /* as in the fact */
+    int64_t n_grads, divisor; /* as in the fact */
 } cz_reduction;
 
 /* For a choice.  Experts reduce and split over edp, and are divided by as many
@@ -203,9 +203,9 @@ bool cz_reduction_equal(const cz_reduction *a, const cz_reduction *b);
 /* Turns of the parameters whose rules have staggered events: a function of the
  * model and its uses alone, so that every mesh has the same. */
 
-/* Adds a `turn` for each family of such a rule.  The module has its events, and
- * family i is that of choice i. */
-void cz_turn_emit(cz_ir *ir, cz_arena *arena, const cz_choices *choices);
+/* Adds a `turn` for each pattern of such a rule.  The module has its events,
+ * and pattern i is that of choice i. */
+void cz_stagger_emit(cz_ir *ir, cz_arena *arena, const cz_choices *choices);
 
 /* ---- into the IR ---- */
 
@@ -221,7 +221,7 @@ typedef struct cz_compilation {
     cz_choices choices;
 } cz_compilation;
 
-/* Add program, mesh, policy, uses, rules (each shape once) and families, in
+/* Add program, mesh, policy, uses, rules (each shape once) and patterns, in
  * the order of dsl/IR.md.  False after reporting. */
 bool cz_emit(cz_ir *ir, const cz_compilation *compilation, cz_arena *arena,
              cz_diags *diags);

@@ -65,8 +65,9 @@ static bool read_scaled(const reader *r, const cz_node *e, const char *name,
     if (!cz_eval_real(e, r->globals, r->diags, &value))
         return false;
     const double scaled = value * scale;
-    const bool is_whole = scale > 1 || floor(value) == value;
-    if (is_whole && scaled >= (double)low && scaled <= (double)MAX_VALUE) {
+    const bool is_full_matrix = scale > 1 || floor(value) == value;
+    if (is_full_matrix && scaled >= (double)low &&
+        scaled <= (double)MAX_VALUE) {
         *out = (int64_t)(scaled + 0.5);
         return true;
     }
@@ -129,7 +130,7 @@ static bool read_time(const reader *r, const cz_node *row)
         (cz_fact_timing){.optimizer = cz_item(row, 0)->text,
                          .shape = {shape, 2},
                          .batch = parts[3],
-                         .group = parts[4],
+                         .subgroup_size = parts[4],
                          .time = parts[5]};
     return true;
 }

@@ -88,7 +88,7 @@ static void read_group(cz_clauses *c, const cz_node *node)
     const cz_node *e = cz_clause_amount(node);
     const int64_t amount = read_amount(c, e, "size of a group");
     const bool bytes = cz_node_has(e, CZ_FLAG_BYTES);
-    c->policy->fact.group_bytes =
+    c->policy->fact.micro_group_bytes =
         bytes ? amount : amount * cz_dtype_bytes(CZ_F32);
 }
 
@@ -254,15 +254,24 @@ static const struct clause {
     cz_kind kind;
     void (*read)(cz_clauses *c, const cz_node *node);
 } table[] = {
-    {CZ_AST_GRADS, read_grads},       {CZ_AST_MASTER, read_master},
-    {CZ_AST_KEEP, read_state},        {CZ_AST_CLIP, read_clip},
-    {CZ_AST_SKIP, read_skip},         {CZ_AST_BUCKET, read_bucket},
-    {CZ_AST_GROUP_CAP, read_group},   {CZ_AST_MEMORY_CAP, read_memory},
-    {CZ_AST_OVERLAP, read_overlap},   {CZ_AST_TOLERANCE, read_tolerance},
-    {CZ_AST_STRICT, read_strict},     {CZ_AST_LAYOUT, read_layout},
-    {CZ_AST_GEOMETRY, read_geometry}, {CZ_AST_SHARD, read_shard},
-    {CZ_AST_PIPELINE, read_pipeline}, {CZ_AST_AXIS_STRATEGY, read_strategy},
-    {CZ_AST_FORM, read_form},         {CZ_AST_WIRE_CAP, read_wire},
+    {CZ_AST_GRADS, read_grads},
+    {CZ_AST_MASTER, read_master},
+    {CZ_AST_KEEP, read_state},
+    {CZ_AST_CLIP, read_clip},
+    {CZ_AST_SKIP, read_skip},
+    {CZ_AST_BUCKET, read_bucket},
+    {CZ_AST_MICRO_GROUP_CAP, read_group},
+    {CZ_AST_MEMORY_CAP, read_memory},
+    {CZ_AST_OVERLAP, read_overlap},
+    {CZ_AST_TOLERANCE, read_tolerance},
+    {CZ_AST_STRICT, read_strict},
+    {CZ_AST_LAYOUT, read_layout},
+    {CZ_AST_GEOMETRY, read_geometry},
+    {CZ_AST_SHARD, read_shard},
+    {CZ_AST_PIPELINE, read_pipeline},
+    {CZ_AST_AXIS_STRATEGY, read_strategy},
+    {CZ_AST_FORM, read_form},
+    {CZ_AST_WIRE_CAP, read_wire},
 };
 
 static void read_clause(cz_clauses *c, const cz_node *node)
@@ -307,7 +316,7 @@ void cz_policy_allow(cz_options *options)
         cz_options_allow(options, scope_name, word_options[i].name);
     for (int i = 0; i < N_SHARE_OPTIONS; i++)
         cz_options_allow(options, scope_name, share_options[i].name);
-    cz_options_allow(options, scope_name, "tp_group");
+    cz_options_allow(options, scope_name, "tp_subgroup");
 }
 
 static void read_word(cz_clauses *c, const cz_node *node,
@@ -326,7 +335,7 @@ static void read_group_size(cz_clauses *c, const cz_node *group)
 {
     cz_fact_policy *fact = &c->policy->fact;
     if (!cz_eval_size(group, c->env, c->diags, "size of a group", 1, CZ_MAX_DIM,
-                      &fact->tp_group)) {
+                      &fact->tp_subgroup)) {
         c->failed = true;
     } else if (fact->tp_strategy != CZ_STRATEGY_GRAM) {
         cz_diag_error(c->diags, CZ_BAD_OPTION, group->span,
@@ -346,7 +355,7 @@ static void read_options(cz_clauses *c, const cz_options *options)
         if ((node =
                  cz_options_find(options, scope_name, share_options[i].name)))
             share_options[i].set(c, node);
-    node = cz_options_find(options, scope_name, "tp_group");
+    node = cz_options_find(options, scope_name, "tp_subgroup");
     if (node && !c->failed)
         read_group_size(c, node);
 }

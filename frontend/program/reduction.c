@@ -1,11 +1,11 @@
-/* Gradients of families. */
+/* Gradients of patterns. */
 #include "frontend/program/internal.h"
 
 bool cz_reduction_equal(const cz_reduction *a, const cz_reduction *b)
 {
     return a->reduce == b->reduce && a->split == b->split &&
-           a->dtype == b->dtype && a->leaves == b->leaves &&
-           a->terms == b->terms;
+           a->dtype == b->dtype && a->n_grads == b->n_grads &&
+           a->divisor == b->divisor;
 }
 
 typedef struct finder {
@@ -17,14 +17,14 @@ typedef struct finder {
 } finder;
 
 /* Gradients that each of the ranks along `set` hands over. */
-static bool count_leaves(const finder *f, int64_t set, int64_t *leaves)
+static bool count_leaves(const finder *f, int64_t set, int64_t *n_grads)
 {
     const int64_t microbatches = f->options->microbatches;
     const int64_t ranks = cz_mesh_extent(f->mesh, set);
-    *leaves = 1;
+    *n_grads = 1;
     if (!f->strict || microbatches == 0)
         return true;
-    *leaves = microbatches / ranks;
+    *n_grads = microbatches / ranks;
     if (microbatches > 0 && microbatches % ranks == 0)
         return true;
     const char *message = cz_arena_printf(
@@ -35,19 +35,19 @@ static bool count_leaves(const finder *f, int64_t set, int64_t *leaves)
     return false;
 }
 
-static bool overlaps(const finder *f, int64_t set, const cz_family *family,
+static bool overlaps(const finder *f, int64_t set, const cz_pattern *pattern,
                      cz_span place, const char *what)
 {
-    int64_t distinct = family->spread | family->held_axes;
-    for (int d = 0; d < family->n_dims; d++)
-        distinct |= family->shard[d];
+    int64_t distinct = pattern->expert_axes | pattern->held_axes;
+    for (int d = 0; d < pattern->n_dims; d++)
+        distinct |= pattern->shard[d];
     set &= distinct;
     if (cz_mesh_extent(f->mesh, set) == 1)
         return false;
     cz_diag_error(f->diags, CZ_BAD_SCHEDULE, place,
                   "%s over %s, along which ranks hold different parts of %s",
                   what, cz_mesh_text(f->arena, f->mesh, set),
-                  cz_family_first_name(f->arena, family));
+                  cz_pattern_first_name(f->arena, pattern));
     return true;
 }
 
@@ -59,7 +59,7 @@ bool cz_reduction_find(const cz_compile_options *options, const cz_mesh *mesh,
     const finder f = {options, mesh, arena, diags, strict};
     const cz_grads *dense = &policy->grads[0];
     const cz_grads *grads = &policy->grads[choice->grads];
-    const bool expert = choice->family.expert && mesh->has_experts;
+    const bool expert = choice->pattern.expert && mesh->has_experts;
     int64_t edp;
     cz_mesh_find(mesh, "edp", &edp);
     *out = (cz_reduction){
@@ -68,26 +68,26 @@ bool cz_reduction_find(const cz_compile_options *options, const cz_mesh *mesh,
             expert && grads == dense && !dense->reduced ? edp : grads->axes,
         .split = expert && policy->split ? edp : policy->split};
     const cz_span place =
-        grads->node ? grads->node->span : choice->family.node->span;
-    if (overlaps(&f, out->reduce, &choice->family, place,
+        grads->node ? grads->node->span : choice->pattern.node->span;
+    if (overlaps(&f, out->reduce, &choice->pattern, place,
                  "gradients cannot be summed") ||
-        overlaps(&f, out->split, &choice->family, choice->family.node->span,
+        overlaps(&f, out->split, &choice->pattern, choice->pattern.node->span,
                  "states cannot be split"))
         return false;
     if (grads->reduced)
-        out->leaves = 1;
-    else if (!count_leaves(&f, out->reduce, &out->leaves))
+        out->n_grads = 1;
+    else if (!count_leaves(&f, out->reduce, &out->n_grads))
         return false;
     /* Terms of a mean: those of the dense gradients, which say how many ranks
      * and microbatches there are; or, where these arrive reduced, one's own. */
-    int64_t *terms = &out->terms;
-    int64_t leaves = out->leaves;
+    int64_t *divisor = &out->divisor;
+    int64_t n_grads = out->n_grads;
     const int64_t set = dense->reduced ? out->reduce : dense->axes;
-    *terms = 1;
+    *divisor = 1;
     if (grads->sum || grads->reduced)
         return true;
-    if (!dense->reduced && !count_leaves(&f, dense->axes, &leaves))
+    if (!dense->reduced && !count_leaves(&f, dense->axes, &n_grads))
         return false;
-    *terms = cz_mesh_extent(f.mesh, set) * leaves;
+    *divisor = cz_mesh_extent(f.mesh, set) * n_grads;
     return true;
 }

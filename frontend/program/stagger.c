@@ -22,12 +22,12 @@ static int by_name(const void *left, const void *right)
 
 static cz_ints indices_of(cz_arena *arena, const cz_choice *choice)
 {
-    const cz_family family =
-        cz_storage_view_pattern(&choice->family, choice->view);
+    const cz_pattern pattern =
+        cz_storage_view_pattern(&choice->pattern, choice->view);
     int64_t *indices = CZ_NEW(arena, int64_t, CZ_MAX_INDICES);
     int n = 0;
-    for (int i = 0; i < family.n_indices; i++)
-        if (!(family.partitioned >> i & 1))
+    for (int i = 0; i < pattern.n_indices; i++)
+        if (!(pattern.partitioned >> i & 1))
             indices[n++] = i;
     return (cz_ints){indices, n};
 }
@@ -40,16 +40,16 @@ static bool is_staggered(const cz_fact_event *events, int n, const char *rule)
     return false;
 }
 
-void cz_turn_emit(cz_ir *ir, cz_arena *arena, const cz_choices *choices)
+void cz_stagger_emit(cz_ir *ir, cz_arena *arena, const cz_choices *choices)
 {
     int n_events, n;
     const cz_fact_event *events = cz_ir_read_event(ir, arena, &n_events);
-    const cz_fact_family *facts = cz_ir_read_family(ir, arena, &n);
+    const cz_fact_pattern *facts = cz_ir_read_pattern(ir, arena, &n);
     /* [choices] the place of each one's name among those of its use. */
     named *list = CZ_NEW(arena, named, choices->n + 1);
     int64_t *places = CZ_NEW(arena, int64_t, choices->n + 1);
     for (int i = 0; i < choices->n; i++)
-        list[i] = (named){facts[i].pattern, choices->list[i].use, i};
+        list[i] = (named){facts[i].name, choices->list[i].use, i};
     qsort(list, (size_t)choices->n, sizeof *list, by_name);
     for (int i = 1; i < choices->n; i++)
         places[list[i].choice] =
@@ -59,7 +59,7 @@ void cz_turn_emit(cz_ir *ir, cz_arena *arena, const cz_choices *choices)
                       (strcmp(list[i].name, list[i - 1].name) != 0);
     for (int i = 0; i < choices->n; i++)
         if (is_staggered(events, n_events, facts[i].rule))
-            cz_ir_add_turn(
-                ir, &(cz_fact_turn){facts[i].sym_name, places[i],
-                                    indices_of(arena, &choices->list[i])});
+            cz_ir_add_stagger(
+                ir, &(cz_fact_stagger){facts[i].sym_name, places[i],
+                                       indices_of(arena, &choices->list[i])});
 }

@@ -31,23 +31,23 @@ void cz_tiles_read(cz_uses *uses, cz_env *globals, cz_diags *diags)
 
 /* ---- of one part ---- */
 
-void cz_tile_grid(const cz_family *family, cz_storage_view view, int64_t tile,
+void cz_tile_grid(const cz_pattern *pattern, cz_storage_view view, int64_t tile,
                   int64_t grid[2])
 {
-    const cz_family seen = cz_storage_view_pattern(family, view);
+    const cz_pattern seen = cz_storage_view_pattern(pattern, view);
     grid[0] = grid[1] = 1;
     for (int k = 0; k < 2 && tile > 0 && seen.n_dims == 2; k++)
         grid[k] = cz_ceil_div(seen.shape[cz_matrix_dim(&seen, k)], tile);
 }
 
-bool cz_tile_is_mapped(const cz_family *family, cz_storage_view view,
+bool cz_tile_is_mapped(const cz_pattern *pattern, cz_storage_view view,
                        int64_t tile)
 {
     int64_t map[CZ_MAX_NDIM][3], grid[2];
-    cz_storage_view_map(family, view, map);
-    cz_tile_grid(family, view, tile, grid);
-    const int64_t block = map[cz_matrix_dim(family, 0)][1];
-    const int64_t stride = map[cz_matrix_dim(family, 0)][2];
+    cz_storage_view_map(pattern, view, map);
+    cz_tile_grid(pattern, view, tile, grid);
+    const int64_t block = map[cz_matrix_dim(pattern, 0)][1];
+    const int64_t stride = map[cz_matrix_dim(pattern, 0)][2];
     return grid[0] == 1 || block == stride || block % tile == 0 ||
            tile % block == 0;
 }

@@ -119,10 +119,11 @@ static void compare_constant(diff *d, const char *name, int a, int b)
 static const char *param_text(diff *d, const cz_document *document, int i)
 {
     const cz_document_param *p = &document->params[i];
-    return i < 0 ? NULL
-                 : cz_arena_printf(d->arena, "%s %s, %s%s%s", p->dtype,
-                                   p->shape, *p->group ? p->group : "frozen",
-                                   *p->group ? ": " : "", p->optimizer);
+    return i < 0
+               ? NULL
+               : cz_arena_printf(d->arena, "%s %s, %s%s%s", p->dtype, p->shape,
+                                 *p->param_group ? p->param_group : "frozen",
+                                 *p->param_group ? ": " : "", p->optimizer);
 }
 
 static void compare_param(diff *d, const char *name, int a, int b)
@@ -138,8 +139,8 @@ static const char *owner_text(diff *d, const cz_document *document, int i)
     if (i < 0)
         return NULL;
     cz_text_puts(&out, m->strategy);
-    if (m->group_size > 1)
-        cz_text_printf(&out, " by %" PRId64 " ranks", m->group_size);
+    if (m->subgroup_size > 1)
+        cz_text_printf(&out, " by %" PRId64 " ranks", m->subgroup_size);
     cz_text_printf(&out, ", slice %" PRId64, m->split);
     if (m->shard >= 0)
         cz_text_printf(&out, ", shard %" PRId64, m->shard);
@@ -161,8 +162,8 @@ static const char *bucket_text(diff *d, const cz_document *document, int i)
                : cz_arena_printf(d->arena,
                                  "%s, %s, %s, %" PRId64 " elements, slices of "
                                  "%" PRId64 " to %" PRId64,
-                                 b->groups, b->kind, b->geometry, b->length,
-                                 b->shortest, b->longest);
+                                 b->param_groups, b->kind, b->geometry,
+                                 b->length, b->shortest, b->longest);
 }
 
 static void compare_buckets(diff *d)
@@ -214,7 +215,7 @@ static void compare_parts(diff *d)
 {
     if (d->n > 0)
         return;
-    for (int i = 0; i < CZ_DOCUMENT_N_PARTS; i++)
+    for (int i = 0; i < CZ_DOCUMENT_N_MEMBERS; i++)
         if (strcmp(d->a->digests[i], d->b->digests[i]) != 0)
             add_text(d, cz_document_members[i], d->a->digests[i],
                      d->b->digests[i]);

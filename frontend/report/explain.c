@@ -251,7 +251,7 @@ static void put_rewrites(const cz_document *document, cz_text *out)
 
 static bool is_alike(const cz_document_bucket *a, const cz_document_bucket *b)
 {
-    return strcmp(a->groups, b->groups) == 0 &&
+    return strcmp(a->param_groups, b->param_groups) == 0 &&
            strcmp(a->dtype, b->dtype) == 0 && strcmp(a->kind, b->kind) == 0 &&
            strcmp(a->geometry, b->geometry) == 0 && a->n_slices == b->n_slices;
 }
@@ -303,7 +303,7 @@ static void put_buckets(const cz_document *s, cz_text *out)
         cz_text_printf(out, "  %d", first);
         if (next - 1 > first)
             cz_text_printf(out, " to %d", next - 1);
-        cz_text_printf(out, " (%s): ", a->groups);
+        cz_text_printf(out, " (%s): ", a->param_groups);
         put_range(out, low, high);
         cz_text_printf(out, " elements of %s, %s; %d slice%s of ", a->dtype,
                        cut_of(a), a->n_slices, a->n_slices == 1 ? "" : "s");

@@ -26,11 +26,11 @@ static void label(screen *s, const char *name)
 }
 
 /* "13.95 TF mean, 14.76 TF max" */
-static void put_spread(screen *s, const cz_spread *spread, const char *unit)
+static void put_summary(screen *s, const cz_summary *summary, const char *unit)
 {
-    const int64_t mean = spread->n > 0 ? spread->sum / spread->n : 0;
+    const int64_t mean = summary->n > 0 ? summary->sum / summary->n : 0;
     cz_text_printf(s->out, "%s mean, %s max", cz_number_short(mean, unit).text,
-                   cz_number_short(spread->max, unit).text);
+                   cz_number_short(summary->max, unit).text);
 }
 
 static void put_axes(screen *s, const cz_ints *axes)
@@ -41,9 +41,9 @@ static void put_axes(screen *s, const cz_ints *axes)
 static int64_t frozen_elements(const cz_plan_view *view)
 {
     int64_t elements = 0;
-    for (int f = 0; f < view->n_frozen_families; f++)
-        elements += view->frozen_families[f].elements *
-                    view->frozen_families[f].n_params;
+    for (int f = 0; f < view->n_frozen_patterns; f++)
+        elements += view->frozen_patterns[f].elements *
+                    view->frozen_patterns[f].n_params;
     return elements;
 }
 
@@ -53,13 +53,14 @@ static void print_counts(screen *s, const char *hash)
     int64_t elements = frozen_elements(view), matrix_elements = 0;
     int n_matrices = 0, n_tensors = view->n_frozen_params;
     for (int p = 0; p < view->n_params; p++) {
-        const cz_view_family *family = &view->families[view->params[p].family];
-        const int64_t n = family->elements * family->n_spread;
+        const cz_view_pattern *pattern =
+            &view->patterns[view->params[p].pattern];
+        const int64_t n = pattern->elements * pattern->expert_extent;
         const bool is_owned = view->params[p].split_owner >= 0;
         elements += n;
-        n_tensors += (int)family->n_spread;
+        n_tensors += (int)pattern->expert_extent;
         matrix_elements += is_owned ? n : 0;
-        n_matrices += is_owned ? (int)family->n_spread : 0;
+        n_matrices += is_owned ? (int)pattern->expert_extent : 0;
     }
     label(s, view->program->name);
     cz_text_printf(s->out,
@@ -85,10 +86,10 @@ static void print_reduction(screen *s, int number)
     const cz_fact_reduction *reduction = &view->reductions[number];
     const int64_t n = cz_view_extent(view, &reduction->reduce_axes);
     int64_t n_tensors = 0;
-    for (int f = 0; f < view->n_families; f++)
-        if (view->families[f].reduction == number)
+    for (int f = 0; f < view->n_patterns; f++)
+        if (view->patterns[f].reduction == number)
             n_tensors +=
-                view->families[f].n_params * view->families[f].n_spread;
+                view->patterns[f].n_params * view->patterns[f].expert_extent;
     label(s, number == 0 ? "gradients" : "");
     if (view->n_reductions > 1)
         cz_text_printf(s->out, "%" PRId64 " tensors: ", n_tensors);
@@ -96,9 +97,10 @@ static void print_reduction(screen *s, int number)
     if (reduction->reduce_axes.n == 0) {
         cz_text_puts(s->out, ", reduced already");
     } else {
-        cz_text_puts(s->out, reduction->terms == 1 && n * reduction->leaves > 1
-                                 ? ", sum over "
-                                 : ", mean over ");
+        cz_text_puts(s->out,
+                     reduction->divisor == 1 && n * reduction->n_grads > 1
+                         ? ", sum over "
+                         : ", mean over ");
         put_axes(s, &reduction->reduce_axes);
     }
     cz_text_puts(s->out, "; state split over ");
@@ -113,7 +115,7 @@ static void print_mesh(screen *s)
     for (int i = 0; i < mesh->names.n && !is_of_experts(mesh->names.v[i]); i++)
         cz_text_printf(s->out, "%s%s %" PRId64, i ? " x " : "",
                        mesh->names.v[i],
-                       cz_view_parts(s->view, mesh->sets.v[i]));
+                       cz_view_set_extent(s->view, mesh->sets.v[i]));
     cz_text_printf(s->out, "%s%d rank%s", mesh->axes.n > 0 ? " = " : "",
                    s->view->n_ranks, s->view->n_ranks == 1 ? "" : "s");
     int n = 0;
@@ -121,7 +123,7 @@ static void print_mesh(screen *s)
         if (is_of_experts(mesh->names.v[i]))
             cz_text_printf(s->out, "%s%s %" PRId64, n++ ? " x " : "; experts ",
                            mesh->names.v[i],
-                           cz_view_parts(s->view, mesh->sets.v[i]));
+                           cz_view_set_extent(s->view, mesh->sets.v[i]));
     cz_text_puts(s->out, "\n");
     for (int k = 0; k < s->view->n_reductions; k++)
         print_reduction(s, k);
@@ -175,11 +177,11 @@ static void print_untrained(screen *s)
 
 static void print_load(screen *s)
 {
-    const cz_spread *flops = &s->metrics->flops;
+    const cz_summary *flops = &s->metrics->flops;
     const int item = s->metrics->item_param;
     const int64_t of_item = s->metrics->item_flops;
     label(s, "flops");
-    put_spread(s, flops, "F");
+    put_summary(s, flops, "F");
     cz_text_printf(s->out, " per rank: max/mean %s\n",
                    cz_number_ratio(flops->max, flops->n, flops->sum).text);
     if (item < 0)
@@ -231,8 +233,9 @@ static void print_baselines(screen *s, const cz_stage_time *times, int64_t ours)
         cz_text_printf(s->out, "%-*s%s, %s times ours\n", NAME, of->name,
                        cz_number_time(theirs).text,
                        cz_number_ratio(theirs, 1, ours).text);
-        for (int g = 0; g < of->n_groupings; g++) {
-            const cz_compared_micro_groups *groups = &of->groupings[g];
+        for (int g = 0; g < of->n_choices; g++) {
+            const cz_compared_micro_groups *groups =
+                &of->micro_group_choices[g];
             const int64_t longest = largest(groups->time_ps, n_ranks);
             if (g == 0)
                 label(s, "");
@@ -240,7 +243,7 @@ static void print_baselines(screen *s, const cz_stage_time *times, int64_t ours)
                            g > 0 ? ", " : "with gathers, in groups: ",
                            groups->name, cz_number_time(longest).text);
         }
-        cz_text_puts(s->out, of->n_groupings > 0 ? "\n" : "");
+        cz_text_puts(s->out, of->n_choices > 0 ? "\n" : "");
     }
 }
 
@@ -323,12 +326,12 @@ static void print_wire(screen *s)
     const int64_t n = s->view->n_ranks;
     bool is_first = true;
     for (int k = 0; k < CZ_N_STEPS; k++) {
-        const cz_spread *sent = &s->metrics->sent[k];
+        const cz_summary *sent = &s->metrics->sent[k];
         if (sent->sum == 0)
             continue;
         label(s, is_first ? "wire" : "");
         cz_text_printf(s->out, "%-15s", cz_step_kind_word((cz_step_kind)k));
-        put_spread(s, sent, "B");
+        put_summary(s, sent, "B");
         cz_text_puts(s->out, " sent per rank and step");
         put_communicators(s, (cz_step_kind)k);
         cz_text_puts(s->out, "\n");
@@ -423,7 +426,7 @@ void cz_report_screen(const cz_plan_view *view, const char *hash,
     print_mesh(&s);
     print_uses(&s);
     print_untrained(&s);
-    const cz_spread *n = &s.metrics->matrices;
+    const cz_summary *n = &s.metrics->matrices;
     if (n->sum != 0) {
         label(&s, "owners");
         cz_text_printf(s.out,
@@ -437,7 +440,7 @@ void cz_report_screen(const cz_plan_view *view, const char *hash,
     for (int k = 0; k < CZ_N_MEMORIES; k++) {
         label(&s, k == 0 ? "memory" : "");
         cz_text_printf(s.out, "%-15s", cz_memory_name((cz_memory)k));
-        put_spread(&s, &s.metrics->memory[k], "B");
+        put_summary(&s, &s.metrics->memory[k], "B");
         cz_text_puts(s.out, k == 0 ? " per rank\n" : "\n");
     }
     print_wire(&s);

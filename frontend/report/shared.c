@@ -120,7 +120,7 @@ static bool is_like(const cz_matrix_class *of, const cz_document_matrix *m,
                     const char *optimizer)
 {
     return of->like->rows == m->rows && of->like->columns == m->columns &&
-           of->like->group_size == m->group_size &&
+           of->like->subgroup_size == m->subgroup_size &&
            strcmp(of->like->strategy, m->strategy) == 0 &&
            strcmp(of->optimizer, optimizer) == 0;
 }
@@ -129,13 +129,13 @@ static bool is_like(const cz_matrix_class *of, const cz_document_matrix *m,
 static const cz_document_stage *stage_of(const cz_document *document,
                                          const cz_document_matrix *m)
 {
-    const char *group = document->params[m->param].group;
+    const char *group = document->params[m->param].param_group;
     cz_text start = {0};
     const cz_document_stage *found = NULL;
     cz_text_printf(&start, "%s.%" PRId64 "x%" PRId64 ".", group, m->rows,
                    m->columns);
     for (int i = 0; i < document->n_stages && !found; i++)
-        if (document->stages[i].is_whole &&
+        if (document->stages[i].is_full_matrix &&
             strncmp(document->stages[i].name, cz_text_string(&start),
                     start.n) == 0)
             found = &document->stages[i];
@@ -189,9 +189,9 @@ void cz_class_why(const cz_document *document, const cz_matrix_class *of,
     const int64_t mean =
         cz_rank_sums_of(document->time_ps, document->n_ranks).mean;
     const cz_number time = cz_number_time(m->time_ps);
-    if (m->group_size > 1) {
+    if (m->subgroup_size > 1) {
         cz_text_printf(out, "shared by %" PRId64 " ranks: %s on each",
-                       m->group_size, time.text);
+                       m->subgroup_size, time.text);
         if (of->stage)
             cz_text_printf(out, ", where one rank alone would take %s",
                            cz_number_time(of->stage->time_ps).text);
@@ -213,8 +213,8 @@ void cz_class_others(const cz_matrix_class *of, const char *before,
     for (int i = 0; i < of->like->n_candidates; i++) {
         const cz_document_candidate *other = &of->like->candidates[i];
         cz_text_printf(out, "%snot %s", before, other->strategy);
-        if (other->group_size > 1)
-            cz_text_printf(out, " of %" PRId64 " ranks", other->group_size);
+        if (other->subgroup_size > 1)
+            cz_text_printf(out, " of %" PRId64 " ranks", other->subgroup_size);
         if (other->time_ps >= 0)
             cz_text_printf(out, " in %s %s, %s sent",
                            cz_number_time(other->time_ps).text,
@@ -274,7 +274,7 @@ cz_basis cz_basis_of(const cz_document *document)
     for (int i = 0; i < document->n_constants; i++)
         out.n_measured_constants += document->constants[i].is_measured;
     for (int i = 0; i < document->n_stages; i++)
-        if (document->stages[i].is_whole) {
+        if (document->stages[i].is_full_matrix) {
             out.n_stages++;
             out.n_measured_stages += document->stages[i].is_measured;
         }

@@ -66,7 +66,7 @@ cz_rule_value *cz_rule_element(cz_rule *rule, const cz_node *node, cz_opcode op,
     if (!cz_rule_unify(rule, node, operands, n, &result))
         return cz_rule_absorb();
     for (int i = 0; i < n; i++)
-        spread[i] = cz_rule_spread(rule, operands[i], &result);
+        spread[i] = cz_rule_broadcast(rule, operands[i], &result);
     if (rule->building) {
         cz_ir_at(&rule->builder, node->span);
         result.wide = cz_ir_element(&rule->builder, op, spread, n, CZ_F32);
@@ -101,8 +101,8 @@ static cz_rule_value *compare_tensors(cz_rule *rule, const cz_node *node,
                                       cz_rule_value *const *operands,
                                       cz_tensor shape)
 {
-    const cz_ir_value a = cz_rule_spread(rule, operands[0], &shape);
-    const cz_ir_value b = cz_rule_spread(rule, operands[1], &shape);
+    const cz_ir_value a = cz_rule_broadcast(rule, operands[0], &shape);
+    const cz_ir_value b = cz_rule_broadcast(rule, operands[1], &shape);
     if (rule->building) {
         cz_ir_at(&rule->builder, node->span);
         shape.wide = cz_ir_compare(&rule->builder, predicate, a, b);
@@ -135,8 +135,8 @@ static cz_rule_value *select_tensor(cz_rule *rule, const cz_node *node,
                                     cz_rule_value *const *operands,
                                     cz_tensor shape)
 {
-    const cz_ir_value a = cz_rule_spread(rule, operands[1], &shape);
-    const cz_ir_value b = cz_rule_spread(rule, operands[2], &shape);
+    const cz_ir_value a = cz_rule_broadcast(rule, operands[1], &shape);
+    const cz_ir_value b = cz_rule_broadcast(rule, operands[2], &shape);
     if (rule->building) {
         cz_ir_at(&rule->builder, node->span);
         shape.wide =

@@ -78,7 +78,7 @@ static cz_ir_value operand(const factor_call *c, cz_rule_value *value,
     cz_rule_value *rounded = cz_rule_round(c->rule, value);
     const cz_tensor seen = {.kept = CZ_RULE_MATRIX};
 
-    return as_seen ? cz_rule_spread(c->rule, rounded, &seen)
+    return as_seen ? cz_rule_broadcast(c->rule, rounded, &seen)
                    : cz_rule_wide(c->rule, &rounded->tensor);
 }
 

@@ -96,7 +96,7 @@ typedef struct cz_rule_slot {
     int frame;           /* of that def; 0: of the optimizer itself */
     const cz_node *call; /* of that def, or NULL */
     cz_tensor as;        /* how it lies between steps; no elements */
-    bool is_whole;       /* in one piece, at the owner */
+    bool is_full_matrix; /* in one piece, at the owner */
     bool is_extern;      /* the trainer writes it before each step */
     double init;
     bool is_diagonal;     /* the initial value stands on the diagonal alone */
@@ -238,10 +238,11 @@ cz_ir_value cz_rule_wide(cz_rule *rule, cz_tensor *tensor);
 bool cz_rule_unify(cz_rule *rule, const cz_node *node,
                    cz_rule_value *const *operands, int n, cz_tensor *out);
 /* A number or tensor in f32, in the layout and shape of `as`. */
-cz_ir_value cz_rule_spread(cz_rule *rule, cz_rule_value *value,
-                           const cz_tensor *as);
+cz_ir_value cz_rule_broadcast(cz_rule *rule, cz_rule_value *value,
+                              const cz_tensor *as);
 /* While building: scalar argument i of the update function, likewise. */
-cz_ir_value cz_rule_spread_argument(cz_rule *rule, int i, const cz_tensor *as);
+cz_ir_value cz_rule_broadcast_argument(cz_rule *rule, int i,
+                                       const cz_tensor *as);
 /* Rounded to its type: what a name is bound to. */
 cz_rule_value *cz_rule_round(cz_rule *rule, cz_rule_value *value);
 /* bf16(e), f32(e). */

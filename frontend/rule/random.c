@@ -16,7 +16,7 @@ static cz_ir_value spread(const sampler *s, const cz_scalar *number,
                           const cz_tensor *as)
 {
     const cz_ir_value value =
-        cz_rule_spread(s->rule, cz_rule_number(s->rule, number), as);
+        cz_rule_broadcast(s->rule, cz_rule_number(s->rule, number), as);
     return s->rule->building ? cz_ir_convert(s->builder, value, CZ_F64) : value;
 }
 
@@ -34,7 +34,7 @@ static cz_ir_value name_part(const sampler *s, int part, const cz_tensor *as)
         return (cz_ir_value){0};
     return cz_ir_convert(
         s->builder,
-        cz_rule_spread_argument(
+        cz_rule_broadcast_argument(
             rule, 2 + rule->n_states + rule->n_results + part, as),
         CZ_F64);
 }
@@ -50,7 +50,7 @@ static cz_rule_value *places(const sampler *s, const cz_node *node, int dim)
 static cz_ir_value place(const sampler *s, cz_rule_value *value,
                          const cz_tensor *as)
 {
-    const cz_ir_value wide = cz_rule_spread(s->rule, value, as);
+    const cz_ir_value wide = cz_rule_broadcast(s->rule, value, as);
     return s->rule->building ? cz_ir_convert(s->builder, wide, CZ_F64) : wide;
 }
 
@@ -84,7 +84,7 @@ static cz_ir_value mix_rows(const sampler *s, const cz_node *node,
     for (int part = 0; part < CZ_NAME_SCALARS; part++)
         hash = mix(s, hash, name_part(s, part, &as));
     as.wide = mix(s, hash, place(s, rows, &as));
-    return cz_rule_spread(s->rule, cz_rule_tensor(s->rule, as), s->result);
+    return cz_rule_broadcast(s->rule, cz_rule_tensor(s->rule, as), s->result);
 }
 
 static bool check(cz_rule *rule, const cz_node *node, cz_rule_value **args,

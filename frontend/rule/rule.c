@@ -139,7 +139,7 @@ static void add_fact(cz_rule *rule, cz_ir *ir, const char *symbol,
         diagonal[i] = slot->is_diagonal;
         symmetric[i] = slot->as.symmetric;
         externs[i] = slot->is_extern;
-        for (int dim = 0; dim < 2 && slot->is_whole; dim++)
+        for (int dim = 0; dim < 2 && slot->is_full_matrix; dim++)
             shapes[2 * i + dim] = (int64_t)slot->as.extent[dim]->constant;
     }
     const cz_fact_rule fact = {
@@ -257,8 +257,8 @@ static bool are_alike(cz_rule *rule, const cz_rule_slot *a,
 {
     return strcmp(a->name, b->name) == 0 && a->as.dtype == b->as.dtype &&
            a->init == b->init && a->is_diagonal == b->is_diagonal &&
-           a->is_whole == b->is_whole && a->is_extern == b->is_extern &&
-           a->as.kept == b->as.kept &&
+           a->is_full_matrix == b->is_full_matrix &&
+           a->is_extern == b->is_extern && a->as.kept == b->as.kept &&
            cz_rule_same_extent(rule, a->as.extent[0], b->as.extent[0]) &&
            cz_rule_same_extent(rule, a->as.extent[1], b->as.extent[1]);
 }

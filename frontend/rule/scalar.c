@@ -297,7 +297,8 @@ const cz_scalar *cz_scalar_compare(cz_scalars *pool, const char *predicate,
 typedef struct dimension_form {
     const char *before, *between, *behind;
     int strength; /* of the operator: a weaker operand needs parentheses */
-    bool is_known, is_whole; /* a number where operands are; whole likewise */
+    bool is_known,
+        is_full_matrix; /* a number where operands are; whole likewise */
 } dimension_form;
 
 static const dimension_form dimension_forms[CZ_N_OPCODES] = {
@@ -322,7 +323,7 @@ static bool is_made_up(const cz_scalar *scalar, bool whole)
     const dimension_form *form = &dimension_forms[scalar->op];
     bool good = scalar->form == CZ_SCALAR_APPLY &&
                 scalar->n_nodes < CZ_SCALAR_LARGE && form->is_known &&
-                (form->is_whole || !whole);
+                (form->is_full_matrix || !whole);
     for (int i = 0; i < scalar->n_operands && good; i++)
         good =
             is_made_up(scalar->operands[i], whole && scalar->op != CZ_OP_FLOOR);

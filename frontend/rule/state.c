@@ -125,8 +125,8 @@ static bool find_shape(cz_rule *rule, const cz_node *type, cz_rule_slot *slot)
                             "supported yet");
         return false;
     }
-    slot->is_whole = !is_header_name(rule, cz_item(type, 0), 0) ||
-                     !is_header_name(rule, cz_item(type, 1), 1);
+    slot->is_full_matrix = !is_header_name(rule, cz_item(type, 0), 0) ||
+                           !is_header_name(rule, cz_item(type, 1), 1);
     return find_dimensions(rule, type, slot);
 }
 
@@ -134,7 +134,7 @@ static bool find_shape(cz_rule *rule, const cz_node *type, cz_rule_slot *slot)
 static bool find_extern_shape(cz_rule *rule, const cz_node *type,
                               cz_rule_slot *slot)
 {
-    slot->is_whole = true;
+    slot->is_full_matrix = true;
     if (!cz_rule_is_any(rule) && cz_n_items(type) <= 2)
         return find_dimensions(rule, type, slot);
     cz_rule_error(rule, CZ_UNSUPPORTED, type,
@@ -204,7 +204,7 @@ static bool check_diagonal(cz_rule *rule, const cz_node *node,
                            const cz_rule_slot *slot)
 {
     if (!slot->is_diagonal ||
-        (slot->is_whole &&
+        (slot->is_full_matrix &&
          cz_rule_same_extent(rule, slot->as.extent[0], slot->as.extent[1])))
         return true;
     cz_rule_error(
@@ -327,7 +327,8 @@ void cz_rule_assume_symmetric(cz_rule *rule, cz_rule_slot *slot)
     const cz_tensor *as = &slot->as;
 
     slot->as.symmetric =
-        slot->is_whole && !slot->is_extern && as->kept == CZ_RULE_MATRIX &&
+        slot->is_full_matrix && !slot->is_extern &&
+        as->kept == CZ_RULE_MATRIX &&
         cz_rule_same_extent(rule, as->extent[0], as->extent[1]) &&
         !is_refuted(rule, slot->name);
 }

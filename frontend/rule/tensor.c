@@ -164,7 +164,8 @@ bool cz_rule_unify(cz_rule *rule, const cz_node *node,
 
 /* ---- spreading ---- */
 
-cz_ir_value cz_rule_spread_argument(cz_rule *rule, int i, const cz_tensor *as)
+cz_ir_value cz_rule_broadcast_argument(cz_rule *rule, int i,
+                                       const cz_tensor *as)
 {
     const cz_ir_type type = cz_rule_stored_type(as, CZ_F32);
     return cz_ir_splat(&rule->builder,
@@ -181,9 +182,9 @@ static cz_ir_value spread_number(cz_rule *rule, const cz_scalar *number,
                    ? cz_ir_constant(&rule->builder, type, number->constant)
                    : (cz_ir_value){0};
     const int result = cz_rule_result(rule, number);
-    return rule->building
-               ? cz_rule_spread_argument(rule, 2 + rule->n_states + result, as)
-               : (cz_ir_value){0};
+    return rule->building ? cz_rule_broadcast_argument(
+                                rule, 2 + rule->n_states + result, as)
+                          : (cz_ir_value){0};
 }
 
 /* From the kept dimensions of `laid` to those of `as`. */
@@ -219,8 +220,8 @@ static cz_ir_value place(cz_rule *rule, cz_ir_value value,
     return value;
 }
 
-cz_ir_value cz_rule_spread(cz_rule *rule, cz_rule_value *value,
-                           const cz_tensor *as)
+cz_ir_value cz_rule_broadcast(cz_rule *rule, cz_rule_value *value,
+                              const cz_tensor *as)
 {
     if (value->kind == CZ_RULE_NUMBER)
         return spread_number(rule, value->number, as);
@@ -295,7 +296,7 @@ cz_rule_value *cz_rule_convert(cz_rule *rule, const cz_node *node,
             return report_unfit(rule, node, value, as);
         return cz_rule_cast(rule, value, as->dtype);
     }
-    tensor.wide = cz_rule_spread(rule, value, &tensor);
+    tensor.wide = cz_rule_broadcast(rule, value, &tensor);
     tensor.rounded = tensor.dtype == CZ_F32;
     return cz_rule_round(rule, cz_rule_tensor(rule, tensor));
 }

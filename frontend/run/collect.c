@@ -64,8 +64,9 @@ static bool is_first_replica(rank_run *r, int param, const cz_ints *split)
     const cz_plan_view *view = r->request->view;
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes = cz_view_axes_of(
-        view, cz_view_distinct_set(view, view->params[param].family), storage);
-    int64_t rank = cz_view_home_rank(view, view->params[param].family, 0, 0);
+        view, cz_view_distinct_set(view, view->params[param].pattern), storage);
+    int64_t rank =
+        cz_view_resident_rank(view, view->params[param].pattern, 0, 0);
 
     rank = cz_view_rank_at(view, &axes,
                            cz_view_coordinate(view, &axes, r->rank), rank);
@@ -81,7 +82,8 @@ static int64_t spread_of(const rank_run *r, int param)
     const cz_plan_view *view = r->request->view;
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes = cz_view_axes_of(
-        view, view->families[view->params[param].family].fact->spread, storage);
+        view, view->patterns[view->params[param].pattern].fact->expert_axes,
+        storage);
     return cz_view_coordinate(view, &axes, r->rank);
 }
 
@@ -101,7 +103,7 @@ static czr_status fetch(const rank_run *r, const void *at, size_t bytes,
 
 static czr_status collect_params(rank_run *r, bool compare, int64_t *differing)
 {
-    const cz_run_result *result = r->shared->result;
+    const cz_run_result *result = r->common->result;
 
     for (int p = 0; p < r->request->view->n_params; p++) {
         const czr_layout_info *layout = &r->layouts[p];
@@ -123,7 +125,7 @@ static czr_status collect_params(rank_run *r, bool compare, int64_t *differing)
 
 static unsigned char *whole_state(rank_run *r, const czr_state *state)
 {
-    const cz_run_result *result = r->shared->result;
+    const cz_run_result *result = r->common->result;
     const char *name = cz_view_name_at(r->request->view, state->param, r->rank);
 
     for (int i = 0; i < result->n_tensors; i++)
@@ -145,7 +147,7 @@ static czr_status collect_state(rank_run *r, const czr_state *state,
                           .global = {state->rows, state->columns}};
     const cz_plan_view *view = r->request->view;
     const cz_ints *split =
-        &cz_view_family_reduction(view, view->params[state->param].family)
+        &cz_view_pattern_reduction(view, view->params[state->param].pattern)
              ->split_axes;
     const size_t element = czr_dtype_bytes(state->dtype);
     const void *data;
@@ -178,7 +180,7 @@ static czr_status collect_states(rank_run *r, bool compare, int64_t *differing)
 static czr_status collect_counters(rank_run *r)
 {
     const cz_plan_view *view = r->request->view;
-    cz_run_result *result = r->shared->result;
+    cz_run_result *result = r->common->result;
     const size_t params = (size_t)view->n_params, ops = (size_t)view->n_ops;
     const size_t rank = (size_t)r->rank;
     czr_counters counters;
@@ -188,16 +190,16 @@ static czr_status collect_counters(rank_run *r)
         return status;
     memcpy(result->updates + rank * params, counters.updates,
            params * sizeof *counters.updates);
-    memcpy(result->whole + rank * params, counters.whole,
-           params * sizeof *counters.whole);
+    memcpy(result->full_matrix + rank * params, counters.full_matrix,
+           params * sizeof *counters.full_matrix);
     memcpy(result->sent + rank * ops, counters.bytes_sent,
            ops * sizeof *counters.bytes_sent);
     memcpy(result->received + rank * ops, counters.bytes_received,
            ops * sizeof *counters.bytes_received);
     result->peak_scratch[rank] = counters.peak_scratch_bytes;
-    pthread_mutex_lock(&r->shared->lock);
+    pthread_mutex_lock(&r->common->lock);
     result->allocations += counters.step_allocations;
-    pthread_mutex_unlock(&r->shared->lock);
+    pthread_mutex_unlock(&r->common->lock);
     return CZR_OK;
 }
 
@@ -208,9 +210,9 @@ static czr_status collect_tensors(rank_run *r, bool compare)
 
     if (status == CZR_OK)
         status = collect_states(r, compare, &differing);
-    pthread_mutex_lock(&r->shared->lock);
-    r->shared->result->replica_mismatches += differing;
-    pthread_mutex_unlock(&r->shared->lock);
+    pthread_mutex_lock(&r->common->lock);
+    r->common->result->replica_mismatches += differing;
+    pthread_mutex_unlock(&r->common->lock);
     return status;
 }
 

@@ -61,18 +61,18 @@ static czr_status fill_param(rank_run *r, int param)
     return end_write(r, layout->param, to, bytes);
 }
 
-double cz_run_microbatch_scale(const cz_plan_view *view,
-                               const cz_fact_reduction *reduction,
-                               int64_t microbatches)
+double cz_run_grad_scale(const cz_plan_view *view,
+                         const cz_fact_reduction *reduction,
+                         int64_t microbatches)
 {
     const int64_t members = cz_view_extent(view, &reduction->reduce_axes);
-    const int64_t merged = microbatches / (members * reduction->leaves);
+    const int64_t merged = microbatches / (members * reduction->n_grads);
 
     if (merged == 1)
         return 1;
-    return reduction->terms == 1
+    return reduction->divisor == 1
                ? 1 / (double)merged
-               : (double)reduction->terms / (double)microbatches;
+               : (double)reduction->divisor / (double)microbatches;
 }
 
 /* A leaf, or, where the plan takes one leaf, the mean of all that this rank
@@ -83,10 +83,10 @@ static void fill_grad_row(rank_run *r, int param, int step, int64_t leaf,
     const cz_plan_view *view = r->request->view;
     const czr_layout_info *layout = &r->layouts[param];
     const cz_fact_reduction *reduction =
-        cz_view_family_reduction(view, view->params[param].family);
+        cz_view_pattern_reduction(view, view->params[param].pattern);
     const int64_t members = cz_view_extent(view, &reduction->reduce_axes);
     const int64_t mine = r->request->microbatches / members;
-    const int64_t merged = mine / layout->leaves;
+    const int64_t merged = mine / layout->n_grads;
     const int64_t length = cz_rank_row_length(layout);
     const int64_t first =
         cz_view_coordinate(view, &reduction->reduce_axes, r->rank) * mine +
@@ -101,8 +101,7 @@ static void fill_grad_row(rank_run *r, int param, int step, int64_t leaf,
             r->sum[i] += r->row[i];
     }
     store(to, layout->grad_dtype, row * length, r->sum, length,
-          (float)cz_run_microbatch_scale(view, reduction,
-                                         r->request->microbatches));
+          (float)cz_run_grad_scale(view, reduction, r->request->microbatches));
 }
 
 static czr_status fill_leaf(rank_run *r, int param, int step, int64_t leaf)
@@ -114,7 +113,7 @@ static czr_status fill_leaf(rank_run *r, int param, int step, int64_t leaf)
 
     if (!bytes)
         return CZR_OK;
-    at += (size_t)(leaf * layout->microbatch_stride) * element;
+    at += (size_t)(leaf * layout->grad_stride) * element;
     void *to = begin_write(r, at, bytes);
     if (!to)
         return CZR_ERR_NO_MEMORY;
@@ -125,7 +124,7 @@ static czr_status fill_leaf(rank_run *r, int param, int step, int64_t leaf)
 
 static const cz_fact_rule *rule_of(const cz_plan_view *view, int param)
 {
-    return view->rules[view->families[view->params[param].family].rule].fact;
+    return view->rules[view->patterns[view->params[param].pattern].rule].fact;
 }
 
 /* Elements of the largest extern. */
@@ -167,17 +166,17 @@ czr_status cz_rank_give(rank_run *r, int step)
     czr_status status = CZR_OK;
 
     for (int p = 0; p < r->request->view->n_params; p++)
-        for (int64_t leaf = 0; leaf < r->layouts[p].leaves && status == CZR_OK;
+        for (int64_t leaf = 0; leaf < r->layouts[p].n_grads && status == CZR_OK;
              leaf++)
             status = fill_leaf(r, p, step, leaf);
 
     for (int p = 0; p < view->n_params && status == CZR_OK; p++)
-        if (cz_view_is_home(view, view->params[p].family, r->rank))
+        if (cz_view_is_resident(view, view->params[p].pattern, r->rank))
             status = give_externs_of(r, p, step);
     return status;
 }
 
-/* What is at home elsewhere is not here, and has no elements. */
+/* What is resident elsewhere is not here, and has no elements. */
 static czr_status find_layouts(rank_run *r, int64_t *longest)
 {
     const cz_plan_view *view = r->request->view;
@@ -187,7 +186,7 @@ static czr_status find_layouts(rank_run *r, int64_t *longest)
         const czr_status status =
             czr_layout(r->engine, cz_view_name_at(view, p, r->rank), layout);
         const bool is_home =
-            cz_view_is_home(view, view->params[p].family, r->rank);
+            cz_view_is_resident(view, view->params[p].pattern, r->rank);
         if (status != (is_home ? CZR_OK : CZR_ERR_ELSEWHERE))
             return status == CZR_OK ? CZR_ERR_MISMATCH : status;
         if (is_home && cz_rank_row_length(layout) > *longest)
@@ -213,7 +212,7 @@ czr_status cz_rank_prepare(rank_run *r)
     if (!r->row || !r->sum)
         return CZR_ERR_NO_MEMORY;
     for (int p = 0; p < view->n_params; p++) {
-        if (!cz_view_is_home(view, view->params[p].family, r->rank))
+        if (!cz_view_is_resident(view, view->params[p].pattern, r->rank))
             continue;
         status = fill_param(r, p);
         if (status == CZR_OK)

@@ -15,7 +15,7 @@ typedef struct run {
 
 /* One rank's part of a run. */
 typedef struct rank_run {
-    run *shared;
+    run *common;
     const cz_run_request *request;
     czr_engine *engine;
     int rank;
@@ -38,7 +38,7 @@ czr_status cz_rank_give(rank_run *r, int step);
 /* A clock, in seconds. */
 double cz_run_now(void);
 /* What step 0, 1, ... of the run said, by rank 0. */
-void cz_rank_note_step(const run *shared, int step, double seconds,
+void cz_rank_note_step(const run *common, int step, double seconds,
                        const czr_result *result);
 
 /* After the last step: this rank's shards, states and counters into the
@@ -50,6 +50,6 @@ void cz_rank_free(rank_run *r);
 
 /* loopback.c: all ranks on request->gpu.  result->error says what
  * failed. */
-czr_status cz_run_loopback(run *shared);
+czr_status cz_run_loopback(run *common);
 
 #endif

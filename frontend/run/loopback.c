@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 typedef struct loopback_run {
-    run *shared;
+    run *common;
     czr_loopback *loopback;
     rank_run *ranks; /* [n] */
     int n;
@@ -17,7 +17,7 @@ typedef struct loopback_run {
 
 static czr_status open_ranks(loopback_run *l)
 {
-    const cz_run_request *request = l->shared->request;
+    const cz_run_request *request = l->common->request;
     const czr_loopback_options options = {
         .context = request->gpu->context,
         .nvrtc = request->gpu->nvrtc,
@@ -35,7 +35,7 @@ static czr_status open_ranks(loopback_run *l)
     if (!l->ranks || !l->results)
         return CZR_ERR_NO_MEMORY;
     for (int i = 0; i < l->n; i++)
-        l->ranks[i] = (rank_run){.shared = l->shared,
+        l->ranks[i] = (rank_run){.common = l->common,
                                  .request = request,
                                  .engine = czr_loopback_engine(l->loopback, i),
                                  .rank = i};
@@ -66,7 +66,7 @@ static czr_status take_step(loopback_run *l, int step)
     start = cz_run_now();
     status = czr_loopback_step(l->loopback, NULL, NULL, l->results);
     if (status == CZR_OK)
-        cz_rank_note_step(l->shared, step, cz_run_now() - start, l->results);
+        cz_rank_note_step(l->common, step, cz_run_now() - start, l->results);
     return status;
 }
 
@@ -74,7 +74,7 @@ static czr_status run_ranks(loopback_run *l)
 {
     czr_status status = each_rank(l, cz_rank_prepare);
 
-    for (int i = 0; i < l->shared->request->steps && status == CZR_OK; i++)
+    for (int i = 0; i < l->common->request->steps && status == CZR_OK; i++)
         status = take_step(l, i);
     if (status == CZR_OK)
         status = each_rank(l, cz_rank_collect);
@@ -84,8 +84,8 @@ static czr_status run_ranks(loopback_run *l)
 /* What is known best: the world's sentence, an engine's, or the device's. */
 static void keep_error(const loopback_run *l, czr_status status)
 {
-    const czr_context *context = l->shared->request->gpu->context;
-    cz_run_result *result = l->shared->result;
+    const czr_context *context = l->common->request->gpu->context;
+    cz_run_result *result = l->common->result;
     const char *sentence = l->loopback ? czr_loopback_error(l->loopback) : "";
 
     for (int i = 0; i < l->n && l->ranks && !*sentence; i++)
@@ -97,16 +97,16 @@ static void keep_error(const loopback_run *l, czr_status status)
              *sentence ? sentence : czr_status_text(status));
 }
 
-czr_status cz_run_loopback(run *shared)
+czr_status cz_run_loopback(run *common)
 {
-    loopback_run l = {.shared = shared};
+    loopback_run l = {.common = common};
     czr_status status = open_ranks(&l);
 
-    shared->result->is_unopened = status != CZR_OK;
+    common->result->is_unopened = status != CZR_OK;
     if (status == CZR_OK)
         status = run_ranks(&l);
     if (status == CZR_OK)
-        shared->result->graphs = czr_loopback_graphs(l.loopback);
+        common->result->graphs = czr_loopback_graphs(l.loopback);
     else
         keep_error(&l, status);
     czr_loopback_close(l.loopback);

@@ -21,11 +21,11 @@ double cz_run_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void cz_rank_note_step(const run *shared, int step, double seconds,
+void cz_rank_note_step(const run *common, int step, double seconds,
                        const czr_result *result)
 {
-    const cz_run_request *request = shared->request;
-    cz_run_result *out = shared->result;
+    const cz_run_request *request = common->request;
+    cz_run_result *out = common->result;
 
     out->seconds += seconds;
     if (step == 0)
@@ -50,35 +50,35 @@ static czr_status take_steps(rank_run *r)
         if (status != CZR_OK)
             return status;
         if (r->rank == 0)
-            cz_rank_note_step(r->shared, step, cz_run_now() - start, &result);
+            cz_rank_note_step(r->common, step, cz_run_now() - start, &result);
     }
     return CZR_OK;
 }
 
 static void keep_error(rank_run *r, czr_status status)
 {
-    cz_run_result *result = r->shared->result;
+    cz_run_result *result = r->common->result;
     const char *sentence = r->engine ? czr_error(r->engine) : "";
 
-    pthread_mutex_lock(&r->shared->lock);
+    pthread_mutex_lock(&r->common->lock);
     if (status != CZR_ERR_ABORTED && !*result->error)
         snprintf(result->error, sizeof result->error, "%s",
                  *sentence ? sentence : czr_status_text(status));
-    pthread_mutex_unlock(&r->shared->lock);
+    pthread_mutex_unlock(&r->common->lock);
 }
 
 static czr_status run_rank(czr_world *world, void *user)
 {
-    run *shared = user;
-    rank_run r = {.shared = shared, .request = shared->request};
-    const czr_options options = {.late_device = shared->request->late_device,
-                                 .deadline_ms = shared->request->deadline_ms};
+    run *common = user;
+    rank_run r = {.common = common, .request = common->request};
+    const czr_options options = {.late_device = common->request->late_device,
+                                 .deadline_ms = common->request->deadline_ms};
     czr_status status;
 
     r.rank = czr_world_rank(world);
-    if (shared->request->planted)
+    if (common->request->planted)
         czr_testing_rank_order_reduction(world, 1);
-    status = czr_open(shared->request->program, world, &options, &r.engine);
+    status = czr_open(common->request->program, world, &options, &r.engine);
     if (status == CZR_OK)
         status = cz_rank_prepare(&r);
     if (status == CZR_OK)
@@ -102,9 +102,9 @@ static void add_tensors(const cz_plan_view *view, cz_arena *arena,
                         int64_t n_bytes)
 {
     const cz_view_param *p = &view->params[param];
-    const cz_view_family *family = &view->families[p->family];
+    const cz_view_pattern *pattern = &view->patterns[p->pattern];
 
-    for (int64_t c = 0; c < family->n_spread; c++)
+    for (int64_t c = 0; c < pattern->expert_extent; c++)
         *CZ_PUSH(arena, result->tensors, result->n_tensors) = (cz_run_tensor){
             p->names[c], state, n_bytes, CZ_NEW(arena, unsigned char, n_bytes)};
 }
@@ -114,41 +114,43 @@ czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
 {
     const cz_plan_view *view = request->view;
     const int64_t ranks = view->n_ranks;
-    run shared = {.request = request, .result = result};
+    run common = {.request = request, .result = result};
     czr_status status;
 
     *result = (cz_run_result){0};
     result->first_tensor = CZ_NEW(arena, int, view->n_params);
     for (int p = 0; p < view->n_params; p++) {
-        const cz_view_family *family = &view->families[view->params[p].family];
+        const cz_view_pattern *pattern =
+            &view->patterns[view->params[p].pattern];
         result->first_tensor[p] = result->n_tensors;
         add_tensors(view, arena, result, p, NULL,
-                    family->elements * cz_dtype_bytes(family->dtype));
+                    pattern->elements * cz_dtype_bytes(pattern->dtype));
     }
     for (int p = 0; p < view->n_params; p++) {
-        const cz_view_family *family = &view->families[view->params[p].family];
-        const cz_fact_rule *rule = view->rules[family->rule].fact;
+        const cz_view_pattern *pattern =
+            &view->patterns[view->params[p].pattern];
+        const cz_fact_rule *rule = view->rules[pattern->rule].fact;
         for (int s = 0; s < rule->states.n; s++) {
             if (cz_state_is_extern(rule, s))
                 continue;
-            const int64_t n = cz_state_is_whole(rule, s)
+            const int64_t n = cz_state_is_owned(rule, s)
                                   ? cz_state_elements(rule, s)
-                                  : family->elements;
+                                  : pattern->elements;
             add_tensors(
                 view, arena, result, p, rule->states.v[s],
-                n * cz_dtype_bytes(view->rules[family->rule].states[s]));
+                n * cz_dtype_bytes(view->rules[pattern->rule].states[s]));
         }
     }
     result->norms = CZ_NEW(arena, double, request->steps + 1);
     result->updates = CZ_NEW(arena, int64_t, ranks * view->n_params);
-    result->whole = CZ_NEW(arena, int64_t, ranks * view->n_params);
+    result->full_matrix = CZ_NEW(arena, int64_t, ranks * view->n_params);
     result->sent = CZ_NEW(arena, int64_t, ranks * view->n_ops);
     result->received = CZ_NEW(arena, int64_t, ranks * view->n_ops);
     result->peak_scratch = CZ_NEW(arena, int64_t, ranks);
-    pthread_mutex_init(&shared.lock, NULL);
+    pthread_mutex_init(&common.lock, NULL);
     status = request->gpu
-                 ? cz_run_loopback(&shared)
-                 : czr_world_threads_run((int)ranks, run_rank, &shared);
-    pthread_mutex_destroy(&shared.lock);
+                 ? cz_run_loopback(&common)
+                 : czr_world_threads_run((int)ranks, run_rank, &common);
+    pthread_mutex_destroy(&common.lock);
     return status;
 }

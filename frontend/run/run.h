@@ -101,7 +101,7 @@ typedef struct cz_run_result {
     bool is_unopened;     /* what failed is opening a GPU's ranks */
     /* per rank, over all steps */
     int64_t *updates;         /* [n_ranks * n_params] */
-    int64_t *whole;           /* [n_ranks * n_params] */
+    int64_t *full_matrix;     /* [n_ranks * n_params] */
     int64_t *sent, *received; /* [n_ranks * n_ops] */
     int64_t *peak_scratch;    /* [n_ranks] */
     int64_t allocations;      /* inside steps, all ranks */
@@ -110,9 +110,9 @@ typedef struct cz_run_result {
 
 /* What a gradient leaf is times the sum of its microbatches: their mean where
  * it stands for several, such that the reduction gives the mean of all. */
-double cz_run_microbatch_scale(const cz_plan_view *view,
-                               const cz_fact_reduction *reduction,
-                               int64_t microbatches);
+double cz_run_grad_scale(const cz_plan_view *view,
+                         const cz_fact_reduction *reduction,
+                         int64_t microbatches);
 
 /* Results live in the arena.  On failure result->error says what happened. */
 czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
@@ -147,7 +147,7 @@ typedef struct cz_run_state {
     int64_t rows, columns;
     const double *got;  /* [rows, columns]: the run's */
     const double *want; /* the interpreter's */
-    double spread;      /* norm of what rounding may add to that;
+    double rounding;    /* norm of what rounding may add to that;
                          * infinite: it may leave nothing of it */
 } cz_run_state;
 

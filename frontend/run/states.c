@@ -173,9 +173,9 @@ static bool is_near_but_for_rounding(const cz_run_state *s, double bound)
 {
     const double size = norm_of(s->want, s->rows * s->columns);
 
-    if (is_symmetric(s, bound) && s->spread > UNSETTLED * size)
+    if (is_symmetric(s, bound) && s->rounding > UNSETTLED * size)
         return is_power_of_the_same(s, bound);
-    return isfinite(s->spread) && distance(s) <= bound * size + s->spread &&
+    return isfinite(s->rounding) && distance(s) <= bound * size + s->rounding &&
            (s->rows != s->columns || !is_orthonormal(s->want, s->rows, bound));
 }
 

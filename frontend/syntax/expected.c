@@ -37,28 +37,28 @@ static const int operator_kinds[] = {TOK_PLUS, TOK_MINUS, TOK_STAR, TOK_SLASH,
 
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))
 
-static const struct family {
+static const struct pattern {
     const char *name;
     const int *kinds;
     int n;
-    int sign; /* the family is expected where this kind is */
-} families[] = {
+    int sign; /* the pattern is expected where this kind is */
+} patterns[] = {
     {"an expression", expression_kinds, COUNT(expression_kinds), TOK_NUMBER},
     {"an operator", operator_kinds, COUNT(operator_kinds), TOK_TICK}};
 
-static bool is_member(const struct family *family, int kind)
+static bool is_member(const struct pattern *pattern, int kind)
 {
-    for (int i = 0; i < family->n; i++)
-        if (family->kinds[i] == kind)
+    for (int i = 0; i < pattern->n; i++)
+        if (pattern->kinds[i] == kind)
             return true;
     return false;
 }
 
 static bool is_covered(const cz_expected *expected, int kind)
 {
-    for (int i = 0; i < COUNT(families); i++)
-        if (has_kind(expected, families[i].sign) &&
-            is_member(&families[i], kind))
+    for (int i = 0; i < COUNT(patterns); i++)
+        if (has_kind(expected, patterns[i].sign) &&
+            is_member(&patterns[i], kind))
             return true;
     return false;
 }
@@ -126,9 +126,9 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
     name_list names;
 
     names.n = 0;
-    for (int i = 0; i < COUNT(families); i++)
-        if (has_kind(expected, families[i].sign))
-            names.names[names.n++] = families[i].name;
+    for (int i = 0; i < COUNT(patterns); i++)
+        if (has_kind(expected, patterns[i].sign))
+            names.names[names.n++] = patterns[i].name;
     for (int i = 0; i < expected->n; i++)
         if (!is_covered(expected, expected->kinds[i]))
             names.names[names.n++] = cz_token_name(expected->kinds[i]);

@@ -220,9 +220,9 @@ param_items(L) ::= param_items(A) error NEWLINE.    { L = A; }
 param_item(S) ::= param(A).                         { S = A; }
 param_item(S) ::= param_if(A).                      { S = A; }
 param_item(S) ::= own_path(A) param_block(B).
-    { S = NODE(GROUP, REACH(A, *B), NULL, A, B); }
+    { S = NODE(PREFIX, REACH(A, *B), NULL, A, B); }
 param_item(S) ::= own_path(A) stage(G) param_block(B).
-    { S = NODE(GROUP, REACH(A, *B), NULL, A, B, G); }
+    { S = NODE(PREFIX, REACH(A, *B), NULL, A, B, G); }
 param_item(S) ::= TIE(T) own_path(A) ASSIGN own_path(B).
     { S = NODE(TIE, UPTO(T, B), NULL, A, B); }
 param_item(S) ::= TIE(T) own_path(A) ASSIGN own_path(B) stage(G).
@@ -254,7 +254,7 @@ dims(D) ::= LBRACK(T) exprs(L) RBRACK(R).
     { D = LIST(DIMS, JOIN(T, R), NULL, L); }
 pieces(L) ::= piece(A).                             { L = ADD(CZ_NO_NODES, A); }
 pieces(L) ::= pieces(A) separator piece(B).         { L = ADD(A, B); }
-piece(A) ::= ID(N) ASSIGN expr(E).  { A = NODE(PIECE, UPTO(N, E), N.text, E); }
+piece(A) ::= ID(N) ASSIGN expr(E).  { A = NODE(STRIP, UPTO(N, E), N.text, E); }
 
 separator ::= COMMA.
 separator ::= NEWLINE.
@@ -300,7 +300,7 @@ clause(C) ::= SKIP(T) NONFINITE(R).
 clause(C) ::= BUCKET(T) expr(E).
     { C = NODE(BUCKET, UPTO(T, E), NULL, E); }
 clause(C) ::= GROUP(T) expr(E).
-    { C = NODE(GROUP_CAP, UPTO(T, E), NULL, E); }
+    { C = NODE(MICRO_GROUP_CAP, UPTO(T, E), NULL, E); }
 clause(C) ::= MEMORY(T) expr(E).
     { C = NODE(MEMORY_CAP, UPTO(T, E), NULL, E); }
 clause(C) ::= OVERLAP(T) ID(N).

@@ -66,7 +66,7 @@ static cz_node *read_alternative(const reader *r, size_t from, size_t to)
     const size_t n = to - from, low = count_digits(text, n);
 
     if (is_word(text, n))
-        return leaf(r, CZ_AST_PART, from, to);
+        return leaf(r, CZ_AST_LITERAL, from, to);
     const bool has_dots =
         low > 0 && n > low + 2 && strncmp(text + low, "..", 2) == 0;
     const size_t high =
@@ -125,7 +125,7 @@ static cz_node *read_part(const reader *r, size_t from, size_t to)
     case '{':
         return read_choice(r, from, to);
     default:
-        return leaf(r, CZ_AST_PART, from, to);
+        return leaf(r, CZ_AST_LITERAL, from, to);
     }
 }
 

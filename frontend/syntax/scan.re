@@ -160,18 +160,18 @@ static int take_number(cz_scanner *s, const unsigned char *start,
     char *rest;
     token->number = strtod(token->text, &rest);
     const char *suffix = rest;
-    const bool is_whole = suffix == token->text + n_digits;
+    const bool is_full_matrix = suffix == token->text + n_digits;
     const int64_t factor = take_factor(&suffix);
     token->flags = *suffix == 'B' ? CZ_FLAG_BYTES : 0;
     token->number *= (double)factor;
     bool fits = isfinite(token->number);
-    if (is_whole) {
+    if (is_full_matrix) {
         token->flags |= CZ_FLAG_INTEGER;
         fits = read_integer(token->text, n_digits, factor, &token->integer);
     }
     if (!fits)
         cz_diag_error(s->diags, CZ_BAD_NUMBER, token->span,
-                      "%s is too large", is_whole ? "this integer" : "this");
+                      "%s is too large", is_full_matrix ? "this integer" : "this");
     return TOK_NUMBER;
 }
 

@@ -15,12 +15,12 @@ typedef struct finder {
 
 /* ---- classes ---- */
 
-/* Of the ranks that shard a family, how many consecutive ones from the first
+/* Of the ranks that shard a pattern, how many consecutive ones from the first
  * on are in its node. */
-static int count_near(const finder *f, int family)
+static int count_near(const finder *f, int pattern)
 {
     int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_shard_axes(f->view, family, storage);
+    const cz_ints axes = cz_view_shard_axes(f->view, pattern, storage);
     const int64_t n = cz_view_extent(f->view, &axes);
     int64_t near = 1;
     while (near < n &&
@@ -33,30 +33,31 @@ static int count_batches(const cz_plan_view *view, int rule)
 {
     int64_t n_matrices = 0;
     int n = 1;
-    for (int f = 0; f < view->n_families; f++)
-        if (view->families[f].rule == rule)
+    for (int f = 0; f < view->n_patterns; f++)
+        if (view->patterns[f].rule == rule)
             n_matrices +=
-                view->families[f].n_params * view->families[f].n_spread;
+                view->patterns[f].n_params * view->patterns[f].expert_extent;
     while (n < CZ_FORM_BATCHES && (int64_t)1 << n <= n_matrices)
         n++;
     return n;
 }
 
-static cz_candidates_call call_of(const finder *f, int family)
+static cz_candidates_call call_of(const finder *f, int pattern)
 {
-    const int rule = f->view->families[family].rule;
-    const int n = (int)cz_family_shards(f->view, family);
+    const int rule = f->view->patterns[pattern].rule;
+    const int n = (int)cz_pattern_shards(f->view, pattern);
     return (cz_candidates_call){
-        .stage = &f->view->stages[cz_rule_stages_find(f->view, rule).whole],
-        .sharded = cz_candidates_sharded_along(f->view, family),
+        .stage =
+            &f->view->stages[cz_rule_stages_find(f->view, rule).full_matrix],
+        .sharded = cz_candidates_sharded_along(f->view, pattern),
         .width = n,
-        .n_near = count_near(f, family),
+        .n_near = count_near(f, pattern),
         .max_g = n};
 }
 
 static bool is_alike(const cz_plan_view *view, int a, int b)
 {
-    const cz_view_family *f = &view->families[a], *g = &view->families[b];
+    const cz_view_pattern *f = &view->patterns[a], *g = &view->patterns[b];
     bool same = f->rule == g->rule && f->n_dims == g->n_dims;
     for (int d = 0; same && d < f->n_dims; d++)
         same = f->fact->shard.v[d] == g->fact->shard.v[d];
@@ -66,7 +67,7 @@ static bool is_alike(const cz_plan_view *view, int a, int b)
 /* ---- forms ---- */
 
 static cz_form_obstacle obstacle_of(const finder *f, const cz_form_class *of,
-                                    int64_t group)
+                                    int64_t subgroup_size)
 {
     static const cz_form_obstacle obstacles[] = {
         [CZ_OUTLINE_OK] = CZ_FORM_POSSIBLE,
@@ -80,27 +81,27 @@ static cz_form_obstacle obstacle_of(const finder *f, const cz_form_class *of,
     if (of->n_shards == 1 || rule->shape.n != 2)
         return CZ_FORM_UNSHARDED;
     return obstacles[cz_outline_check(f->arena, f->view, of->call.stage,
-                                      rule->shape.v, group, &outline)];
+                                      rule->shape.v, subgroup_size, &outline)];
 }
 
 /* `tp owner`: owners; `tp gram`: groups of what it says, or of all that shard
  * the matrix. */
 static bool is_admitted(const cz_plan_view *view, const cz_form_class *of,
-                        int64_t group)
+                        int64_t subgroup_size)
 {
     const cz_fact_policy *policy = view->policy;
     const int64_t asked =
-        policy->tp_group > 0 ? policy->tp_group : of->n_shards;
+        policy->tp_subgroup > 0 ? policy->tp_subgroup : of->n_shards;
     if (of->n_shards == 1 || policy->tp_strategy == CZ_STRATEGY_OWNER)
-        return group == 1;
-    return policy->tp_strategy != CZ_STRATEGY_GRAM || group == asked;
+        return subgroup_size == 1;
+    return policy->tp_strategy != CZ_STRATEGY_GRAM || subgroup_size == asked;
 }
 
 static int64_t kernels_ps(const cz_subgroup_candidate *candidate)
 {
     int64_t sum = 0;
-    for (int p = 0; p < candidate->n_parts; p++)
-        sum = cz_time_add(sum, candidate->parts[p].compute_ps);
+    for (int p = 0; p < candidate->n_segments; p++)
+        sum = cz_time_add(sum, candidate->segments[p].compute_ps);
     return sum;
 }
 
@@ -109,7 +110,7 @@ static bool is_measured(const finder *f, const cz_form_class *of,
 {
     const cz_stage_call call = {.stage = of->call.stage,
                                 .batch = candidate->batch,
-                                .group = candidate->g,
+                                .subgroup_size = candidate->g,
                                 .cut = cz_share_find(f->arena, of->call.stage)};
     cz_stage_cost cost;
     return cz_cost_stage_mean(f->arena, f->view, f->machine, &call, &cost) &&
@@ -122,7 +123,7 @@ static void set_one(const finder *f, const cz_form_class *of,
     const cz_link link =
         of->call.width <= of->call.n_near ? CZ_LINK_NODE : CZ_LINK_NETWORK;
     const int64_t latency = cz_machine_link(f->machine, link).latency;
-    out->group = candidate->g;
+    out->subgroup_size = candidate->g;
     out->is_admitted = is_admitted(f->view, of, candidate->g);
     out->link_ps =
         cz_subgroup_alone_ps(candidate, latency) - kernels_ps(candidate);
@@ -132,14 +133,14 @@ static void set_one(const finder *f, const cz_form_class *of,
 
 /* One form, or two: products that all would compute alike may be dealt out.
  * What was measured is the time of both. */
-static int time_forms(const finder *f, const cz_form_class *of, int group,
-                      cz_form forms[2])
+static int time_forms(const finder *f, const cz_form_class *of,
+                      int subgroup_size, cz_form forms[2])
 {
     int n_forms = 1;
     for (int b = 0; b < of->n_batches; b++) {
         cz_subgroup_candidate candidates[2];
         const int n = cz_cost_forms(f->arena, f->view, f->machine, &of->call,
-                                    1 << b, group, candidates);
+                                    1 << b, subgroup_size, candidates);
         n_forms = n > n_forms ? n : n_forms;
         for (int i = 0; i < 2; i++) {
             const cz_subgroup_candidate *candidate = &candidates[i < n ? i : 0];
@@ -183,24 +184,24 @@ static void list_forms(const finder *f, cz_arena *kept, cz_form_class *of)
     if (!can_share)
         *CZ_PUSH(kept, list, of->n_forms) =
             (cz_form){.form = CZ_SUBGROUP_GRAM,
-                      .group = of->n_shards,
+                      .subgroup_size = of->n_shards,
                       .obstacle = obstacle_of(f, of, of->n_shards)};
     admit_one(of, list);
     of->forms = list;
 }
 
 static cz_form_class make_class(cz_arena *arena, const cz_plan_view *view,
-                                const cz_machine *machine, int family)
+                                const cz_machine *machine, int pattern)
 {
     cz_arena scratch;
     cz_arena_init(&scratch);
     const finder f = {&scratch, view, machine};
-    cz_form_class of = {.rule = view->families[family].rule,
-                        .first_family = family,
-                        .n_shards = cz_family_shards(view, family),
+    cz_form_class of = {.rule = view->patterns[pattern].rule,
+                        .first_pattern = pattern,
+                        .n_shards = cz_pattern_shards(view, pattern),
                         .n_batches =
-                            count_batches(view, view->families[family].rule),
-                        .call = call_of(&f, family)};
+                            count_batches(view, view->patterns[pattern].rule),
+                        .call = call_of(&f, pattern)};
     list_forms(&f, arena, &of);
     cz_arena_fini(&scratch);
     return of;
@@ -211,19 +212,20 @@ cz_forms cz_forms_find(cz_arena *arena, const cz_plan_view *view,
 {
     cz_forms out = {.n_classes = 0};
     cz_form_class *classes = NULL;
-    int *class_at = CZ_NEW(arena, int, view->n_families + 1);
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_view_family *family = &view->families[f];
+    int *class_at = CZ_NEW(arena, int, view->n_patterns + 1);
+    for (int f = 0; f < view->n_patterns; f++) {
+        const cz_view_pattern *pattern = &view->patterns[f];
         int c = 0;
         class_at[f] = -1;
-        if (!cz_family_is_owned(view, f))
+        if (!cz_pattern_is_owned(view, f))
             continue;
-        while (c < out.n_classes && !is_alike(view, classes[c].first_family, f))
+        while (c < out.n_classes &&
+               !is_alike(view, classes[c].first_pattern, f))
             c++;
         if (c == out.n_classes)
             *CZ_PUSH(arena, classes, out.n_classes) =
                 make_class(arena, view, machine, f);
-        classes[c].n_matrices += family->n_params * family->n_spread;
+        classes[c].n_matrices += pattern->n_params * pattern->expert_extent;
         class_at[f] = c;
     }
     out.classes = classes;
@@ -247,22 +249,22 @@ int64_t cz_form_least_work(const cz_form_class *of)
             continue;
         for (int b = 0; b < of->n_batches; b++) {
             const int64_t work = cz_time_limit((cz_wide)form->time_ps[b] *
-                                               form->group / (1 << b));
+                                               form->subgroup_size / (1 << b));
             least = work < least ? work : least;
         }
     }
     return least;
 }
 
-int64_t cz_form_least_time(const cz_form_class *of, int64_t *group)
+int64_t cz_form_least_time(const cz_form_class *of, int64_t *subgroup_size)
 {
     int64_t least = CZ_MAX_PS;
-    *group = 1;
+    *subgroup_size = 1;
     for (int i = 0; i < of->n_forms; i++) {
         if (!cz_form_is_open(&of->forms[i]) || of->forms[i].time_ps[0] >= least)
             continue;
         least = of->forms[i].time_ps[0];
-        *group = of->forms[i].group;
+        *subgroup_size = of->forms[i].subgroup_size;
     }
     return least;
 }
@@ -276,9 +278,9 @@ int64_t *cz_forms_admitted(cz_arena *arena, const cz_forms *forms, int *n)
         for (int c = 0; c < forms->n_classes; c++)
             for (int i = 0; i < forms->classes[c].n_forms; i++) {
                 const cz_form *form = &forms->classes[c].forms[i];
-                if (cz_form_is_open(form) && form->group > last &&
-                    form->group < next)
-                    next = form->group;
+                if (cz_form_is_open(form) && form->subgroup_size > last &&
+                    form->subgroup_size < next)
+                    next = form->subgroup_size;
             }
         if (next == INT64_MAX)
             return groups;

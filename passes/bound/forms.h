@@ -25,7 +25,7 @@ typedef enum cz_form_obstacle {
 /* Times in picoseconds, those of kernels of each rank for the whole batch. */
 typedef struct cz_form {
     cz_subgroup_form form; /* owner, gram or shared */
-    int64_t group;         /* ranks that share each matrix; 1: an owner */
+    int64_t subgroup_size; /* ranks that share each matrix; 1: an owner */
     cz_form_obstacle obstacle;
     /* Of what is possible: */
     bool is_admitted; /* the schedule does not ask for another */
@@ -38,9 +38,9 @@ typedef struct cz_form {
 
 /* Matrices of one rule that are cut alike. */
 typedef struct cz_form_class {
-    int rule, first_family;
+    int rule, first_pattern;
     int64_t n_shards;
-    int64_t n_matrices;      /* of all families and places of their spread */
+    int64_t n_matrices;      /* of all patterns and places of their spread */
     int n_batches;           /* as many as the rule has matrices for */
     cz_candidates_call call; /* of its stage; batches aside */
     int n_forms;             /* by group, the owner first.  Where no group is
@@ -50,8 +50,8 @@ typedef struct cz_form_class {
 
 typedef struct cz_forms {
     int n_classes;
-    const cz_form_class *classes; /* in the order of their first families */
-    const int *class_of;          /* [n_families]; -1: no owned matrix */
+    const cz_form_class *classes; /* in the order of their first patterns */
+    const int *class_of;          /* [n_patterns]; -1: no owned matrix */
 } cz_forms;
 
 /* Of all owned matrices; lives in the arena. */
@@ -64,7 +64,7 @@ bool cz_form_is_open(const cz_form *form);
 /* The least over all admitted forms.  Work: rank-seconds of one matrix, as part
  * of any batch.  Time: of a matrix by itself on each of *group ranks. */
 int64_t cz_form_least_work(const cz_form_class *of);
-int64_t cz_form_least_time(const cz_form_class *of, int64_t *group);
+int64_t cz_form_least_time(const cz_form_class *of, int64_t *subgroup_size);
 /* [*n] all group sizes that some class admits, ascending; in the arena. */
 int64_t *cz_forms_admitted(cz_arena *arena, const cz_forms *forms, int *n);
 /* "a step needs elements of other ranks" */

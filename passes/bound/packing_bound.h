@@ -1,6 +1,6 @@
-/* The bound by fit of matrices in all admitted forms: pieces do not come in
+/* The bound by fit of matrices in all admitted forms: items do not come in
  * halves (passes/solve/bound/packing.h).  Of kernels alone, as metrics.time_ps
- * is: no piece gathers, scatters or waits. */
+ * is: no item gathers, scatters or waits. */
 #ifndef CZ_PASSES_BOUND_PACKING_BOUND_H
 #define CZ_PASSES_BOUND_PACKING_BOUND_H
 

@@ -14,14 +14,14 @@ typedef struct finder {
     const cz_forms *forms;
 } finder;
 
-static int64_t n_matrices(const cz_view_family *family)
+static int64_t n_matrices(const cz_view_pattern *pattern)
 {
-    return family->n_params * family->n_spread;
+    return pattern->n_params * pattern->expert_extent;
 }
 
 /* ---- the least work ---- */
 
-/* Of all parameters of a family: elements that one or two stages see, and what
+/* Of all parameters of a pattern: elements that one or two stages see, and what
  * matrices take besides. */
 typedef struct work {
     int64_t elements;
@@ -29,11 +29,11 @@ typedef struct work {
     int64_t full_matrix_ps;
 } work;
 
-static work work_of(const finder *f, int family)
+static work work_of(const finder *f, int pattern)
 {
-    const cz_view_family *of = &f->view->families[family];
+    const cz_view_pattern *of = &f->view->patterns[pattern];
     const cz_rule_stages stages = cz_rule_stages_find(f->view, of->rule);
-    const int class = f->forms->class_of[family];
+    const int class = f->forms->class_of[pattern];
     const int64_t elements =
         cz_time_limit((cz_wide)of->elements * n_matrices(of));
     if (class < 0)
@@ -57,14 +57,15 @@ static int64_t elements_ps(const finder *f, int stage, int64_t elements)
 
 /* Families, and the ranks that have them. */
 typedef struct place {
-    const cz_fact_family *home; /* NULL: all families */
+    const cz_fact_pattern *residents; /* NULL: all patterns */
     int64_t n_ranks;
 } place;
 
-static bool is_of(const finder *f, const place *at, int family)
+static bool is_of(const finder *f, const place *at, int pattern)
 {
-    return !at->home ||
-           cz_view_same_home(at->home, f->view->families[family].fact);
+    return !at->residents ||
+           cz_view_same_residents(at->residents,
+                                  f->view->patterns[pattern].fact);
 }
 
 static void raise(cz_time_bound *bound, cz_time_bound by)
@@ -76,7 +77,7 @@ static void raise(cz_time_bound *bound, cz_time_bound by)
 /* What they compute at least. */
 typedef struct total {
     int64_t full_matrix_ps, elements_ps;
-    int param; /* of the family with most of it; -1: none */
+    int param; /* of the pattern with most of it; -1: none */
 } total;
 
 /* Elements of a stage are added up before they are rounded. */
@@ -85,7 +86,7 @@ static total total_of(const finder *f, const place *at)
     total out = {.param = -1};
     int64_t *elements = CZ_NEW(f->arena, int64_t, f->view->n_stages + 1);
     int64_t most = 0;
-    for (int i = 0; i < f->view->n_families; i++) {
+    for (int i = 0; i < f->view->n_patterns; i++) {
         if (!is_of(f, at, i))
             continue;
         const work w = work_of(f, i);
@@ -98,7 +99,7 @@ static total total_of(const finder *f, const place *at)
                 elements[w.stages[k]] =
                     cz_time_add(elements[w.stages[k]], w.elements);
         if (ps > most)
-            out.param = f->view->families[i].first_param;
+            out.param = f->view->patterns[i].first_param;
         most = ps > most ? ps : most;
     }
     for (int s = 0; s < f->view->n_stages; s++)
@@ -119,10 +120,10 @@ static cz_time_bound mean_over(const finder *f, const place *at)
 
 static int first_of_class(const finder *f, const place *at, int class)
 {
-    int family = 0;
-    while (f->forms->class_of[family] != class || !is_of(f, at, family))
-        family++;
-    return f->view->families[family].first_param;
+    int pattern = 0;
+    while (f->forms->class_of[pattern] != class || !is_of(f, at, pattern))
+        pattern++;
+    return f->view->patterns[pattern].first_param;
 }
 
 /* Of each class, what a matrix takes where it has an owner. */
@@ -131,7 +132,8 @@ static const int64_t *owner_times(const finder *f)
     int64_t *ps = CZ_NEW(f->arena, int64_t, f->forms->n_classes);
     for (int c = 0; c < f->forms->n_classes; c++) {
         const int rule = f->forms->classes[c].rule;
-        ps[c] = f->times[cz_rule_stages_find(f->view, rule).whole].time_ps;
+        ps[c] =
+            f->times[cz_rule_stages_find(f->view, rule).full_matrix].time_ps;
     }
     return ps;
 }
@@ -139,9 +141,9 @@ static const int64_t *owner_times(const finder *f)
 static cz_time_bound fit_over(const finder *f, const place *at, int64_t low_ps)
 {
     int64_t *counts = CZ_NEW(f->arena, int64_t, f->forms->n_classes);
-    for (int i = 0; i < f->view->n_families; i++)
+    for (int i = 0; i < f->view->n_patterns; i++)
         if (f->forms->class_of[i] >= 0 && is_of(f, at, i))
-            counts[f->forms->class_of[i]] += n_matrices(&f->view->families[i]);
+            counts[f->forms->class_of[i]] += n_matrices(&f->view->patterns[i]);
     const cz_packing_work all = {counts, owner_times(f),
                                  total_of(f, at).elements_ps, at->n_ranks};
     const cz_packing_bound found =
@@ -156,34 +158,35 @@ static cz_time_bound fit_over(const finder *f, const place *at, int64_t low_ps)
 
 /* ---- places ---- */
 
-static int64_t count_home(const cz_plan_view *view, int family)
+static int64_t count_residents(const cz_plan_view *view, int pattern)
 {
     int64_t n = 0;
     for (int64_t rank = 0; rank < view->n_ranks; rank++)
-        n += cz_view_is_home(view, family, rank);
+        n += cz_view_is_resident(view, pattern, rank);
     return n;
 }
 
-/* Whether no family before has this one's home. */
-static bool is_first_of_home(const cz_plan_view *view, int family)
+/* Whether no pattern before has this one's home. */
+static bool is_first_of_home(const cz_plan_view *view, int pattern)
 {
-    for (int i = 0; i < family; i++)
-        if (cz_view_same_home(view->families[i].fact,
-                              view->families[family].fact))
+    for (int i = 0; i < pattern; i++)
+        if (cz_view_same_residents(view->patterns[i].fact,
+                                   view->patterns[pattern].fact))
             return false;
     return true;
 }
 
-/* All ranks, then those at home where that is only some. */
+/* All ranks, then residents where that is only some. */
 static place *list_places(const finder *f, int *n)
 {
     place *places = NULL;
     *n = 0;
     *CZ_PUSH(f->arena, places, *n) = (place){NULL, f->view->n_ranks};
-    for (int i = 0; i < f->view->n_families; i++) {
+    for (int i = 0; i < f->view->n_patterns; i++) {
         if (!is_first_of_home(f->view, i))
             continue;
-        const place some = {f->view->families[i].fact, count_home(f->view, i)};
+        const place some = {f->view->patterns[i].fact,
+                            count_residents(f->view, i)};
         if (some.n_ranks < f->view->n_ranks)
             *CZ_PUSH(f->arena, places, *n) = some;
     }
@@ -221,10 +224,10 @@ static void find_links(const finder *f, const cz_machine *machine,
     cz_wire_bound bounds[CZ_N_LINKS];
     cz_wire_bounds_find(f->view, machine, bounds);
     for (int link = 0; link < CZ_N_LINKS; link++) {
-        const int family = bounds[link].family;
+        const int pattern = bounds[link].pattern;
         out->of[kinds[link]] = (cz_time_bound){
             .value_ps = bounds[link].rank_ps,
-            .param = family < 0 ? -1 : f->view->families[family].first_param,
+            .param = pattern < 0 ? -1 : f->view->patterns[pattern].first_param,
             .n_ranks = f->view->n_ranks,
             .bytes = bounds[link].bytes};
     }
@@ -261,13 +264,13 @@ cz_time_bounds cz_time_bounds_find(cz_arena *arena, const cz_plan_view *view,
     cz_time_bound bound = {.param = -1};
     for (int c = 0; c < f.forms->n_classes; c++) {
         const cz_form_class *of = &f.forms->classes[c];
-        int64_t group;
-        const int64_t ps = cz_form_least_time(of, &group);
+        int64_t subgroup_size;
+        const int64_t ps = cz_form_least_time(of, &subgroup_size);
         raise(&bound,
               (cz_time_bound){
                   .value_ps = ps,
-                  .param = f.view->families[of->first_family].first_param,
-                  .n_ranks = group});
+                  .param = f.view->patterns[of->first_pattern].first_param,
+                  .n_ranks = subgroup_size});
     }
     out.of[CZ_TIME_LARGEST] = bound;
     find_fit(&f, places, n, &out);

@@ -11,11 +11,11 @@
 
 typedef enum cz_time_bound_kind {
     /* Every matrix in the form with least rank-seconds, every element once,
-     * dealt out evenly: over all ranks, or over those at home where only they
+     * dealt out evenly: over all ranks, or over residents where only they
      * have the parameters. */
     CZ_TIME_MEAN,
     CZ_TIME_LARGEST, /* the longest matrix, in its quickest form */
-    /* The least time in which loads of ranks, of pieces in admitted forms, hold
+    /* The least time in which loads of ranks, of items in admitted forms, hold
      * all matrices and elements (passes/bound/packing_bound.h); over ranks as
      * the mean.  Looked for above the two others alone. */
     CZ_TIME_PACKING,
@@ -26,8 +26,8 @@ typedef enum cz_time_bound_kind {
 
 typedef struct cz_time_bound {
     int64_t value_ps;
-    int param;       /* mean: of the family with most of it; item; fit: of
-                      * those worth most; links: of the family that sends most; -1:
+    int param;       /* mean: of the pattern with most of it; item; fit: of
+                      * those worth most; links: of the pattern that sends most; -1:
                       * none */
     int64_t n_ranks; /* mean, fit, links: over which; item: that
                       * share it, 0 without one */

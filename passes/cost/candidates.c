@@ -22,16 +22,16 @@ typedef struct sums {
 /* Of all bodies of the stage, each as often as it runs. */
 typedef struct total {
     int n;
-    sums *parts;
+    sums *segments;
     cz_wide wire_bytes;
     int64_t square_bytes; /* of the largest sum, and what is gathered of it */
 } total;
 
 int64_t cz_cost_behind_bytes(const cz_view_step *step, const cz_step_cut *cut,
-                             int64_t group)
+                             int64_t subgroup_size)
 {
-    const cz_wide elements =
-        (cz_wide)step->rows * step->columns / (cut->scatter ? group : 1);
+    const cz_wide elements = (cz_wide)step->rows * step->columns /
+                             (cut->scatter ? subgroup_size : 1);
     int64_t bytes = cz_dtype_bytes(cz_share_sum_dtype(step)) +
                     cz_dtype_bytes(step->out_dtype[0]);
     if (!cut->inner || cz_share_is_plain(step))
@@ -71,16 +71,16 @@ static void add_body(const lister *l, const cz_stage_call *call,
     int at = 0;
     cz_cost_steps(l->arena, l->machine, call, step_cuts, costs);
     for (int s = 0; s < n; s++) {
-        sum->parts[at].compute_ps += (cz_wide)costs[s].compute_ps * times;
-        sum->parts[at].exchange_ps += (cz_wide)costs[s].wire_ps * times;
+        sum->segments[at].compute_ps += (cz_wide)costs[s].compute_ps * times;
+        sum->segments[at].exchange_ps += (cz_wide)costs[s].wire_ps * times;
         sum->wire_bytes += (cz_wide)costs[s].wire_bytes * times;
         at += costs[s].wire_ps > 0;
-        if (call->group == 1)
+        if (call->subgroup_size == 1)
             continue;
-        const int64_t behind = cz_cost_behind_bytes(&call->stage->steps[s],
-                                                    &step_cuts[s], call->group);
+        const int64_t behind = cz_cost_behind_bytes(
+            &call->stage->steps[s], &step_cuts[s], call->subgroup_size);
         if (behind > 0)
-            sum->parts[at].compute_ps +=
+            sum->segments[at].compute_ps +=
                 (cz_wide)cz_time_map(
                     l->machine, cz_time_limit((cz_wide)behind * call->batch)) *
                 times;
@@ -89,7 +89,7 @@ static void add_body(const lister *l, const cz_stage_call *call,
         if (step_cuts[s].gather_bytes > most_gathered)
             most_gathered = step_cuts[s].gather_bytes;
     }
-    if (at < n && sum->parts[at].compute_ps > 0)
+    if (at < n && sum->segments[at].compute_ps > 0)
         at++;
     sum->n = at > sum->n ? at : sum->n;
     const int64_t bytes = (most_sum + most_gathered) * call->batch;
@@ -109,7 +109,7 @@ static bool add_bodies(const lister *l, const cz_subgroup_candidate *candidate,
             is_possible = true;
         const cz_stage_call call = {.stage = body,
                                     .batch = candidate->batch,
-                                    .group = candidate->g,
+                                    .subgroup_size = candidate->g,
                                     .cut = l->cut,
                                     .link = candidate->g <= l->call->n_near
                                                 ? CZ_LINK_NODE
@@ -141,17 +141,17 @@ static bool set_parts(const lister *l, cz_subgroup_candidate *candidate)
     const int64_t updates =
         cz_cost_frequencies(l->view, l->call->stage, counts);
     total sum = {0};
-    sum.parts = CZ_NEW(l->arena, sums, most_steps(l->call->stage) + 1);
+    sum.segments = CZ_NEW(l->arena, sums, most_steps(l->call->stage) + 1);
     if (!add_bodies(l, candidate, counts, &sum))
         return false;
-    cz_subgroup_segment *parts =
+    cz_subgroup_segment *segments =
         CZ_NEW(l->arena, cz_subgroup_segment, sum.n + 1);
     for (int p = 0; p < sum.n; p++)
-        parts[p] =
-            (cz_subgroup_segment){mean(sum.parts[p].compute_ps, updates),
-                                  mean(sum.parts[p].exchange_ps, updates)};
-    candidate->parts = parts;
-    candidate->n_parts = sum.n;
+        segments[p] =
+            (cz_subgroup_segment){mean(sum.segments[p].compute_ps, updates),
+                                  mean(sum.segments[p].exchange_ps, updates)};
+    candidate->segments = segments;
+    candidate->n_segments = sum.n;
     candidate->wire_bytes = mean(sum.wire_bytes, updates) * candidate->g;
     candidate->staging_bytes = candidate->g > 1 ? sum.square_bytes : 0;
     return true;
@@ -218,30 +218,30 @@ static bool take_measured(const lister *l, cz_subgroup_candidate *candidate)
 {
     const cz_stage_call call = {.stage = l->call->stage,
                                 .batch = candidate->batch,
-                                .group = candidate->g,
+                                .subgroup_size = candidate->g,
                                 .cut = l->cut};
     cz_stage_cost cost;
-    cz_subgroup_segment *parts =
-        CZ_NEW(l->arena, cz_subgroup_segment, candidate->n_parts);
+    cz_subgroup_segment *segments =
+        CZ_NEW(l->arena, cz_subgroup_segment, candidate->n_segments);
     const int64_t all = cz_subgroup_alone_ps(candidate, 0);
     if (!cz_cost_stage_mean(l->arena, l->view, l->machine, &call, &cost) ||
         !cost.is_measured || all == 0)
         return false;
-    for (int p = 0; p < candidate->n_parts; p++) {
-        const cz_subgroup_segment *part = &candidate->parts[p];
-        parts[p] = (cz_subgroup_segment){
+    for (int p = 0; p < candidate->n_segments; p++) {
+        const cz_subgroup_segment *part = &candidate->segments[p];
+        segments[p] = (cz_subgroup_segment){
             (int64_t)((cz_wide)part->compute_ps * cost.time_ps / all),
             (int64_t)((cz_wide)part->exchange_ps * cost.time_ps / all)};
     }
-    candidate->parts = parts;
+    candidate->segments = segments;
     return true;
 }
 
 /* ---- all of them ---- */
 
-cz_cut_of cz_candidates_sharded_along(const cz_plan_view *view, int family)
+cz_cut_of cz_candidates_sharded_along(const cz_plan_view *view, int pattern)
 {
-    const cz_view_family *f = &view->families[family];
+    const cz_view_pattern *f = &view->patterns[pattern];
     const bool rows = f->n_dims > 0 && f->fact->shard.v[0] != 0;
     const bool columns = f->n_dims > 1 && f->fact->shard.v[1] != 0;
     if (rows == columns)

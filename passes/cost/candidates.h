@@ -32,9 +32,9 @@ typedef struct cz_candidates_call {
  * they are neighbours, for what they add up is to stay in a node. */
 int64_t cz_candidates_stride(int64_t width, bool is_near, int64_t g);
 
-/* The dimension that shards cut of the family's matrices as they are stored,
+/* The dimension that shards cut of the pattern's matrices as they are stored,
  * which is how stages see them; NONE: neither, or both. */
-cz_cut_of cz_candidates_sharded_along(const cz_plan_view *view, int family);
+cz_cut_of cz_candidates_sharded_along(const cz_plan_view *view, int pattern);
 
 /* All ways of one matrix, by g; of g > 1 first CZ_SUBGROUP_GRAM, in which all
  * ranks compute alike what is not cut, then CZ_SUBGROUP_PARTITIONED, in which
@@ -71,6 +71,6 @@ bool cz_cost_form_cuts(cz_arena *scratch, const cz_candidates_call *call,
 /* Bytes that the map behind a product's sums reads and writes on each of the
  * group: rounding, and whatever else is done with them; 0: there is none. */
 int64_t cz_cost_behind_bytes(const cz_view_step *step, const cz_step_cut *cut,
-                             int64_t group);
+                             int64_t subgroup_size);
 
 #endif

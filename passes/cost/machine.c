@@ -23,7 +23,7 @@ cz_link cz_machine_link_over(const cz_machine *machine, cz_axes axes,
     for (int64_t r = 0; r < n_ranks; r++) {
         const int64_t first = cz_axes_coordinate(axes, set, r);
         const int64_t last = first + (block.size - 1) * block.stride;
-        if (cz_block_seat(block, first) == 0 &&
+        if (cz_block_place(block, first) == 0 &&
             cz_axes_rank_at(axes, set, last, r) / node != r / node)
             return CZ_LINK_NETWORK;
     }
@@ -45,7 +45,7 @@ static cz_machine_time time_of(const cz_fact_timing *fact)
                              .rows = fact->shape.v[0],
                              .columns = fact->shape.v[1],
                              .batch = fact->batch,
-                             .group = fact->group,
+                             .subgroup_size = fact->subgroup_size,
                              .time_ps = fact->time};
 }
 

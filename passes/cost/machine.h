@@ -21,7 +21,7 @@ typedef struct cz_link_speed {
 typedef struct cz_machine_time {
     const char *optimizer;
     int64_t rows, columns; /* of the matrix, as the optimizer sees it */
-    int64_t batch, group;
+    int64_t batch, subgroup_size;
     int64_t time_ps;
 } cz_machine_time;
 

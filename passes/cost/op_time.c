@@ -47,14 +47,14 @@ int cz_op_coordinate(const cz_op_prices *p, int64_t set, int rank)
     return (int)cz_axes_coordinate(p->axes, set, p->ranks[rank]);
 }
 
-bool cz_op_is_resident(const cz_op_prices *p, const cz_document_home *home,
-                       int rank)
+bool cz_op_is_resident(const cz_op_prices *p,
+                       const cz_document_residents *residents, int rank)
 {
-    if (home->set == 0)
+    if (residents->set == 0)
         return true;
-    const int at = cz_op_coordinate(p, home->set, rank);
-    for (int i = 0; i < home->n; i++)
-        if (home->coordinates[i] == at)
+    const int at = cz_op_coordinate(p, residents->set, rank);
+    for (int i = 0; i < residents->n; i++)
+        if (residents->coordinates[i] == at)
             return true;
     return false;
 }
@@ -171,7 +171,7 @@ static int64_t message_ps(cz_op_prices *p, int number)
             cz_machine_link(p->machine, link_over(p, how->reduce_set)).latency;
         sum = cz_time_add(
             sum < 0 ? latency : sum,
-            cz_op_reduce_ps(p, wire_elements(bucket) * how->leaf_bytes,
+            cz_op_reduce_ps(p, wire_elements(bucket) * how->grad_bytes,
                             (cz_wide)bucket->longest * NORM_BYTES, how,
                             bucket->is_uneven) +
                 exchange_ps(p, bucket, how->split_set, NORM_BYTES) - latency);
@@ -220,7 +220,8 @@ static cz_wide elements_ps(const cz_op_prices *p,
     for (int i = 0; i < stage->n_steps; i++) {
         const cz_wide bytes = (cz_wide)elements * stage->steps[i].bytes;
         sum += (cz_wide)rows * p->machine->launch +
-               cz_time_of((bytes + CZ_DOCUMENT_UNIT - 1) / CZ_DOCUMENT_UNIT,
+               cz_time_of((bytes + CZ_DOCUMENT_ELEMENTS - 1) /
+                              CZ_DOCUMENT_ELEMENTS,
                           p->machine->memory_rate);
     }
     return sum;
@@ -305,7 +306,7 @@ cz_timeline_op cz_op_time(cz_op_prices *p, int number)
         if (cz_op_extent(p, how->reduce_set) > 1)
             fill(p, ps, message_ps(p, number));
         else
-            fill_own(p, bucket, how->leaf_bytes + NORM_BYTES, ps);
+            fill_own(p, bucket, how->grad_bytes + NORM_BYTES, ps);
         break;
     }
     case CZ_STEP_ALL_GATHER:
@@ -342,7 +343,7 @@ cz_timeline_op cz_op_time(cz_op_prices *p, int number)
         break;
     }
     for (int r = 0; r < p->n_ranks; r++)
-        if (bucket && !cz_op_is_resident(p, &bucket->home, r))
+        if (bucket && !cz_op_is_resident(p, &bucket->residents, r))
             ps[r] = -1;
         else if (ps[r] > p->most_ps)
             ps[r] = p->most_ps;

@@ -32,8 +32,8 @@ cz_op_prices cz_op_prices_make(cz_arena *arena, const cz_document *document,
 
 int cz_op_extent(const cz_op_prices *prices, int64_t set);
 int cz_op_coordinate(const cz_op_prices *prices, int64_t set, int rank);
-bool cz_op_is_resident(const cz_op_prices *prices, const cz_document_home *home,
-                       int rank);
+bool cz_op_is_resident(const cz_op_prices *prices,
+                       const cz_document_residents *residents, int rank);
 /* The communicators over a set of axes, or their blocks, unless those are of 0
  * ranks. */
 cz_timeline_comm cz_op_comm(cz_op_prices *prices, int64_t set, cz_block block);

@@ -8,27 +8,27 @@
 
 /* ---- stages ---- */
 
-/* Ranks that compute each matrix of a family alike: those at home that split
+/* Ranks that compute each matrix of a pattern alike: residents that split
  * and shard coordinates do not tell apart. */
-static int64_t ranks_of_matrix(const cz_plan_view *view, int family)
+static int64_t ranks_of_matrix(const cz_plan_view *view, int pattern)
 {
-    const cz_fact_family *fact = view->families[family].fact;
+    const cz_fact_pattern *fact = view->patterns[pattern].fact;
     const int64_t places =
         cz_view_extent(view,
-                       &cz_view_family_reduction(view, family)->split_axes) *
-        cz_view_parts(view, cz_view_shard_set(view, family));
-    const int64_t homes = fact->home_axes != 0 ? fact->home.n : 1;
+                       &cz_view_pattern_reduction(view, pattern)->split_axes) *
+        cz_view_set_extent(view, cz_view_shard_set(view, pattern));
+    const int64_t homes = fact->resident_axes != 0 ? fact->residents.n : 1;
     return view->n_ranks / places * homes /
-           cz_view_parts(view, fact->home_axes);
+           cz_view_set_extent(view, fact->resident_axes);
 }
 
 /* Matrices under a rule that a rank has, if all have as many. */
 static int64_t matrices_on_rank(const cz_plan_view *view, int rule)
 {
     int64_t n = 0;
-    for (int f = 0; f < view->n_families; f++)
-        if (view->families[f].rule == rule)
-            n += ranks_of_matrix(view, f) * view->families[f].n_params;
+    for (int f = 0; f < view->n_patterns; f++)
+        if (view->patterns[f].rule == rule)
+            n += ranks_of_matrix(view, f) * view->patterns[f].n_params;
     return n / view->n_ranks;
 }
 
@@ -54,7 +54,7 @@ static cz_stage_time whole_time(cz_arena *arena, const cz_plan_view *view,
                                 const cz_view_stage *stage)
 {
     const int64_t on_rank = matrices_on_rank(view, stage->rule);
-    cz_stage_call call = {.stage = stage, .batch = 1, .group = 1};
+    cz_stage_call call = {.stage = stage, .batch = 1, .subgroup_size = 1};
     cz_stage_cost one, all;
     cz_cost_stage_mean(arena, view, machine, &call, &one);
     while (call.batch * 2 <= on_rank && call.batch < CZ_TIMED_BATCH)
@@ -74,12 +74,13 @@ static cz_stage_time segment_time(cz_arena *arena, const cz_machine *machine,
     cz_stage_time out = {.batch = 1};
     for (int v = 0; v < cz_view_n_bodies(stage); v++) {
         const cz_view_stage *body = cz_view_variant(stage, v);
-        const cz_stage_call call = {.stage = body, .batch = 1, .group = 1};
+        const cz_stage_call call = {
+            .stage = body, .batch = 1, .subgroup_size = 1};
         cz_step_cost *costs = CZ_NEW(arena, cz_step_cost, body->n_steps + 1);
         int64_t sum = 0;
         cz_cost_steps(arena, machine, &call, NULL, costs);
         for (int s = 0; s < body->n_steps; s++)
-            if (body->steps[s].segment == stage->shared->segment)
+            if (body->steps[s].segment == stage->subgroup->segment)
                 sum = cz_time_add(sum, costs[s].compute_ps);
         out.time_ps = sum > out.time_ps ? sum : out.time_ps;
     }
@@ -92,7 +93,7 @@ static cz_stage_time part_time(cz_arena *arena, const cz_plan_view *view,
 {
     cz_machine without_launch = *machine;
     const cz_stage_call call = {
-        .stage = stage, .batch = CZ_TIMED_ELEMENTS, .group = 1};
+        .stage = stage, .batch = CZ_TIMED_ELEMENTS, .subgroup_size = 1};
     cz_stage_cost cost;
     without_launch.launch = 0;
     cz_cost_stage_mean(arena, view, &without_launch, &call, &cost);
@@ -106,16 +107,16 @@ cz_stage_time *cz_stage_times(cz_arena *arena, const cz_plan_view *view,
     cz_stage_time *times = CZ_NEW(arena, cz_stage_time, view->n_stages + 1);
     for (int s = 0; s < view->n_stages; s++) {
         const cz_view_stage *stage = &view->stages[s];
-        times[s] = stage->where == CZ_WHERE_WHOLE
+        times[s] = stage->where == CZ_WHERE_FULL_MATRIX
                        ? whole_time(arena, view, machine, stage)
-                   : stage->where == CZ_WHERE_SHARED
+                   : stage->where == CZ_WHERE_SUBGROUP
                        ? segment_time(arena, machine, stage)
                        : part_time(arena, view, machine, stage);
     }
     return times;
 }
 
-int64_t cz_stage_time_part(const cz_stage_time *time, int64_t elements)
+int64_t cz_stage_time_elements(const cz_stage_time *time, int64_t elements)
 {
     return cz_time_limit(
         ((cz_wide)time->time_ps * elements + CZ_TIMED_ELEMENTS - 1) /
@@ -126,13 +127,14 @@ int64_t cz_matrix_time(const cz_plan_view *view, const cz_stage_time *times,
                        int param)
 {
     const cz_view_param *p = &view->params[param];
-    const int rule = view->families[p->family].rule;
+    const int rule = view->patterns[p->pattern].rule;
     const cz_view_rule *r = &view->rules[rule];
     int64_t sum = 0;
     for (int s = r->first_stage; s < r->first_stage + r->n_stages; s++) {
         const cz_view_stage *stage = &view->stages[s];
-        const int64_t group = stage->shared ? stage->shared->group : 1;
-        if (cz_view_is_shaped(stage) && group == p->group)
+        const int64_t subgroup_size =
+            stage->subgroup ? stage->subgroup->size : 1;
+        if (cz_view_is_shaped(stage) && subgroup_size == p->subgroup_size)
             sum = cz_time_add(sum, times[s].time_ps);
     }
     return sum;
@@ -151,7 +153,7 @@ static int64_t coordinate_ps(const cz_plan_view *view,
         elements[s] = 0;
     for (int64_t i = table->starts[coordinate];
          i < table->starts[coordinate + 1]; i++) {
-        const cz_view_kernel_row *row = &table->rows.kernel[i];
+        const cz_view_kernel_entry *row = &table->rows.kernel[i];
         if (cz_view_is_shaped(&view->stages[row->stage]))
             sum = cz_time_add(sum, times[row->stage].time_ps);
         else
@@ -159,7 +161,8 @@ static int64_t coordinate_ps(const cz_plan_view *view,
     }
     for (int s = 0; s < view->n_stages; s++)
         if (elements[s] > 0)
-            sum = cz_time_add(sum, cz_stage_time_part(&times[s], elements[s]));
+            sum = cz_time_add(sum,
+                              cz_stage_time_elements(&times[s], elements[s]));
     return sum;
 }
 
@@ -170,7 +173,7 @@ int64_t *cz_rank_times(cz_arena *arena, const cz_plan_view *view,
     int64_t *elements = CZ_NEW(arena, int64_t, view->n_stages + 1);
     for (int o = 0; o < view->n_ops; o++) {
         const cz_view_op *op = &view->ops[o];
-        if (op->table < 0 || view->tables[op->table].kind != CZ_ROW_KERNEL)
+        if (op->table < 0 || view->tables[op->table].kind != CZ_ENTRY_KERNEL)
             continue;
         const cz_view_table *table = &view->tables[op->table];
         int64_t *sums = CZ_NEW(arena, int64_t, table->n_coordinates + 1);

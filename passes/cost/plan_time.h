@@ -37,7 +37,7 @@ int64_t cz_matrix_time(const cz_plan_view *view, const cz_stage_time *times,
                        int param);
 
 /* So many elements of an element-wise stage, rounded up. */
-int64_t cz_stage_time_part(const cz_stage_time *time, int64_t elements);
+int64_t cz_stage_time_elements(const cz_stage_time *time, int64_t elements);
 
 /* [n_ranks] the sum over the rows of all kernels of a scheduled plan. */
 int64_t *cz_rank_times(cz_arena *arena, const cz_plan_view *view,

@@ -31,7 +31,7 @@ static bool is_time_of(const cz_plan_view *view, const cz_stage_call *call,
     const bool t = rule->transposed != 0;
     return rule->shape.n == 2 && time->rows == rule->shape.v[t] &&
            time->columns == rule->shape.v[!t] && time->batch == call->batch &&
-           time->group == call->group &&
+           time->subgroup_size == call->subgroup_size &&
            strcmp(time->optimizer, use->optimizer) == 0;
 }
 
@@ -52,7 +52,7 @@ bool cz_cost_stage(cz_arena *scratch, const cz_plan_view *view,
     const cz_view_stage *stage = call->stage;
     cz_step_cut *step_cuts = CZ_NEW(scratch, cz_step_cut, stage->n_steps);
     cz_step_cost *costs = CZ_NEW(scratch, cz_step_cost, stage->n_steps);
-    if (call->group > 1 &&
+    if (call->subgroup_size > 1 &&
         !cz_step_cuts_find(scratch, stage, call->cut, step_cuts, NULL))
         return false;
     cz_cost_steps(scratch, machine, call, step_cuts, costs);

@@ -13,7 +13,7 @@
 typedef struct cz_stage_call {
     const cz_view_stage *stage; /* in kernel form */
     int64_t batch;              /* equal matrices, computed together */
-    int64_t group;              /* ranks that share each matrix; 1: owner */
+    int64_t subgroup_size;      /* ranks that share each matrix; 1: owner */
     cz_cut_of cut;              /* by which dimension, if group > 1 */
     cz_link link;               /* between the ranks of the group */
 } cz_stage_call;

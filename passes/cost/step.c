@@ -15,16 +15,16 @@ static int64_t limited_mul(int64_t a, int64_t b)
 }
 
 static part part_of(const cz_view_step *step, const cz_step_cut *share,
-                    int64_t group)
+                    int64_t subgroup_size)
 {
     part p = {step->rows, step->columns, step->is_product ? step->inner : 0};
     if (share->space == CZ_CUT_ROWS ||
         (share->gather_bytes > 0 && !share->scatter))
-        p.rows = cz_ceil_div(p.rows, group);
+        p.rows = cz_ceil_div(p.rows, subgroup_size);
     if (share->space == CZ_CUT_COLUMNS)
-        p.columns = cz_ceil_div(p.columns, group);
+        p.columns = cz_ceil_div(p.columns, subgroup_size);
     if (share->inner)
-        p.inner = cz_ceil_div(p.inner, group);
+        p.inner = cz_ceil_div(p.inner, subgroup_size);
     return p;
 }
 
@@ -159,7 +159,7 @@ static int64_t travelling(int64_t bytes, const cz_step_cut *share,
 static void add_wire(const cz_machine *machine, const cz_stage_call *call,
                      const cz_step_cut *share, cz_step_cost *out)
 {
-    const int64_t n = call->group;
+    const int64_t n = call->subgroup_size;
     const int64_t sum = travelling(share->sum_bytes, share, call->batch);
     const int64_t rows = travelling(share->gather_bytes, share, call->batch);
     const cz_link_speed link = cz_machine_link(machine, call->link);
@@ -184,8 +184,9 @@ void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
     const cz_dtype *dtypes = cz_cost_value_dtypes(scratch, stage);
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
-        const cz_step_cut *share = call->group > 1 ? &step_cuts[s] : &whole;
-        const part p = part_of(step, share, call->group);
+        const cz_step_cut *share =
+            call->subgroup_size > 1 ? &step_cuts[s] : &whole;
+        const part p = part_of(step, share, call->subgroup_size);
         const int64_t bytes = bytes_of(step, p, dtypes);
         cz_step_cost *out = &costs[s];
         *out = (cz_step_cost){.bytes = limited_mul(bytes, call->batch)};
@@ -201,13 +202,14 @@ void cz_cost_steps(cz_arena *scratch, const cz_machine *machine,
 }
 
 void cz_cost_kernels(cz_arena *scratch, const cz_view_stage *stage,
-                     const cz_step_cut *step_cuts, int64_t group,
+                     const cz_step_cut *step_cuts, int64_t subgroup_size,
                      cz_step_kernel *kernels)
 {
     const cz_dtype *dtypes = cz_cost_value_dtypes(scratch, stage);
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
-        const part p = part_of(step, group > 1 ? &step_cuts[s] : &whole, group);
+        const part p = part_of(step, subgroup_size > 1 ? &step_cuts[s] : &whole,
+                               subgroup_size);
         const int64_t bytes = bytes_of(step, p, dtypes);
         kernels[s] =
             (cz_step_kernel){step->is_product, size_of(step, p, dtypes, bytes),

@@ -33,7 +33,7 @@ typedef struct cz_step_kernel {
 /* kernels[n_steps], of each of the `group` ranks with these shares; with a
  * group of 1 they are not read. */
 void cz_cost_kernels(cz_arena *scratch, const cz_view_stage *stage,
-                     const cz_step_cut *step_cuts, int64_t group,
+                     const cz_step_cut *step_cuts, int64_t subgroup_size,
                      cz_step_kernel *kernels);
 
 /* How often each body of a stage runs, in the long run: counts[i] of so many

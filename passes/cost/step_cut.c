@@ -164,9 +164,9 @@ bool cz_step_cuts_find(cz_arena *scratch, const cz_view_stage *stage,
 
 /* Whether rows of what a product does with its sums need no more than rows of
  * what it reads there. */
-static bool has_rows(const cz_view_step *step, int64_t group)
+static bool has_rows(const cz_view_step *step, int64_t subgroup_size)
 {
-    if (!step->is_product || step->rows % group != 0)
+    if (!step->is_product || step->rows % subgroup_size != 0)
         return false;
     for (int i = 2; i < step->n_in; i++)
         if (step->access[i] == CZ_ACCESS_TRANSPOSED)
@@ -175,10 +175,10 @@ static bool has_rows(const cz_view_step *step, int64_t group)
 }
 
 static bool can_deal(const cz_view_step *step, const cz_step_cut *share,
-                     int64_t group)
+                     int64_t subgroup_size)
 {
     return !share->inner && share->space == CZ_CUT_NONE && !step->transpose_a &&
-           has_rows(step, group);
+           has_rows(step, subgroup_size);
 }
 
 static int64_t result_bytes(const cz_view_step *step)
@@ -186,13 +186,13 @@ static int64_t result_bytes(const cz_view_step *step)
     return step->rows * step->columns * cz_dtype_bytes(step->out_dtype[0]);
 }
 
-bool cz_step_cuts_partition(const cz_view_stage *stage, int64_t group,
+bool cz_step_cuts_partition(const cz_view_stage *stage, int64_t subgroup_size,
                             cz_step_cut *step_cuts)
 {
     bool any = false;
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
-        if (!can_deal(step, &step_cuts[s], group))
+        if (!can_deal(step, &step_cuts[s], subgroup_size))
             continue;
         step_cuts[s].gather_bytes = result_bytes(step);
         any = true;
@@ -212,11 +212,11 @@ cz_dtype cz_share_sum_dtype(const cz_view_step *product)
 }
 
 /* More blocks for each rank make the band narrower, and its pieces smaller. */
-static int64_t band_of(int64_t rows, int64_t group)
+static int64_t band_of(int64_t rows, int64_t subgroup_size)
 {
-    int64_t blocks = MOST_BLOCKS * group;
+    int64_t blocks = MOST_BLOCKS * subgroup_size;
     while (rows % blocks != 0)
-        blocks -= group;
+        blocks -= subgroup_size;
     return blocks;
 }
 
@@ -237,7 +237,7 @@ static bool is_of_bands(const cz_view_step *step, int64_t band,
 }
 
 void cz_share_scatter(cz_arena *scratch, const cz_view_stage *stage,
-                      int64_t group, cz_step_cut *step_cuts)
+                      int64_t subgroup_size, cz_step_cut *step_cuts)
 {
     int64_t *band_of_value =
         CZ_NEW(scratch, int64_t, cz_step_cuts_n_values(stage));
@@ -245,13 +245,14 @@ void cz_share_scatter(cz_arena *scratch, const cz_view_stage *stage,
     for (int s = 0; s < stage->n_steps; next += stage->steps[s++].n_out) {
         const cz_view_step *step = &stage->steps[s];
         cz_step_cut *share = &step_cuts[s];
-        if (share->inner && !cz_share_is_plain(step) && has_rows(step, group)) {
+        if (share->inner && !cz_share_is_plain(step) &&
+            has_rows(step, subgroup_size)) {
             share->scatter = true;
             share->gather_bytes = result_bytes(step);
         }
         if (share->gather_bytes == 0)
             continue;
-        const int64_t band = band_of(step->rows, group);
+        const int64_t band = band_of(step->rows, subgroup_size);
         if (is_of_bands(step, band, band_of_value))
             share->band = band_of_value[next] = band;
     }

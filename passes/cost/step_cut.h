@@ -48,14 +48,14 @@ cz_cut_of cz_share_find(cz_arena *scratch, const cz_view_stage *stage);
 /* Products that all ranks would compute alike are dealt out by rows among
  * `group` of them, where their rows have so many equal parts, in shares of a
  * stage that cz_step_cuts_find() has found.  False when there are none. */
-bool cz_step_cuts_partition(const cz_view_stage *stage, int64_t group,
+bool cz_step_cuts_partition(const cz_view_stage *stage, int64_t subgroup_size,
                             cz_step_cut *step_cuts);
 
 /* Then sums of products too, of which something else is made in each place:
  * each rank gets its rows of the sum and makes rows of the result.  What is
  * dealt out and symmetric travels as a band. */
 void cz_share_scatter(cz_arena *scratch, const cz_view_stage *stage,
-                      int64_t group, cz_step_cut *step_cuts);
+                      int64_t subgroup_size, cz_step_cut *step_cuts);
 
 /* A product whose sums are its result: no map makes anything else of them. */
 bool cz_share_is_plain(const cz_view_step *product);

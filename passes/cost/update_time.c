@@ -6,10 +6,10 @@
 typedef struct timer {
     const cz_plan_view *view;
     const cz_stage_time *times;
-    int64_t *turns; /* [rules] that differ */
-    int **phase_of; /* [rules][turns] at the update looked at */
-    int64_t *ranks; /* [ranks] what each computes then */
-    int64_t *sums;  /* [coordinates of a table] */
+    int64_t *offsets; /* [rules] that differ */
+    int **phase_of;   /* [rules][turns] at the update looked at */
+    int64_t *ranks;   /* [ranks] what each computes then */
+    int64_t *sums;    /* [coordinates of a table] */
 } timer;
 
 static const cz_view_rule *rule_of(const timer *t, int rule)
@@ -21,7 +21,7 @@ static const cz_view_rule *rule_of(const timer *t, int rule)
 
 static bool has_phases(const cz_plan_view *view, const cz_view_stage *stage)
 {
-    return stage->where == CZ_WHERE_WHOLE &&
+    return stage->where == CZ_WHERE_FULL_MATRIX &&
            view->rules[stage->rule].n_phases > 0;
 }
 
@@ -55,23 +55,25 @@ static bool find_updates(const cz_plan_view *view, cz_update_time *out)
 static void choose_phases(const timer *t, int64_t update)
 {
     for (int r = 0; r < t->view->n_rules; r++)
-        for (int64_t turn = 0; turn < t->turns[r]; turn++)
-            t->phase_of[r][turn] =
-                cz_view_phase_at(rule_of(t, r), turn, update);
+        for (int64_t stagger_offset = 0; stagger_offset < t->offsets[r];
+             stagger_offset++)
+            t->phase_of[r][stagger_offset] =
+                cz_view_phase_at(rule_of(t, r), stagger_offset, update);
 }
 
-static int64_t row_ps(const timer *t, const cz_view_kernel_row *row,
+static int64_t row_ps(const timer *t, const cz_view_kernel_entry *row,
                       bool together)
 {
     const cz_view_stage *stage = &t->view->stages[row->stage];
     const cz_stage_time *time = &t->times[row->stage];
-    const int64_t turn = together ? 0 : t->view->params[row->param].turn;
-    if (stage->where != CZ_WHERE_WHOLE)
+    const int64_t stagger_offset =
+        together ? 0 : t->view->params[row->param].stagger_offset;
+    if (stage->where != CZ_WHERE_FULL_MATRIX)
         return 0;
-    return time->phase_ps
-               ? time->phase_ps[t->phase_of[stage->rule]
-                                           [turn % t->turns[stage->rule]]]
-               : time->time_ps;
+    return time->phase_ps ? time->phase_ps[t->phase_of[stage->rule]
+                                                      [stagger_offset %
+                                                       t->offsets[stage->rule]]]
+                          : time->time_ps;
 }
 
 static void add_table(const timer *t, const cz_view_table *table, bool together)
@@ -91,12 +93,13 @@ static void add_table(const timer *t, const cz_view_table *table, bool together)
 
 static bool is_whole(const cz_plan_view *view, const cz_view_op *op)
 {
-    if (op->table < 0 || view->tables[op->table].kind != CZ_ROW_KERNEL)
+    if (op->table < 0 || view->tables[op->table].kind != CZ_ENTRY_KERNEL)
         return false;
     const cz_view_table *table = &view->tables[op->table];
     const int64_t n = table->starts[table->n_coordinates];
     for (int64_t i = 0; i < n; i++)
-        if (view->stages[table->rows.kernel[i].stage].where == CZ_WHERE_WHOLE)
+        if (view->stages[table->rows.kernel[i].stage].where ==
+            CZ_WHERE_FULL_MATRIX)
             return true;
     return false;
 }
@@ -125,9 +128,9 @@ static timer make(cz_arena *arena, const cz_plan_view *view,
                NULL};
     int most = 0;
     for (int r = 0; r < view->n_rules; r++) {
-        t.turns[r] =
-            cz_events_turns(view->rules[r].events, view->rules[r].n_events);
-        t.phase_of[r] = CZ_NEW(arena, int, t.turns[r]);
+        t.offsets[r] =
+            cz_events_n_offsets(view->rules[r].events, view->rules[r].n_events);
+        t.phase_of[r] = CZ_NEW(arena, int, t.offsets[r]);
     }
     for (int i = 0; i < view->n_tables; i++)
         if (view->tables[i].n_coordinates > most)

@@ -1,4 +1,4 @@
-/* Sums over families and groups of ranks. */
+/* Sums over patterns and groups of ranks. */
 #include "passes/cost/wire.h"
 
 #include "dsl/base/checked.h"
@@ -9,14 +9,15 @@
 
 /* How many ranks that agree with `first` on all other axes there are, and
  * nodes that they lie in: ranks of a group ascend. */
-typedef struct group {
+typedef struct subgroup_size {
     int64_t n_ranks, n_nodes;
-} group;
+} subgroup_size;
 
-static group group_of(const cz_plan_view *view, const cz_machine *machine,
-                      const cz_ints *axes, int64_t first)
+static subgroup_size group_of(const cz_plan_view *view,
+                              const cz_machine *machine, const cz_ints *axes,
+                              int64_t first)
 {
-    group g = {cz_view_extent(view, axes), 0};
+    subgroup_size g = {cz_view_extent(view, axes), 0};
     int64_t node = -1;
     for (int64_t i = 0; i < g.n_ranks; i++) {
         const int64_t rank = cz_view_rank_at(view, axes, i, first);
@@ -27,18 +28,18 @@ static group group_of(const cz_plan_view *view, const cz_machine *machine,
     return g;
 }
 
-/* bytes[link] of a family that all groups of these axes send at least, each
+/* bytes[link] of a pattern that all groups of these axes send at least, each
  * element `size` bytes. */
 static void add_bytes(const cz_plan_view *view, const cz_machine *machine,
-                      int family, const cz_ints *axes, int64_t size,
+                      int pattern, const cz_ints *axes, int64_t size,
                       int64_t *bytes)
 {
-    const cz_view_family *f = &view->families[family];
+    const cz_view_pattern *f = &view->patterns[pattern];
     for (int64_t rank = 0; rank < view->n_ranks; rank++) {
         if (cz_view_coordinate(view, axes, rank) != 0 ||
-            !cz_view_is_home(view, family, rank))
+            !cz_view_is_resident(view, pattern, rank))
             continue;
-        const group g = group_of(view, machine, axes, rank);
+        const subgroup_size g = group_of(view, machine, axes, rank);
         const cz_wide all =
             (cz_wide)cz_view_shard_elements(view, f, rank) * f->n_params * size;
         bytes[CZ_LINK_NETWORK] =
@@ -53,21 +54,21 @@ void cz_wire_bounds_find(const cz_plan_view *view, const cz_machine *machine,
 {
     int64_t most[CZ_N_LINKS] = {0};
     for (int link = 0; link < CZ_N_LINKS; link++)
-        bounds[link] = (cz_wire_bound){.family = -1};
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_fact_reduction *r = cz_view_family_reduction(view, f);
+        bounds[link] = (cz_wire_bound){.pattern = -1};
+    for (int f = 0; f < view->n_patterns; f++) {
+        const cz_fact_reduction *r = cz_view_pattern_reduction(view, f);
         int64_t bytes[CZ_N_LINKS] = {0};
         add_bytes(view, machine, f, &r->reduce_axes, cz_dtype_bytes(r->dtype),
                   bytes);
         add_bytes(view, machine, f, &r->split_axes,
-                  cz_dtype_bytes(view->families[f].dtype), bytes);
+                  cz_dtype_bytes(view->patterns[f].dtype), bytes);
         for (int link = 0; link < CZ_N_LINKS; link++) {
             bounds[link].bytes =
                 cz_time_limit((cz_wide)bounds[link].bytes + bytes[link]);
             if (bytes[link] <= most[link])
                 continue;
             most[link] = bytes[link];
-            bounds[link].family = f;
+            bounds[link].pattern = f;
         }
     }
     for (int link = 0; link < CZ_N_LINKS; link++)
@@ -78,22 +79,23 @@ void cz_wire_bounds_find(const cz_plan_view *view, const cz_machine *machine,
 
 /* ---- what the trainer sends ---- */
 
-/* Of all ranks' shards of a family. */
+/* Of all ranks' shards of a pattern. */
 static cz_wide held_elements(const cz_plan_view *view,
-                             const cz_view_family *family, int64_t n_homes)
+                             const cz_view_pattern *pattern, int64_t n_homes)
 {
-    const cz_fact_family *fact = family->fact;
+    const cz_fact_pattern *fact = pattern->fact;
     const int64_t n_ranks =
-        view->n_ranks / cz_view_parts(view, fact->home_axes) * n_homes;
-    return (cz_wide)family->elements * family->n_params *
-           (n_ranks / cz_view_parts(view, cz_view_shard_set_of(&fact->shard)));
+        view->n_ranks / cz_view_set_extent(view, fact->resident_axes) * n_homes;
+    return (cz_wide)pattern->elements * pattern->n_params *
+           (n_ranks /
+            cz_view_set_extent(view, cz_view_shard_set_of(&fact->shard)));
 }
 
 /* The axes along which ranks make different gradients. */
-static int64_t data_set(const cz_plan_view *view, const cz_fact_family *fact)
+static int64_t data_set(const cz_plan_view *view, const cz_fact_pattern *fact)
 {
     static const char *const dense[] = {"pp", "dp", "fsdp", "cp"};
-    const int64_t set = fact->spread | fact->home_axes;
+    const int64_t set = fact->expert_axes | fact->resident_axes;
     int64_t data = 0;
     if (set & cz_view_named_set(view, "ep"))
         return cz_view_named_set(view, "edp") | cz_view_named_set(view, "pp");
@@ -110,70 +112,72 @@ static void add(int64_t *bytes, cz_wide elements, int64_t size)
 static void add_trained(const cz_plan_view *view, int number,
                         cz_trainer_wire *out)
 {
-    const cz_view_family *family = &view->families[number];
-    const cz_fact_reduction *reduction = cz_view_family_reduction(view, number);
-    const int64_t n_homes = cz_view_n_homes(view, number);
-    const int64_t data = data_set(view, family->fact);
+    const cz_view_pattern *pattern = &view->patterns[number];
+    const cz_fact_reduction *reduction =
+        cz_view_pattern_reduction(view, number);
+    const int64_t n_homes = cz_view_n_residents(view, number);
+    const int64_t data = data_set(view, pattern->fact);
     const int64_t shard = cz_view_shard_set(view, number);
     const int64_t apart = cz_view_distinct_set(view, number) |
-                          family->fact->home_axes |
+                          pattern->fact->resident_axes |
                           cz_view_set_of(&reduction->reduce_axes);
-    const int64_t n_shards = cz_view_parts(view, data & shard);
-    const int64_t n_alike = cz_view_parts(view, data & ~apart) * n_homes;
-    const cz_wide held = held_elements(view, family, n_homes);
+    const int64_t n_shards = cz_view_set_extent(view, data & shard);
+    const int64_t n_alike = cz_view_set_extent(view, data & ~apart) * n_homes;
+    const cz_wide held = held_elements(view, pattern, n_homes);
     const cz_wide sharded = held * (n_shards - 1);
     add(&out->gradient_bytes, sharded + held / n_alike * 2 * (n_alike - 1),
         cz_dtype_bytes(reduction->dtype));
-    add(&out->parameter_bytes, sharded, cz_dtype_bytes(family->dtype));
+    add(&out->parameter_bytes, sharded, cz_dtype_bytes(pattern->dtype));
 }
 
-static void add_frozen(const cz_plan_view *view, const cz_view_family *family,
+static void add_frozen(const cz_plan_view *view, const cz_view_pattern *pattern,
                        cz_trainer_wire *out)
 {
-    const cz_fact_family *fact = family->fact;
+    const cz_fact_pattern *fact = pattern->fact;
     const int64_t set =
         data_set(view, fact) & cz_view_shard_set_of(&fact->shard);
     add(&out->parameter_bytes,
-        held_elements(view, family, 1) * (cz_view_parts(view, set) - 1),
-        cz_dtype_bytes(family->dtype));
+        held_elements(view, pattern, 1) * (cz_view_set_extent(view, set) - 1),
+        cz_dtype_bytes(pattern->dtype));
 }
 
 cz_trainer_wire cz_trainer_wire_find(const cz_plan_view *view)
 {
     cz_trainer_wire wire = {0};
-    for (int f = 0; f < view->n_families; f++)
+    for (int f = 0; f < view->n_patterns; f++)
         add_trained(view, f, &wire);
-    for (int f = 0; f < view->n_frozen_families; f++)
-        add_frozen(view, &view->frozen_families[f], &wire);
+    for (int f = 0; f < view->n_frozen_patterns; f++)
+        add_frozen(view, &view->frozen_patterns[f], &wire);
     return wire;
 }
 
 /* ---- what layer-wise optimizers send ---- */
 
-/* Ranks at home that have a shard of each of the family's matrices where its
+/* Ranks resident that have a shard of each of the pattern's matrices where its
  * owner is: a coordinate of the axes along which owners are dealt out. */
-static int64_t n_row(const cz_plan_view *view, int family)
+static int64_t n_row(const cz_plan_view *view, int pattern)
 {
-    const int64_t homes = view->families[family].fact->home_axes;
-    const cz_fact_reduction *reduction = cz_view_family_reduction(view, family);
+    const int64_t homes = view->patterns[pattern].fact->resident_axes;
+    const cz_fact_reduction *reduction =
+        cz_view_pattern_reduction(view, pattern);
     const int64_t split = cz_view_set_of(&reduction->split_axes);
 
-    return view->n_ranks / cz_view_parts(view, homes) *
-           cz_view_n_homes(view, family) / cz_view_parts(view, split);
+    return view->n_ranks / cz_view_set_extent(view, homes) *
+           cz_view_n_residents(view, pattern) / cz_view_set_extent(view, split);
 }
 
 int64_t cz_gradient_gather_bytes(const cz_plan_view *view)
 {
     int64_t bytes = 0;
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_view_family *family = &view->families[f];
-        const int64_t shards = cz_family_shards(view, f);
-        if (!cz_family_is_owned(view, f) || shards == 1)
+    for (int f = 0; f < view->n_patterns; f++) {
+        const cz_view_pattern *pattern = &view->patterns[f];
+        const int64_t shards = cz_pattern_shards(view, f);
+        if (!cz_pattern_is_owned(view, f) || shards == 1)
             continue;
-        bytes =
-            cz_time_limit(bytes + (cz_wide)family->elements * family->n_params *
-                                      (shards - 1) * (n_row(view, f) / shards) *
-                                      cz_dtype_bytes(CZ_F32));
+        bytes = cz_time_limit(bytes + (cz_wide)pattern->elements *
+                                          pattern->n_params * (shards - 1) *
+                                          (n_row(view, f) / shards) *
+                                          cz_dtype_bytes(CZ_F32));
     }
     return bytes;
 }

@@ -17,10 +17,10 @@
 typedef struct cz_wire_bound {
     int64_t bytes;   /* NETWORK: between nodes; NODE: in all; of all ranks */
     int64_t rank_ps; /* of the busiest rank at least: an even share */
-    int family;      /* witness: the one that sends most; -1: none */
+    int pattern;     /* witness: the one that sends most; -1: none */
 } cz_wire_bound;
 
-/* bounds[CZ_N_LINKS], of one update.  O(families * ranks). */
+/* bounds[CZ_N_LINKS], of one update.  O(patterns * ranks). */
 void cz_wire_bounds_find(const cz_plan_view *view, const cz_machine *machine,
                          cz_wire_bound *bounds);
 
@@ -40,7 +40,7 @@ typedef struct cz_trainer_wire {
     int64_t gradient_bytes, parameter_bytes;
 } cz_trainer_wire;
 
-/* O(families). */
+/* O(patterns). */
 cz_trainer_wire cz_trainer_wire_find(const cz_plan_view *view);
 
 /* What sharded matrices would send if each rank that shards one got all of its
@@ -48,7 +48,7 @@ cz_trainer_wire cz_trainer_wire_find(const cz_plan_view *view);
  *
  * Bytes of all ranks in one step: of each matrix that has a whole stage and p
  * shards, p - 1 times its elements, times four, for every set of ranks that
- * have the shards of one owner's coordinate.  O(families). */
+ * have the shards of one owner's coordinate.  O(patterns). */
 int64_t cz_gradient_gather_bytes(const cz_plan_view *view);
 
 #endif

@@ -41,18 +41,19 @@ static void classify(cz_cutter *c)
             (c->uniform[i] || node->kind == CZ_GRAPH_IN ||
              node->kind == CZ_GRAPH_ELEMENT || node->kind == CZ_GRAPH_CHOICE) &&
             cz_graph_same_shape(node->type, c->shape);
-        c->whole[i] = cz_cut_is_owners(c, i) ||
-                      (!c->uniform[i] &&
-                       (!c->elementwise[i] || any_operand(c, i, c->whole)));
-        c->forced[i] = c->live[i] && c->whole[i] && !c->elementwise[i];
+        c->full_matrix[i] =
+            cz_cut_is_owners(c, i) ||
+            (!c->uniform[i] &&
+             (!c->elementwise[i] || any_operand(c, i, c->full_matrix)));
+        c->forced[i] = c->live[i] && c->full_matrix[i] && !c->elementwise[i];
     }
     for (int i = 0; i < c->graph->n_out; i++)
         if (cz_cut_is_owned_state(c, cz_cut_argument_of(i)) &&
-            c->whole[c->graph->out[i]])
+            c->full_matrix[c->graph->out[i]])
             c->forced[c->graph->out[i]] = true;
     for (int i = c->graph->n - 1; i >= 0; i--)
         for (int k = 0; c->forced[i] && k < cz_cut_node(c, i)->n_in; k++)
-            if (c->whole[cz_cut_node(c, i)->in[k]])
+            if (c->full_matrix[cz_cut_node(c, i)->in[k]])
                 c->forced[cz_cut_node(c, i)->in[k]] = true;
 }
 
@@ -130,7 +131,7 @@ static void solve(const cz_cutter *c, const cz_min_cut *problem, bool *cut)
 /* The shards alone have it. */
 static bool needs_gather(const cz_cutter *c, int i)
 {
-    return !c->whole[i] && !c->uniform[i];
+    return !c->full_matrix[i] && !c->uniform[i];
 }
 
 /* What travels to the owner: separates the arguments from the shard values
@@ -147,13 +148,13 @@ static void choose_gathered(cz_cutter *c)
             cz_cut_node(c, i)->kind == CZ_GRAPH_IN && !cz_cut_is_owners(c, i);
         for (int k = 0; c->forced[i] && k < cz_cut_node(c, i)->n_in; k++)
             sink[cz_cut_node(c, i)->in[k]] =
-                !c->whole[cz_cut_node(c, i)->in[k]];
+                !c->full_matrix[cz_cut_node(c, i)->in[k]];
     }
     for (int i = 0; i < c->graph->n_out; i++)
         if (cz_cut_is_owned_state(c, cz_cut_argument_of(i)))
             sink[c->graph->out[i]] = needs_gather(c, c->graph->out[i]);
     problem.near_sink = true;
-    add_edges(c, &problem, c->whole);
+    add_edges(c, &problem, c->full_matrix);
     solve(c, &problem, c->gathered);
 }
 
@@ -171,7 +172,7 @@ static void find_at_owner(cz_cutter *c)
 static bool is_written_before(const cz_cutter *c, int output)
 {
     return !cz_cut_is_unchanged(c, output) &&
-           cz_cut_written_in(c, output) == CZ_WHERE_BEFORE;
+           cz_cut_written_in(c, output) == CZ_WHERE_PRE_GATHER;
 }
 
 /* ---- what `after` gets ---- */
@@ -192,13 +193,13 @@ static int64_t price_for_after(const cz_cutter *c, int i)
 {
     const int64_t n = c->graph->n;
     const int64_t bytes =
-        c->whole[i] ? travel_price(c, i, TRAVEL_PRICE) : keep_price(c, i);
+        c->full_matrix[i] ? travel_price(c, i, TRAVEL_PRICE) : keep_price(c, i);
 
-    if (bytes == CZ_CUT_NEVER || (c->whole[i] && !c->at_owner[i]))
+    if (bytes == CZ_CUT_NEVER || (c->full_matrix[i] && !c->at_owner[i]))
         return CZ_CUT_NEVER;
     if (c->state_of[i] >= 0)
         return 0;
-    return bytes * (n * n + 1) + (c->whole[i] ? i : n - i);
+    return bytes * (n * n + 1) + (c->full_matrix[i] ? i : n - i);
 }
 
 /* Separates the owner's work and the overwritten states from what `after`
@@ -212,11 +213,11 @@ static void choose_crossing(cz_cutter *c)
     for (int i = 0; i < c->graph->n; i++) {
         capacity[i] = price_for_after(c, i);
         source[i] =
-            c->live[i] && ((c->whole[i] && !c->elementwise[i]) ||
+            c->live[i] && ((c->full_matrix[i] && !c->elementwise[i]) ||
                            cz_cut_is_owners(c, i) || is_overwritten(c, i));
     }
     for (int i = 0; i < cz_cut_n_outputs(c); i++)
-        if (cz_cut_written_in(c, i) == CZ_WHERE_AFTER &&
+        if (cz_cut_written_in(c, i) == CZ_WHERE_POST_SCATTER &&
             !cz_cut_is_unchanged(c, i))
             sink[c->graph->out[i]] = true;
     add_edges(c, &problem, NULL);
@@ -234,8 +235,8 @@ static int64_t total_price(const cz_cutter *c)
         if (c->gathered[i])
             sum += travel_price(c, i, TRAVEL_PRICE);
         if (c->crosses[i] && c->state_of[i] < 0)
-            sum += c->whole[i] ? travel_price(c, i, TRAVEL_PRICE)
-                               : keep_price(c, i);
+            sum += c->full_matrix[i] ? travel_price(c, i, TRAVEL_PRICE)
+                                     : keep_price(c, i);
     }
     return sum;
 }
@@ -250,7 +251,8 @@ static bool gather_for(cz_cutter *c, int i)
         const int operand = cz_cut_node(c, i)->in[k];
         if (c->at_owner[operand])
             continue;
-        if (c->whole[operand] || travel_price(c, operand, 1) == CZ_CUT_NEVER)
+        if (c->full_matrix[operand] ||
+            travel_price(c, operand, 1) == CZ_CUT_NEVER)
             return false;
         c->gathered[operand] = any = true;
     }
@@ -279,7 +281,7 @@ static bool improve(cz_cutter *c)
     int64_t least = total_price(c);
 
     for (int i = 0; i < c->graph->n; i++) {
-        if (!c->live[i] || !c->whole[i] || !c->elementwise[i])
+        if (!c->live[i] || !c->full_matrix[i] || !c->elementwise[i])
             continue;
         take_gathered(c, before);
         if (!gather_for(c, i))
@@ -307,7 +309,7 @@ static cz_cutter make_cutter(cz_arena *arena, const cz_cut_rule *rule)
                        .live = cz_graph_find_live(rule->update, arena),
                        .uniform = CZ_NEW(arena, bool, n),
                        .elementwise = CZ_NEW(arena, bool, n),
-                       .whole = CZ_NEW(arena, bool, n),
+                       .full_matrix = CZ_NEW(arena, bool, n),
                        .fixed = CZ_NEW(arena, bool, n),
                        .forced = CZ_NEW(arena, bool, n),
                        .gathered = CZ_NEW(arena, bool, n),
@@ -319,7 +321,7 @@ static cz_cutter make_cutter(cz_arena *arena, const cz_cut_rule *rule)
 static bool writes_whole_state(const cz_cutter *c)
 {
     for (int i = 0; i < cz_cut_n_outputs(c); i++)
-        if (cz_cut_written_in(c, i) == CZ_WHERE_WHOLE &&
+        if (cz_cut_written_in(c, i) == CZ_WHERE_FULL_MATRIX &&
             !cz_cut_is_unchanged(c, i))
             return true;
     return false;
@@ -341,7 +343,7 @@ static bool choose(cz_cutter *c)
     }
     for (int i = 0; i < c->graph->n_out; i++)
         c->fixed[c->graph->out[i]] |=
-            c->whole[c->graph->out[i]] ||
+            c->full_matrix[c->graph->out[i]] ||
             cz_cut_is_owned_state(c, cz_cut_argument_of(i));
     if (!any(c, c->forced) && !writes_whole_state(c))
         return false;
@@ -376,7 +378,7 @@ static int best_settler(cz_arena *arena, const cz_cut_rule *rule, bool *whole)
     const cz_cut_rule tried = {.update = rule->update,
                                .n_states = rule->n_states,
                                .states = rule->states,
-                               .whole = whole,
+                               .full_matrix = whole,
                                .param = rule->param,
                                .has_stored = rule->has_stored,
                                .stored = rule->stored,
@@ -402,8 +404,9 @@ int cz_cut_settle(cz_arena *arena, const cz_cut_rule *rule, bool *whole)
 {
     int n = 0, state;
 
-    if (whole != rule->whole)
-        memcpy(whole, rule->whole, (size_t)rule->n_states * sizeof *whole);
+    if (whole != rule->full_matrix)
+        memcpy(whole, rule->full_matrix,
+               (size_t)rule->n_states * sizeof *whole);
     while ((state = best_settler(arena, rule, whole)) >= 0) {
         whole[state] = true;
         n++;

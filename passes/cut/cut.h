@@ -19,11 +19,11 @@
 typedef struct cz_cut_rule {
     const cz_graph *update; /* grad, param, states, scalars to param, states */
     int n_states;
-    const cz_dtype *states; /* as stored */
-    const bool *whole;      /* [n_states] of a shape of its own, at the owner:
-                             * `whole` alone reads and writes it */
-    cz_dtype param;         /* of slot PARAM */
-    bool has_stored;        /* the master is apart from the parameter */
+    const cz_dtype *states;  /* as stored */
+    const bool *full_matrix; /* [n_states] of a shape of its own, at the owner:
+                              * `whole` alone reads and writes it */
+    cz_dtype param;          /* of slot PARAM */
+    bool has_stored;         /* the master is apart from the parameter */
     cz_dtype stored;
     bool narrows; /* f32 may be rounded to bf16 to travel, but what depends on
                    * the parameter and what becomes parameter or state as it
@@ -42,10 +42,11 @@ typedef struct cz_cut_stage {
 
 enum { CZ_CUT_MAX_STAGES = 3 };
 
-/* Marks in `whole`, which may be rule->whole, the states of the matrix's shape
- * that had better live at its owner: one after the other that which saves most
- * of what travels and is kept, as long as one saves anything.  How many. */
-int cz_cut_settle(cz_arena *arena, const cz_cut_rule *rule, bool *whole);
+/* Marks in `whole`, which may be rule->full_matrix, the states of the matrix's
+ * shape that had better live at its owner: one after the other that which saves
+ * most of what travels and is kept, as long as one saves anything.  How many.
+ */
+int cz_cut_settle(cz_arena *arena, const cz_cut_rule *rule, bool *full_matrix);
 
 /* Writes the stages in the order they run and returns how many: one `local`,
  * or `before`, `whole` and, unless nothing is left for it, `after`. */

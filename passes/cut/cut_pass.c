@@ -1,9 +1,9 @@
 /* Pass: cut every rule into stages.
  *
- * requires: rules with update functions in math form; families
+ * requires: rules with update functions in math form; patterns
  * provides: states of the matrix's shape that are whole, where less travels
  *           then, and which; stage facts, each with a function in math form,
- * and a variant in each phase of its rule; every rule serves families of one
+ * and a variant in each phase of its rule; every rule serves patterns of one
  * element type breaks:   nothing; update functions stay as the reference */
 #include "dsl/plan/error_bound.h"
 #include "dsl/plan/state.h"
@@ -25,13 +25,13 @@ static int find_clone(const cz_fact_rule *rules, int n, const char *name)
     return -1;
 }
 
-/* The element type a rule keeps: that of its first family, else f32. */
-static cz_dtype dtype_of(const cz_fact_family *families, int n,
+/* The element type a rule keeps: that of its first pattern, else f32. */
+static cz_dtype dtype_of(const cz_fact_pattern *patterns, int n,
                          const char *rule)
 {
     for (int i = 0; i < n; i++)
-        if (strcmp(families[i].rule, rule) == 0)
-            return families[i].dtype;
+        if (strcmp(patterns[i].rule, rule) == 0)
+            return patterns[i].dtype;
     return CZ_F32;
 }
 
@@ -59,21 +59,21 @@ static void clone_phases(cz_ir *ir, cz_arena *arena, const char *rule,
 }
 
 static void move_to_clone(cz_ir *ir, cz_arena *arena, int number,
-                          const cz_fact_family *family)
+                          const cz_fact_pattern *pattern)
 {
     int n_rules;
     const cz_fact_rule *rules = cz_ir_read_rule(ir, arena, &n_rules);
-    cz_fact_rule rule = rules[find_clone(rules, n_rules, family->rule)];
-    cz_fact_family moved = *family;
+    cz_fact_rule rule = rules[find_clone(rules, n_rules, pattern->rule)];
+    cz_fact_pattern moved = *pattern;
 
-    rule.sym_name = cz_arena_printf(arena, "%s.%s", family->rule,
-                                    cz_dtype_name(family->dtype));
+    rule.sym_name = cz_arena_printf(arena, "%s.%s", pattern->rule,
+                                    cz_dtype_name(pattern->dtype));
     if (find_clone(rules, n_rules, rule.sym_name) < 0) {
         cz_ir_add_rule(ir, &rule);
-        clone_phases(ir, arena, family->rule, rule.sym_name);
+        clone_phases(ir, arena, pattern->rule, rule.sym_name);
     }
     moved.rule = rule.sym_name;
-    cz_ir_replace_family(ir, number, &moved);
+    cz_ir_replace_pattern(ir, number, &moved);
 }
 
 /* ---- stages ---- */
@@ -84,8 +84,8 @@ typedef struct cut_pass {
     cz_diags *diags;
     cz_dtype master;
     bool narrows;
-    int n_families;
-    const cz_fact_family *families;
+    int n_patterns;
+    const cz_fact_pattern *patterns;
     int n_phases;
     const cz_fact_phase *phases; /* of all rules */
 } cut_pass;
@@ -309,12 +309,12 @@ static void settle(cut_pass *pass, int number, cz_fact_rule *rule,
     int64_t *states = CZ_NEW(pass->arena, int64_t, n);
     int n_settled = 0;
 
-    if (!cz_state_any_whole(rule) || rule->shape.n != 2 ||
+    if (!cz_state_any_owned(rule) || rule->shape.n != 2 ||
         cz_cut_settle(pass->arena, cut, whole) == 0)
         return;
     memcpy(shapes, rule->state_shapes.v, 2 * (size_t)n * sizeof *shapes);
     for (int s = 0; s < n; s++)
-        if (whole[s] && !cz_state_is_whole(rule, s)) {
+        if (whole[s] && !cz_state_is_owned(rule, s)) {
             memcpy(shapes + 2 * (size_t)s, rule->shape.v, 2 * sizeof *shapes);
             states[n_settled++] = s;
         }
@@ -333,7 +333,7 @@ static bool cut_rule(cut_pass *pass, int number, cz_fact_rule *rule)
     const phase_list phases = phases_of(pass, rule);
     cz_cut_rule cut = {.n_states = rule->states.n,
                        .states = states,
-                       .whole = whole,
+                       .full_matrix = whole,
                        .narrows = pass->narrows};
     int n;
 
@@ -345,7 +345,7 @@ static bool cut_rule(cut_pass *pass, int number, cz_fact_rule *rule)
         return false;
     }
     for (int i = 0; i < rule->states.n; i++)
-        whole[i] = cz_state_is_whole(rule, i);
+        whole[i] = cz_state_is_owned(rule, i);
     cut.update = read_updates(pass, rule, &phases);
     if (!cut.update)
         return false;
@@ -353,7 +353,7 @@ static bool cut_rule(cut_pass *pass, int number, cz_fact_rule *rule)
         return false;
     /* What the parameter slots of a rule hold. */
     const cz_dtype stored =
-        dtype_of(pass->families, pass->n_families, rule->sym_name);
+        dtype_of(pass->patterns, pass->n_patterns, rule->sym_name);
 
     cut.has_stored = cz_dtype_bytes(pass->master) > cz_dtype_bytes(stored);
     cut.stored = stored;
@@ -373,18 +373,18 @@ static bool cut_rules(cut_pass *pass)
 
     pass->master = n_policies > 0 ? policy->master_dtype : CZ_F32;
     pass->narrows = n_policies > 0 && cz_error_admits_bf16(policy);
-    /* A parameter's type decides what its last stage stores, so families of
+    /* A parameter's type decides what its last stage stores, so patterns of
      * other types than the first get a rule of their own with the same
      * functions. */
     int n;
-    const cz_fact_family *families =
-        cz_ir_read_family(pass->ir, pass->arena, &n);
+    const cz_fact_pattern *patterns =
+        cz_ir_read_pattern(pass->ir, pass->arena, &n);
 
     for (int i = 0; i < n; i++)
-        if (dtype_of(families, n, families[i].rule) != families[i].dtype)
-            move_to_clone(pass->ir, pass->arena, i, &families[i]);
-    pass->families =
-        cz_ir_read_family(pass->ir, pass->arena, &pass->n_families);
+        if (dtype_of(patterns, n, patterns[i].rule) != patterns[i].dtype)
+            move_to_clone(pass->ir, pass->arena, i, &patterns[i]);
+    pass->patterns =
+        cz_ir_read_pattern(pass->ir, pass->arena, &pass->n_patterns);
     pass->phases = cz_ir_read_phase(pass->ir, pass->arena, &pass->n_phases);
     rules = cz_ir_read_rule(pass->ir, pass->arena, &n_rules);
     for (int i = 0; i < n_rules; i++) {

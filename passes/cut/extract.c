@@ -49,7 +49,7 @@ static cz_ir_type stage_type(const extractor *x, cz_ir_type type)
     cz_ir_type flat = {.dtype = type.dtype, .rank = 1, .is_bool = type.is_bool};
 
     flat.shape[0] = 1;
-    return x->stage->where == CZ_WHERE_WHOLE ? type : flat;
+    return x->stage->where == CZ_WHERE_FULL_MATRIX ? type : flat;
 }
 
 static void collect_inputs(extractor *x)

@@ -30,7 +30,7 @@ typedef struct cz_cutter {
     bool *live;
     bool *uniform;
     bool *elementwise; /* on tensors of the rule's shape */
-    bool *whole;       /* depends on the whole matrix */
+    bool *full_matrix; /* depends on the whole matrix */
     bool *fixed;       /* travels as wide as it is */
     bool *forced;      /* the owner alone can compute it, or needs it */
     bool *gathered;    /* crosses to the owner */

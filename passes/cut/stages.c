@@ -15,7 +15,7 @@ int cz_cut_argument_of(int output)
 bool cz_cut_is_owned_state(const cz_cutter *c, int argument)
 {
     return argument >= CZ_CUT_FIRST_STATE &&
-           c->rule->whole[argument - CZ_CUT_FIRST_STATE];
+           c->rule->full_matrix[argument - CZ_CUT_FIRST_STATE];
 }
 
 /* A state as the owner has it. */
@@ -50,9 +50,10 @@ bool cz_cut_is_unchanged(const cz_cutter *c, int output)
 cz_where cz_cut_written_in(const cz_cutter *c, int output)
 {
     if (cz_cut_is_owned_state(c, cz_cut_argument_of(output)))
-        return CZ_WHERE_WHOLE;
-    return output > 0 && !c->whole[c->graph->out[output]] ? CZ_WHERE_BEFORE
-                                                          : CZ_WHERE_AFTER;
+        return CZ_WHERE_FULL_MATRIX;
+    return output > 0 && !c->full_matrix[c->graph->out[output]]
+               ? CZ_WHERE_PRE_GATHER
+               : CZ_WHERE_POST_SCATTER;
 }
 
 /* ---- ports ---- */
@@ -106,7 +107,7 @@ static void add_results(const cz_cutter *c, cz_cut_ports *ports, cz_where where)
         if (!cz_cut_is_unchanged(c, i) && cz_cut_written_in(c, i) == where)
             add_port(c, ports, c->graph->out[i],
                      argument_slot(c, cz_cut_argument_of(i)));
-    if (where == CZ_WHERE_AFTER && c->rule->has_stored &&
+    if (where == CZ_WHERE_POST_SCATTER && c->rule->has_stored &&
         !cz_cut_is_unchanged(c, 0))
         add_port(c, ports, c->graph->out[0],
                  (cz_view_slot){CZ_SLOT_STORED, 0, c->rule->stored});
@@ -117,8 +118,8 @@ static const bool *crossing(const cz_cutter *c, bool from_owner)
     bool *marked = CZ_NEW(c->arena, bool, c->graph->n);
 
     for (int i = 0; i < c->graph->n; i++)
-        marked[i] =
-            c->crosses[i] && c->whole[i] == from_owner && c->state_of[i] < 0;
+        marked[i] = c->crosses[i] && c->full_matrix[i] == from_owner &&
+                    c->state_of[i] < 0;
     return marked;
 }
 
@@ -127,9 +128,10 @@ int cz_cut_element_wise(const cz_cutter *c, cz_cut_stage *stages)
     cz_cut_ports in = {0}, out = {0};
 
     add_arguments(c, &in, false);
-    add_results(c, &out, CZ_WHERE_BEFORE);
-    add_results(c, &out, CZ_WHERE_AFTER);
-    cz_cut_extract(c->arena, c->graph, &in, &out, CZ_WHERE_LOCAL, &stages[0]);
+    add_results(c, &out, CZ_WHERE_PRE_GATHER);
+    add_results(c, &out, CZ_WHERE_POST_SCATTER);
+    cz_cut_extract(c->arena, c->graph, &in, &out, CZ_WHERE_ELEMENT_WISE,
+                   &stages[0]);
     return 1;
 }
 
@@ -139,12 +141,12 @@ int cz_cut_three_stages(const cz_cutter *c, cz_cut_stage *stages)
     cz_cut_ports in[CZ_CUT_MAX_STAGES] = {{0}}, out[CZ_CUT_MAX_STAGES] = {{0}};
 
     add_arguments(c, &in[0], false);
-    add_results(c, &out[0], CZ_WHERE_BEFORE);
+    add_results(c, &out[0], CZ_WHERE_PRE_GATHER);
     add_marked(c, &out[0], c->gathered, CZ_SLOT_GATHER);
     add_marked(c, &out[0], kept, CZ_SLOT_TEMP);
     add_marked(c, &in[1], c->gathered, CZ_SLOT_GATHER);
     add_arguments(c, &in[1], true);
-    add_results(c, &out[1], CZ_WHERE_WHOLE);
+    add_results(c, &out[1], CZ_WHERE_FULL_MATRIX);
     add_marked(c, &out[1], scattered, CZ_SLOT_SCATTER);
     add_marked(c, &in[2], scattered, CZ_SLOT_SCATTER);
     add_marked(c, &in[2], kept, CZ_SLOT_TEMP);
@@ -154,9 +156,9 @@ int cz_cut_three_stages(const cz_cutter *c, cz_cut_stage *stages)
             add_port(c, ports, i,
                      argument_slot(c, c->state_of[i] + CZ_CUT_FIRST_STATE));
     add_arguments(c, &in[2], false);
-    add_results(c, &out[2], CZ_WHERE_AFTER);
+    add_results(c, &out[2], CZ_WHERE_POST_SCATTER);
     for (int s = 0; s < CZ_CUT_MAX_STAGES; s++)
         cz_cut_extract(c->arena, c->graph, &in[s], &out[s],
-                       (cz_where)(CZ_WHERE_BEFORE + s), &stages[s]);
+                       (cz_where)(CZ_WHERE_PRE_GATHER + s), &stages[s]);
     return stages[2].n_out > 0 ? 3 : 2;
 }

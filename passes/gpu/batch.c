@@ -30,8 +30,8 @@ typedef enum place {
 
 typedef struct finder {
     const cz_plan_view *view;
-    const cz_view_kernel_row *rows; /* of the table */
-    cz_arena *arena;                /* for what is gone behind it */
+    const cz_view_kernel_entry *rows; /* of the table */
+    cz_arena *arena;                  /* for what is gone behind it */
     matrix *matrices;
     int n_matrices, n_classes;
 } finder;
@@ -44,8 +44,8 @@ static bool is_alike(const finder *f, const matrix *a, const matrix *b)
     if (a->n_rows != b->n_rows)
         return false;
     for (int i = 0; i < a->n_rows; i++) {
-        const cz_view_kernel_row *x = &f->rows[a->first + i];
-        const cz_view_kernel_row *y = &f->rows[b->first + i];
+        const cz_view_kernel_entry *x = &f->rows[a->first + i];
+        const cz_view_kernel_entry *y = &f->rows[b->first + i];
         if (x->stage != y->stage || x->count != y->count)
             return false;
     }
@@ -90,7 +90,7 @@ static range range_of(const finder *f, int64_t number, int kind)
 {
     static const cz_slot_kind slots[] = {CZ_SLOT_GATHER, CZ_SLOT_SCATTER,
                                          CZ_SLOT_TEMP};
-    const cz_view_kernel_row *row = &f->rows[number];
+    const cz_view_kernel_entry *row = &f->rows[number];
     const cz_view_stage *stage = &f->view->stages[row->stage];
     const int64_t starts[N_KINDS] = {row->gather, row->scatter, row->temp,
                                      row->work};

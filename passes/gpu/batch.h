@@ -14,7 +14,7 @@ typedef struct cz_batch_list {
 /* How many of `available` matrices with these rows make a batch; below 2: none.
  */
 typedef struct cz_batch_rule {
-    int64_t (*count)(void *user, const cz_view_kernel_row *rows, int n_rows,
+    int64_t (*count)(void *user, const cz_view_kernel_entry *rows, int n_rows,
                      int64_t available);
     void *user;
     int64_t cap; /* bytes that a batch takes at most */

@@ -54,7 +54,7 @@ static int64_t count_of_stage(counter *c, int64_t stage, int64_t available)
     return n;
 }
 
-static int64_t count(void *user, const cz_view_kernel_row *rows, int n_rows,
+static int64_t count(void *user, const cz_view_kernel_entry *rows, int n_rows,
                      int64_t available)
 {
     counter *c = user;
@@ -74,7 +74,7 @@ static int64_t count(void *user, const cz_view_kernel_row *rows, int n_rows,
 /* By table; none where what they take would be in no cap on memory. */
 static cz_batch_list *find_all(cz_arena *arena, const cz_plan_view *view)
 {
-    const int64_t group = view->policy->group_bytes;
+    const int64_t group = view->policy->micro_group_bytes;
     cz_batch_list *all = CZ_NEW(arena, cz_batch_list, view->n_tables + 1);
     cz_gpu_model model;
 
@@ -87,7 +87,7 @@ static cz_batch_list *find_all(cz_arena *arena, const cz_plan_view *view)
         .count = count, .user = &c, .cap = group > 0 ? group : GROUP_BYTES};
     for (int op = 0; op < view->n_ops; op++) {
         const int table = view->ops[op].table;
-        if (table < 0 || view->tables[table].kind != CZ_ROW_KERNEL ||
+        if (table < 0 || view->tables[table].kind != CZ_ENTRY_KERNEL ||
             view->ops[op].fact->stream != STREAM || all[table].n)
             continue;
         const cz_view_table *of = &view->tables[table];

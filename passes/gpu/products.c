@@ -26,7 +26,7 @@ typedef struct list {
 static void add_forms(cz_arena *arena, list *out, int stage,
                       const cz_view_step *step)
 {
-    const bool is_symmetric = step->symmetric && step->deal <= 1;
+    const bool is_symmetric = step->symmetric && step->partition <= 1;
     cz_tile_product shape = {.m = step->rows,
                              .n = step->columns,
                              .k = step->inner,
@@ -51,7 +51,8 @@ static void add_forms(cz_arena *arena, list *out, int stage,
 /* Of a shared stage, the steps of its own segment; of others, all. */
 static bool is_own_step(const cz_view_stage *stage, int s)
 {
-    return !stage->shared || stage->steps[s].segment == stage->shared->segment;
+    return !stage->subgroup ||
+           stage->steps[s].segment == stage->subgroup->segment;
 }
 
 static void add_body(cz_arena *arena, list *out, int number,

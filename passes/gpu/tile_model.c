@@ -104,7 +104,7 @@ static cz_tiling tiling_of(const cz_tile_product *p, int sms, cz_tile_shape s)
                          .tile_rows = s.rows,
                          .tile_cols = s.cols,
                          .is_symmetric = p->is_symmetric,
-                         .group = group_of(p, sms, s)};
+                         .order_rows = group_of(p, sms, s)};
     return t;
 }
 
@@ -117,20 +117,20 @@ static int64_t epilogue_clocks(cz_tile_shape s)
  * sums to L2 and back; a second launch that ends them. */
 static int64_t last_wave_clocks(cz_tile_shape s, int64_t n_split,
                                 int64_t n_blocks, int64_t steps,
-                                int64_t step_clocks, int64_t parts)
+                                int64_t step_clocks, int64_t splits)
 {
     const int64_t sums = (int64_t)s.rows * s.cols * SUM_BYTES;
     const int64_t put = cz_ceil_div(sums * n_blocks, L2_BYTES);
     const int64_t get =
-        cz_solve_max(cz_ceil_div(sums * parts * n_split, L2_BYTES),
-                     cz_ceil_div(sums * parts, SM_BYTES));
-    const int64_t part = cz_ceil_div(steps, parts) * step_clocks + put;
+        cz_solve_max(cz_ceil_div(sums * splits * n_split, L2_BYTES),
+                     cz_ceil_div(sums * splits, SM_BYTES));
+    const int64_t part = cz_ceil_div(steps, splits) * step_clocks + put;
 
-    return cz_ceil_div(n_split * parts, n_blocks) * part + LAUNCH_CLOCKS + get +
-           epilogue_clocks(s);
+    return cz_ceil_div(n_split * splits, n_blocks) * part + LAUNCH_CLOCKS +
+           get + epilogue_clocks(s);
 }
 
-/* The parts that are fastest; 1: none are. */
+/* The number of parts that is fastest; 1: none are. */
 static int64_t split_last_wave(cz_tile_shape s, int64_t n_split,
                                int64_t n_blocks, int64_t steps,
                                int64_t step_clocks)
@@ -138,14 +138,15 @@ static int64_t split_last_wave(cz_tile_shape s, int64_t n_split,
     int64_t least = steps * step_clocks + epilogue_clocks(s);
     int64_t best = 1;
 
-    for (int64_t parts = 2; n_split && parts <= MAX_PARTS && parts <= steps &&
-                            n_split * parts <= MAX_ROUNDS * n_blocks;
-         parts++) {
+    for (int64_t splits = 2;
+         n_split && splits <= MAX_PARTS && splits <= steps &&
+         n_split * splits <= MAX_ROUNDS * n_blocks;
+         splits++) {
         const int64_t clocks =
-            last_wave_clocks(s, n_split, n_blocks, steps, step_clocks, parts);
+            last_wave_clocks(s, n_split, n_blocks, steps, step_clocks, splits);
         if (clocks < least) {
             least = clocks;
-            best = parts;
+            best = splits;
         }
     }
     return best;
@@ -173,10 +174,10 @@ bool cz_tile_cost_of(const cz_tile_product *product,
     const int64_t n_split = c.n_tiles % n_blocks;
     if (!cz_checked_mul(tile, c.n_waves, &c.clocks))
         return false;
-    c.parts = split_last_wave(shape, n_split, n_blocks, steps, c.step_clocks);
-    if (c.parts > 1)
+    c.splits = split_last_wave(shape, n_split, n_blocks, steps, c.step_clocks);
+    if (c.splits > 1)
         c.clocks -= tile - last_wave_clocks(shape, n_split, n_blocks, steps,
-                                            c.step_clocks, c.parts);
+                                            c.step_clocks, c.splits);
     c.clocks = cz_solve_max(c.clocks, memory);
     *out = c;
     return true;

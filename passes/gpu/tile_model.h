@@ -43,7 +43,7 @@ typedef struct cz_tile_cost {
     /* In how many parts of k the tiles of a last wave that is not full are
      * computed, each by a block of its own; 1 where that would not be faster.
      */
-    int64_t parts;
+    int64_t splits;
     /* All of it. */
     int64_t clocks;
 } cz_tile_cost;

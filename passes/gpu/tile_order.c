@@ -8,7 +8,7 @@ static bool is_valid(const cz_tiling *t)
     const int64_t most = (int64_t)1 << CZ_TILE_INDEX_BITS;
 
     return t->rows > 0 && t->cols > 0 && t->batch > 0 && t->tile_rows > 0 &&
-           t->tile_cols > 0 && t->group > 0 && t->rows <= CZ_MAX_DIM &&
+           t->tile_cols > 0 && t->order_rows > 0 && t->rows <= CZ_MAX_DIM &&
            t->cols <= CZ_MAX_DIM &&
            cz_ceil_div(t->rows, t->tile_rows) <= most &&
            cz_ceil_div(t->cols, t->tile_cols) <= most &&
@@ -60,11 +60,11 @@ static uint64_t *add_group(const cz_tiling *t, int64_t z, int64_t start,
 void cz_tile_order(const cz_tiling *tiling, uint64_t *tiles)
 {
     const int64_t n_rows = cz_ceil_div(tiling->rows, tiling->tile_rows);
-    const int64_t group = tiling->group;
+    const int64_t order_rows = tiling->order_rows;
 
     for (int64_t z = 0; z < tiling->batch; z++)
-        for (int64_t i = 0; i < n_rows; i += group) {
-            const int64_t end = i + group;
+        for (int64_t i = 0; i < n_rows; i += order_rows) {
+            const int64_t end = i + order_rows;
             tiles = add_group(tiling, z, i, end < n_rows ? end : n_rows, tiles);
         }
 }

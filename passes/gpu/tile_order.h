@@ -22,7 +22,7 @@ typedef struct cz_tiling {
     bool is_symmetric;
     /* So many rows of tiles are gone through column by column, so that what
      * runs at once reads the same operands.  At least 1. */
-    int group;
+    int order_rows;
 } cz_tiling;
 
 /* How many tiles there are.  False: a size is not positive, a symmetric output

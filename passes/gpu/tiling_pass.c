@@ -55,7 +55,7 @@ static void add(tiler *t, const cz_tile_product *product)
                                        .rows = choice.shape.rows,
                                        .columns = choice.shape.cols,
                                        .stages = choice.shape.stages,
-                                       .parts = choice.cost.parts,
+                                       .splits = choice.cost.splits,
                                        .library = choice.is_library,
                                        .time = choice.time,
                                        .library_time = choice.library_time});
@@ -69,7 +69,7 @@ static int64_t *find_batches(cz_arena *arena, const cz_plan_view *view)
     for (int t = 0; t < view->n_tables; t++)
         for (int b = 0; b < view->tables[t].n_batches; b++) {
             const cz_view_batch *of = &view->tables[t].batches[b];
-            const cz_view_kernel_row *row =
+            const cz_view_kernel_entry *row =
                 &view->tables[t].rows.kernel[of->first];
             for (int64_t i = 0; i < of->n_rows; i++, row++)
                 if (of->n_matrices > most[row->stage])

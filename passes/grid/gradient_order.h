@@ -1,4 +1,4 @@
-/* In which order gradients come: that of definition, backwards.  A family
+/* In which order gradients come: that of definition, backwards.  A pattern
  * counts all layers one after the other, the model computes layer by layer. */
 #ifndef CZ_PASSES_GRID_GRADIENT_ORDER_H
 #define CZ_PASSES_GRID_GRADIENT_ORDER_H

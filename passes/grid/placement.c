@@ -7,11 +7,11 @@ typedef struct finder {
     cz_arena *arena;
     const cz_plan_view *view;
     const cz_owner_grid *grid;
-    int *domain_of; /* [families] */
-    int *first;     /* [placements] their first families */
+    int *domain_of; /* [patterns] */
+    int *first;     /* [placements] their first patterns */
     int n;
     int *by_gradient; /* [n_params] parameters as gradients come */
-    int *sharded; /* [placements] a family whose matrices are sharded, or -1 */
+    int *sharded; /* [placements] a pattern whose matrices are sharded, or -1 */
 } finder;
 
 static bool same_axes(const cz_ints *a, const cz_ints *b)
@@ -24,13 +24,13 @@ static bool same_axes(const cz_ints *a, const cz_ints *b)
     return true;
 }
 
-/* Axes of the family's matrices, of more than one rank; none where it has no
+/* Axes of the pattern's matrices, of more than one rank; none where it has no
  * owner, or all its ranks compute alike. */
-static int64_t shards_of(const finder *f, int family)
+static int64_t shards_of(const finder *f, int pattern)
 {
     const cz_ints *sizes = &f->view->mesh->sizes;
-    int64_t set = cz_family_is_owned(f->view, family)
-                      ? cz_view_shard_set(f->view, family)
+    int64_t set = cz_pattern_is_owned(f->view, pattern)
+                      ? cz_view_shard_set(f->view, pattern)
                       : 0;
     for (int axis = 0; axis < sizes->n; axis++)
         if (sizes->v[axis] == 1)
@@ -38,31 +38,31 @@ static int64_t shards_of(const finder *f, int family)
     return set;
 }
 
-static bool belongs(const finder *f, int placement, int family)
+static bool belongs(const finder *f, int placement, int pattern)
 {
     const cz_plan_view *view = f->view;
     const int first = f->first[placement];
-    const int64_t shards = shards_of(f, family);
+    const int64_t shards = shards_of(f, pattern);
     const int sharded = f->sharded[placement];
-    return same_axes(&cz_view_family_reduction(view, first)->split_axes,
-                     &cz_view_family_reduction(view, family)->split_axes) &&
-           cz_view_same_home(view->families[first].fact,
-                             view->families[family].fact) &&
+    return same_axes(&cz_view_pattern_reduction(view, first)->split_axes,
+                     &cz_view_pattern_reduction(view, pattern)->split_axes) &&
+           cz_view_same_residents(view->patterns[first].fact,
+                                  view->patterns[pattern].fact) &&
            (shards == 0 || sharded < 0 || shards == shards_of(f, sharded));
 }
 
-static void add_family(finder *f, int family)
+static void add_pattern(finder *f, int pattern)
 {
     int d = 0;
-    while (d < f->n && !belongs(f, d, family))
+    while (d < f->n && !belongs(f, d, pattern))
         d++;
     if (d == f->n) {
-        f->first[f->n] = family;
+        f->first[f->n] = pattern;
         f->sharded[f->n++] = -1;
     }
-    f->domain_of[family] = d;
-    if (shards_of(f, family) != 0)
-        f->sharded[d] = family;
+    f->domain_of[pattern] = d;
+    if (shards_of(f, pattern) != 0)
+        f->sharded[d] = pattern;
 }
 
 static const int *find_slots(const finder *f, int placement, int n_shards)
@@ -88,12 +88,12 @@ static void fill_domain(const finder *f, int number, cz_placement *out)
 {
     const int sharded = f->sharded[number];
     out->n_splits = cz_owner_grid_splits(f->view, f->first[number]);
-    out->n_shards = sharded < 0 ? 1 : (int)cz_family_shards(f->view, sharded);
+    out->n_shards = sharded < 0 ? 1 : (int)cz_pattern_shards(f->view, sharded);
     int *n = &out->n_params;
     int *params = CZ_NEW(f->arena, int, f->view->n_params + 1);
     *n = 0;
     for (int i = 0; i < f->view->n_params; i++)
-        if (f->domain_of[f->view->params[f->by_gradient[i]].family] == number)
+        if (f->domain_of[f->view->params[f->by_gradient[i]].pattern] == number)
             params[(*n)++] = f->by_gradient[i];
     out->params = params;
     out->slot_of_grid_cell = find_slots(f, number, out->n_shards);
@@ -102,7 +102,7 @@ static void fill_domain(const finder *f, int number, cz_placement *out)
 cz_placement *cz_placements_find(cz_arena *arena, const cz_plan_view *view,
                                  const cz_owner_grid *grid, int *n)
 {
-    const size_t most = (size_t)view->n_families + 1;
+    const size_t most = (size_t)view->n_patterns + 1;
     finder f = {.arena = arena,
                 .view = view,
                 .grid = grid,
@@ -113,8 +113,8 @@ cz_placement *cz_placements_find(cz_arena *arena, const cz_plan_view *view,
     const int *place = cz_gradient_order(arena, view);
     for (int p = 0; p < view->n_params; p++)
         f.by_gradient[place[p]] = p;
-    for (int k = 0; k < view->n_families; k++)
-        add_family(&f, k);
+    for (int k = 0; k < view->n_patterns; k++)
+        add_pattern(&f, k);
     cz_placement *placements = CZ_NEW(arena, cz_placement, f.n + 1);
     for (int d = 0; d < f.n; d++)
         fill_domain(&f, d, &placements[d]);

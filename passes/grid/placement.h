@@ -15,11 +15,11 @@ typedef struct cz_placement {
     int n_shards;      /* shard coordinates of its sharded matrices; or 1 */
     const int
         *slot_of_grid_cell; /* [rows * columns of the grid] split * n_shards +
-                             * shard; -1: no rank, or not at home */
+                             * shard; -1: no rank, or not resident */
 } cz_placement;
 
 /* Every trained parameter is in one placement.  Placements are in the order of
- * their first families.  They live in the arena. */
+ * their first patterns.  They live in the arena. */
 cz_placement *cz_placements_find(cz_arena *arena, const cz_plan_view *view,
                                  const cz_owner_grid *grid, int *n);
 

@@ -42,7 +42,7 @@ int64_t cz_flops_stage(const cz_plan_view *view, const cz_view_stage *stage)
         const int64_t factors[] = {step->rows, step->columns,
                                    per_element(view, step)};
         int64_t flops;
-        if (stage->shared && step->segment != stage->shared->segment)
+        if (stage->subgroup && step->segment != stage->subgroup->segment)
             continue;
         if (step->factor)
             flops = cz_factor_flops(step->factor, &step->size);

@@ -101,7 +101,7 @@ static const char *form_body(kernel_pass *pass, const cz_fact_stage *stage,
     cz_arena *arena = pass->arena;
     cz_ir_op math = cz_ir_find_function(pass->ir, body);
     const cz_graph *graph = math.p ? cz_math_form_read(arena, math) : NULL;
-    const bool is_whole = stage->where == CZ_WHERE_WHOLE;
+    const bool is_whole = stage->where == CZ_WHERE_FULL_MATRIX;
     const char *stem = stem_of(arena, body), *name;
 
     if (!graph) {

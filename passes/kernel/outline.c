@@ -11,7 +11,7 @@ typedef struct outliner {
     const cz_view_stage *stage;
     const cz_ir_type *types;
     const cz_cut_of *cuts; /* of the stage's values */
-    int64_t group;
+    int64_t subgroup_size;
     cz_kernel *kernel;
     int *value;      /* of each value of the stage: its number in the kernel */
     int *pending_of; /* of each value of the kernel: the segment behind which
@@ -37,7 +37,7 @@ static cz_ir_type part_of(const outliner *o, int value)
     const cz_cut_of cut = o->cuts[value];
 
     if (cut != CZ_CUT_NONE)
-        type.shape[cut == CZ_CUT_COLUMNS ? 1 : 0] /= o->group;
+        type.shape[cut == CZ_CUT_COLUMNS ? 1 : 0] /= o->subgroup_size;
     return type;
 }
 
@@ -178,15 +178,15 @@ static void add_step(outliner *o, cz_view_step step)
     *CZ_PUSH(o->arena, o->kernel->steps, o->kernel->n_steps) = step;
 }
 
-static int64_t fewer(int64_t blocks, int64_t group, bool is_cut)
+static int64_t fewer(int64_t blocks, int64_t subgroup_size, bool is_cut)
 {
-    return is_cut && blocks > 1 ? blocks / group : blocks;
+    return is_cut && blocks > 1 ? blocks / subgroup_size : blocks;
 }
 
 static void deal_out(const outliner *o, cz_view_step *part)
 {
-    part->deal = o->group;
-    part->rows /= o->group;
+    part->partition = o->subgroup_size;
+    part->rows /= o->subgroup_size;
     part->symmetric = part->symmetric && part->band > 0;
 }
 
@@ -203,12 +203,14 @@ static cz_view_step scale(const outliner *o, const cz_view_step *step,
     for (int i = 0; i < step->n_in; i++)
         in[i] = o->value[step->in[i]];
     part.in = in;
-    part.rows /= rows ? o->group : 1;
-    part.columns /= columns ? o->group : 1;
-    part.inner /= share->inner ? o->group : 1;
-    part.blocks.rows = fewer(step->blocks.rows, o->group, rows);
-    part.blocks.columns = fewer(step->blocks.columns, o->group, columns);
-    part.blocks.inner = fewer(step->blocks.inner, o->group, share->inner);
+    part.rows /= rows ? o->subgroup_size : 1;
+    part.columns /= columns ? o->subgroup_size : 1;
+    part.inner /= share->inner ? o->subgroup_size : 1;
+    part.blocks.rows = fewer(step->blocks.rows, o->subgroup_size, rows);
+    part.blocks.columns =
+        fewer(step->blocks.columns, o->subgroup_size, columns);
+    part.blocks.inner =
+        fewer(step->blocks.inner, o->subgroup_size, share->inner);
     part.partial = share->partial;
     part.scatter = share->scatter;
     part.band = share->band;
@@ -283,7 +285,7 @@ static void outline_step(outliner *o, const cz_view_step *step,
     for (int i = 0; i < step->n_out; i++)
         o->value[first_result + i] = add_value(
             o, part_of(o, first_result + i),
-            share->partial >> i & 1 || part.deal > 1 ? o->segment : -1);
+            share->partial >> i & 1 || part.partition > 1 ? o->segment : -1);
 }
 
 static void outline(outliner *o, const cz_step_cut *step_cuts)
@@ -318,7 +320,7 @@ static bool takes_matrices(const cz_view_stage *stage, const cz_ir_type *types)
 
 /* Whether every length that is cut has so many equal parts. */
 static bool has_parts(const cz_view_stage *stage, const cz_step_cut *step_cuts,
-                      int64_t group)
+                      int64_t subgroup_size)
 {
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
@@ -327,7 +329,7 @@ static bool has_parts(const cz_view_stage *stage, const cz_step_cut *step_cuts,
                                : step_cuts[s].space == CZ_CUT_COLUMNS
                                    ? step->columns
                                    : 0;
-        if (length % group != 0)
+        if (length % subgroup_size != 0)
             return false;
     }
     return true;
@@ -335,16 +337,16 @@ static bool has_parts(const cz_view_stage *stage, const cz_step_cut *step_cuts,
 
 cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
                                    const cz_view_stage *stage,
-                                   const int64_t shape[2], int64_t group,
-                                   cz_outline *out)
+                                   const int64_t shape[2],
+                                   int64_t subgroup_size, cz_outline *out)
 {
     cz_step_cut *step_cuts = CZ_NEW(scratch, cz_step_cut, stage->n_steps);
 
-    assert(stage->where == CZ_WHERE_WHOLE && group > 1);
+    assert(stage->where == CZ_WHERE_FULL_MATRIX && subgroup_size > 1);
     *out = (cz_outline){.cut = CZ_CUT_NONE};
     if (stage->n_variants > 0)
         return CZ_OUTLINE_PHASES;
-    if (cz_state_any_whole(view->rules[stage->rule].fact))
+    if (cz_state_any_owned(view->rules[stage->rule].fact))
         return CZ_OUTLINE_STATES;
     out->cut = cz_share_find(scratch, stage);
     if (out->cut == CZ_CUT_NONE)
@@ -364,39 +366,41 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
             least = blocks;
     }
     out->blocks = least;
-    if (out->length % group != 0 || !has_parts(stage, step_cuts, group))
+    if (out->length % subgroup_size != 0 ||
+        !has_parts(stage, step_cuts, subgroup_size))
         return CZ_OUTLINE_LENGTH;
-    if (view->program->strict && out->blocks > 0 && out->blocks % group != 0)
+    if (view->program->strict && out->blocks > 0 &&
+        out->blocks % subgroup_size != 0)
         return CZ_OUTLINE_BLOCKS;
     return CZ_OUTLINE_OK;
 }
 
 cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                                    const cz_view_stage *stage,
-                                   const cz_ir_type *types, int64_t group,
-                                   cz_outline *out)
+                                   const cz_ir_type *types,
+                                   int64_t subgroup_size, cz_outline *out)
 {
     const int n_values = cz_step_cuts_n_values(stage);
     cz_step_cut *step_cuts = CZ_NEW(arena, cz_step_cut, stage->n_steps);
     cz_cut_of *cuts = CZ_NEW(arena, cz_cut_of, n_values);
     *out = (cz_outline){.cut = CZ_CUT_NONE};
     if (stage->n_variants == 0 &&
-        !cz_state_any_whole(view->rules[stage->rule].fact) &&
+        !cz_state_any_owned(view->rules[stage->rule].fact) &&
         !takes_matrices(stage, types))
         return CZ_OUTLINE_NO_CUT;
-    const cz_outline_status status =
-        cz_outline_check(arena, view, stage, types[0].shape, group, out);
+    const cz_outline_status status = cz_outline_check(
+        arena, view, stage, types[0].shape, subgroup_size, out);
     if (status != CZ_OUTLINE_OK)
         return status;
     cz_step_cuts_find(arena, stage, out->cut, step_cuts, cuts);
-    cz_step_cuts_partition(stage, group, step_cuts);
-    cz_share_scatter(arena, stage, group, step_cuts);
+    cz_step_cuts_partition(stage, subgroup_size, step_cuts);
+    cz_share_scatter(arena, stage, subgroup_size, step_cuts);
     outliner o = {.arena = arena,
                   .view = view,
                   .stage = stage,
                   .types = types,
                   .cuts = cuts,
-                  .group = group,
+                  .subgroup_size = subgroup_size,
                   .kernel = CZ_NEW(arena, cz_kernel, 1),
                   .value = CZ_NEW(arena, int, n_values)};
     outline(&o, step_cuts);

@@ -31,8 +31,8 @@ typedef struct cz_outline {
  * of *out but the kernel. */
 cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
                                    const cz_view_stage *stage,
-                                   const int64_t shape[2], int64_t group,
-                                   cz_outline *out);
+                                   const int64_t shape[2],
+                                   int64_t subgroup_size, cz_outline *out);
 
 /* `stage` is in kernel form, types[] those of its values.  A product whose
  * sums are partial gives them as they are, in f32 or, where it is narrow, in
@@ -43,7 +43,7 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
  * OK there is no kernel. */
 cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                                    const cz_view_stage *stage,
-                                   const cz_ir_type *types, int64_t group,
-                                   cz_outline *out);
+                                   const cz_ir_type *types,
+                                   int64_t subgroup_size, cz_outline *out);
 
 #endif

@@ -58,8 +58,8 @@ void cz_kernel_renew(cz_arena *arena, cz_kernel *kernel, const int *renews)
         if (renews[i] < 0)
             continue;
         const int s = find_step(kernel, kernel->out_value[i], &result);
-        if (cz_view_is_in_the_way(kernel->steps, kernel->n_steps, renews[i], s,
-                                  result))
+        if (cz_view_conflicts(kernel->steps, kernel->n_steps, renews[i], s,
+                              result))
             late[n_late++] = i;
     }
     for (int k = 0; k < n_late; k++)

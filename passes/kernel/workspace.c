@@ -73,7 +73,7 @@ static bool needs_accumulator(const cz_view_step *step)
 
 static void add_room(workspace *w, int slot, int first, int last)
 {
-    const int64_t bytes = cz_view_room(w->stage, slot + 1);
+    const int64_t bytes = cz_view_capacity(w->stage, slot + 1);
 
     if (bytes == 0)
         return;
@@ -100,7 +100,8 @@ static void add_rooms(workspace *w)
     w->places = CZ_NEW(w->arena, cz_live_place, n + 1);
     w->within = CZ_NEW(w->arena, int64_t, n + 1);
     for (int i = 0; i < stage->n_in; i++) {
-        w->homes[i].place = cz_view_room(stage, i + 1) ? w->n_places : NOWHERE;
+        w->homes[i].place =
+            cz_view_capacity(stage, i + 1) ? w->n_places : NOWHERE;
         add_room(w, i, -1, last_use(stage, i, -1));
     }
     w->n_in = w->n_places;
@@ -131,7 +132,7 @@ static int predecessor_of(const workspace *w, int s, int result)
 {
     const cz_view_step *step = &w->stage->steps[s];
 
-    if (w->stage->where != CZ_WHERE_WHOLE)
+    if (w->stage->where != CZ_WHERE_FULL_MATRIX)
         return NOWHERE;
     for (int i = 0; i < step->n_in; i++)
         if (cz_view_may_replace(step, i, result) &&

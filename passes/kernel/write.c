@@ -149,8 +149,8 @@ static void write_extras(cz_arena *arena, cz_ir_op op, const cz_view_step *step)
         cz_ir_op_set_int(op, "partial", step->partial);
     if (step->scatter)
         cz_ir_op_set_int(op, "scatter", 1);
-    if (step->deal > 1)
-        cz_ir_op_set_int(op, "deal", step->deal);
+    if (step->partition > 1)
+        cz_ir_op_set_int(op, "deal", step->partition);
     if (step->band > 0)
         cz_ir_op_set_int(op, "band", step->band);
     if (step->narrow)

@@ -40,12 +40,13 @@ cz_graph_cost cz_graph_cost_of(cz_arena *scratch, const cz_graph *graph,
     cz_view_slot *in = CZ_NEW(scratch, cz_view_slot, a.n_in);
     const cz_fact_stage fact = {.scalars = {NULL, a.n_scalars}};
     const cz_view_stage stage = {.fact = &fact,
-                                 .where = CZ_WHERE_WHOLE,
+                                 .where = CZ_WHERE_FULL_MATRIX,
                                  .n_in = a.n_in,
                                  .in = in,
                                  .n_steps = kernel->n_steps,
                                  .steps = kernel->steps};
-    const cz_stage_call call = {.stage = &stage, .batch = 1, .group = 1};
+    const cz_stage_call call = {
+        .stage = &stage, .batch = 1, .subgroup_size = 1};
     cz_step_cost *costs = CZ_NEW(scratch, cz_step_cost, kernel->n_steps);
     cz_graph_cost cost = {0};
     for (int i = 0; i < a.n_in; i++)

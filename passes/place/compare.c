@@ -81,7 +81,7 @@ static int reduction_of(const comparer *c,
 {
     const int param =
         placement->params[placement->problem.bucket_start[bucket]];
-    return c->view->families[c->view->params[param].family].reduction;
+    return c->view->patterns[c->view->params[param].pattern].reduction;
 }
 
 /* The plan's buckets; NULL: everybody has all of each. */
@@ -110,19 +110,19 @@ typedef struct traffic {
 } traffic;
 
 /* Shards go to the host and come back; the host's own stays. */
-static void add_matrix(const comparer *c, int family, int64_t first_slot,
+static void add_matrix(const comparer *c, int pattern, int64_t first_slot,
                        int host, const traffic *all)
 {
     const cz_plan_view *view = c->view;
-    const cz_view_family *f = &view->families[family];
+    const cz_view_pattern *f = &view->patterns[pattern];
     const cz_view_stage *stage =
-        &view->stages[cz_rule_stages_find(view, f->rule).whole];
+        &view->stages[cz_rule_stages_find(view, f->rule).full_matrix];
     const int64_t in =
         cz_view_element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
     const int64_t out =
         cz_view_element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
     int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    const cz_ints axes = cz_view_shard_axes(view, pattern, storage);
     const int64_t n = cz_view_extent(view, &axes);
     for (int64_t s = 0; s < n; s++) {
         const int64_t rank = cz_view_rank_at(view, &axes, s, 0);
@@ -145,10 +145,10 @@ static void add_traffic(const comparer *c,
     const traffic all = {CZ_NEW(c->arena, int64_t, n_slots),
                          CZ_NEW(c->arena, int64_t, n_slots)};
     for (int i = 0; i < placement->problem.n_items; i++) {
-        const int family = c->view->params[placement->params[i]].family;
-        if (cz_family_is_owned(c->view, family) &&
-            cz_family_shards(c->view, family) > 1)
-            add_matrix(c, family, (int64_t)plan->owner[i] * n_hosts,
+        const int pattern = c->view->params[placement->params[i]].pattern;
+        if (cz_pattern_is_owned(c->view, pattern) &&
+            cz_pattern_shards(c->view, pattern) > 1)
+            add_matrix(c, pattern, (int64_t)plan->owner[i] * n_hosts,
                        plan->host[i], &all);
     }
     add_to_ranks(c, placement, all.sent, 1, out->sent_bytes);
@@ -164,11 +164,12 @@ static void open_groupings(const comparer *c, cz_compared *out)
         any = any || cz_compare_has_micro_groups(c->view, &c->placements[d]);
     if (!any || !c->has_machine)
         return;
-    out->n_groupings = CZ_TIMELINE_N_BASELINES;
-    out->groupings =
-        CZ_NEW(c->arena, cz_compared_micro_groups, out->n_groupings);
-    for (int g = 0; g < out->n_groupings; g++)
-        out->groupings[g].time_ps = CZ_NEW(c->arena, int64_t, c->view->n_ranks);
+    out->n_choices = CZ_TIMELINE_N_BASELINES;
+    out->micro_group_choices =
+        CZ_NEW(c->arena, cz_compared_micro_groups, out->n_choices);
+    for (int g = 0; g < out->n_choices; g++)
+        out->micro_group_choices[g].time_ps =
+            CZ_NEW(c->arena, int64_t, c->view->n_ranks);
 }
 
 /* Spoils the score's loads. */
@@ -180,8 +181,8 @@ static void add_groupings(const comparer *c,
     const bool any = cz_compare_has_micro_groups(c->view, placement);
     if (any)
         cz_compare_ungroup(c->view, placement, plan, score->load_ps);
-    for (int g = 0; g < out->n_groupings; g++) {
-        cz_compared_micro_groups *groups = &out->groupings[g];
+    for (int g = 0; g < out->n_choices; g++) {
+        cz_compared_micro_groups *groups = &out->micro_group_choices[g];
         add_to_ranks(c, placement, score->load_ps, 1, groups->time_ps);
         if (!any)
             continue;
@@ -191,8 +192,8 @@ static void add_groupings(const comparer *c,
         add_to_ranks(c, placement, rows.row_ps, placement->problem.n_hosts,
                      groups->time_ps);
         groups->name = rows.name;
-        if (rows.n_groups > groups->n_groups)
-            groups->n_groups = rows.n_groups;
+        if (rows.n_micro_groups > groups->n_micro_groups)
+            groups->n_micro_groups = rows.n_micro_groups;
         if (rows.staging_bytes > groups->staging_bytes)
             groups->staging_bytes = rows.staging_bytes;
     }

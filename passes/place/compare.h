@@ -22,7 +22,7 @@ typedef struct cz_compared_message {
  * scatters behind them. */
 typedef struct cz_compared_micro_groups {
     const char *name;
-    int n_groups;
+    int n_micro_groups;
     int64_t staging_bytes; /* of the fullest rank */
     int64_t *time_ps;      /* [n_ranks] until its row is done, and what is not
                             * in groups */
@@ -38,8 +38,8 @@ typedef struct cz_compared {
     int n_messages;
     cz_compared_message *messages; /* placement by placement, in each in the
                                     * order of gradients */
-    int n_groupings;               /* 0: no matrix is gathered, or no machine */
-    cz_compared_micro_groups *groupings;
+    int n_choices;                 /* 0: no matrix is gathered, or no machine */
+    cz_compared_micro_groups *micro_group_choices;
     bool all_reduces; /* every rank gets all gradients, not its slice alone */
     bool gathers;     /* parameters come from their owners; else all ranks
                        * compute alike */

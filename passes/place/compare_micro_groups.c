@@ -7,18 +7,18 @@
 #include <assert.h>
 #include <string.h>
 
-static int family_of(const cz_plan_view *view,
-                     const cz_placement_problem *placement, int item)
+static int pattern_of(const cz_plan_view *view,
+                      const cz_placement_problem *placement, int item)
 {
-    return view->params[placement->params[item]].family;
+    return view->params[placement->params[item]].pattern;
 }
 
 static bool is_gathered(const cz_plan_view *view,
                         const cz_placement_problem *placement, int item)
 {
-    const int family = family_of(view, placement, item);
-    return cz_family_is_owned(view, family) &&
-           cz_family_shards(view, family) > 1;
+    const int pattern = pattern_of(view, placement, item);
+    return cz_pattern_is_owned(view, pattern) &&
+           cz_pattern_shards(view, pattern) > 1;
 }
 
 bool cz_compare_has_micro_groups(const cz_plan_view *view,
@@ -49,19 +49,19 @@ typedef struct shards {
 
 /* The owner's own shard stays, the least if they differ; each of the others
  * moves an even part of the rest. */
-static cz_timeline_item item_of(const cz_plan_view *view, int family,
+static cz_timeline_item item_of(const cz_plan_view *view, int pattern,
                                 int64_t compute_ps, int64_t rate)
 {
     const cz_view_stage *stage =
-        &view->stages[cz_rule_stages_find(view, view->families[family].rule)
-                          .whole];
+        &view->stages[cz_rule_stages_find(view, view->patterns[pattern].rule)
+                          .full_matrix];
     const int64_t in =
         cz_view_element_bytes(stage->in, stage->n_in, CZ_SLOT_GATHER);
     const int64_t out =
         cz_view_element_bytes(stage->out, stage->n_out, CZ_SLOT_SCATTER);
-    const cz_view_family *f = &view->families[family];
+    const cz_view_pattern *f = &view->patterns[pattern];
     int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_shard_axes(view, family, storage);
+    const cz_ints axes = cz_view_shard_axes(view, pattern, storage);
     shards of = {cz_view_extent(view, &axes), 0, INT64_MAX};
     for (int64_t s = 0; s < of.n; s++) {
         const int64_t rank = cz_view_rank_at(view, &axes, s, 0);
@@ -100,7 +100,7 @@ static cz_link_speed link_of(const grouper *g, const cz_machine *machine)
     while (!is_gathered(g->view, g->placement, i))
         i++;
     const int64_t set =
-        cz_view_shard_set(g->view, family_of(g->view, g->placement, i));
+        cz_view_shard_set(g->view, pattern_of(g->view, g->placement, i));
     return cz_machine_link(
         machine, cz_machine_link_over(machine, cz_view_mesh_axes(g->view), set,
                                       (cz_block){0, 0}));
@@ -113,7 +113,7 @@ static void make_items(grouper *g, int64_t rate)
     for (int i = 0; i < problem->n_items; i++)
         if (is_gathered(g->view, g->placement, i))
             g->item_of[i] =
-                item_of(g->view, family_of(g->view, g->placement, i),
+                item_of(g->view, pattern_of(g->view, g->placement, i),
                         problem->classes[problem->class_of[i]].cost_ps, rate);
 }
 
@@ -138,15 +138,15 @@ static void run_row(grouper *g, int row, cz_grouped_rows *out)
 {
     cz_arena scratch;
     cz_arena_init(&scratch);
-    const cz_timeline_micro_groups groups = cz_timeline_micro_groups_make(
+    const cz_timeline_micro_groups micro_groups = cz_timeline_micro_groups_make(
         &scratch, &g->row, g->kind,
         (int64_t)CZ_TIMELINE_SLOT_ELEMENTS * g->row.n_ranks);
     const cz_timeline_cost cost =
-        cz_timeline_micro_groups_run(&scratch, &g->row, &groups);
-    out->name = groups.method;
+        cz_timeline_micro_groups_run(&scratch, &g->row, &micro_groups);
+    out->name = micro_groups.method;
     out->row_ps[row] = cost.time_ps;
-    if (groups.n > out->n_groups)
-        out->n_groups = groups.n;
+    if (micro_groups.n > out->n_micro_groups)
+        out->n_micro_groups = micro_groups.n;
     if (cost.staging_bytes > out->staging_bytes)
         out->staging_bytes = cost.staging_bytes;
     cz_arena_fini(&scratch);

@@ -10,7 +10,7 @@
 
 typedef struct cz_grouped_rows {
     const char *name;
-    int n_groups;          /* of the row with most */
+    int n_micro_groups;    /* of the row with most */
     int64_t staging_bytes; /* of the fullest rank of any row */
     int64_t *row_ps;       /* [n_ranks of the problem] */
 } cz_grouped_rows;

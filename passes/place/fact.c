@@ -27,7 +27,7 @@ cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view)
         CZ_NEW(arena, int64_t, n), CZ_NEW(arena, int64_t, n)};
     for (int p = 0; p < view->n_params; p++) {
         owners.split[p] = owners.shard[p] = -1;
-        owners.group[p] = owners.stride[p] = 1;
+        owners.subgroup_size[p] = owners.stride[p] = 1;
     }
     return owners;
 }
@@ -39,14 +39,14 @@ void cz_place_owners_put(const cz_place_owners *owners,
 {
     for (int i = 0; i < placement->problem.n_items; i++) {
         const int param = placement->params[i];
-        const int family = view->params[param].family;
+        const int pattern = view->params[param].pattern;
         if (plan->owner[i] < 0)
             continue;
         owners->split[param] = plan->owner[i];
-        if (cz_family_shards(view, family) == 1)
+        if (cz_pattern_shards(view, pattern) == 1)
             continue;
         owners->shard[param] = plan->host[i];
-        owners->group[param] = blocks ? blocks[i].size : 1;
+        owners->subgroup_size[param] = blocks ? blocks[i].size : 1;
         owners->stride[param] = blocks ? blocks[i].stride : 1;
     }
 }
@@ -211,7 +211,7 @@ static cz_bucket lay_out(const writer *w, int kind, int *last)
             continue;
         *CZ_PUSH(w->arena, items, problem.n_items) = (cz_bucket_item){
             param,
-            w->view->families[w->view->params[param].family].local_elements,
+            w->view->patterns[w->view->params[param].pattern].local_elements,
             is_sorted ? w->rank_of[place] : -1};
         if (w->gradients[param] > *last)
             *last = w->gradients[param];
@@ -225,8 +225,8 @@ static cz_place_bucket make_bucket(const writer *w, int number, int kind)
     cz_place_bucket out = {.placement = number};
     const cz_bucket bucket = lay_out(w, kind, &out.last);
     const cz_plan_view *view = w->view;
-    const cz_view_family *first =
-        &view->families[view->params[bucket.params[0]].family];
+    const cz_view_pattern *first =
+        &view->patterns[view->params[bucket.params[0]].pattern];
     out.fact = (cz_fact_bucket){
         .reduction = view->reductions[first->reduction].sym_name,
         .dtype = first->dtype,

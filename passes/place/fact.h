@@ -15,7 +15,7 @@ typedef struct cz_place_bucket {
 
 /* Who updates each parameter, as the `assign` facts say it; [n_params]. */
 typedef struct cz_place_owners {
-    int64_t *split, *shard, *group, *stride;
+    int64_t *split, *shard, *subgroup_size, *stride;
 } cz_place_owners;
 
 /* Nobody owns anything yet. */

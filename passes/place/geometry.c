@@ -31,11 +31,11 @@ static void count_bytes(const cz_plan_view *view, const int *params,
 {
     *elements = *reduced = *gathered = 0;
     for (int i = 0; i < problem->n_items; i++) {
-        const int family = view->params[params[i]].family;
-        const cz_view_family *f = &view->families[family];
-        const cz_fact_reduction *how = cz_view_family_reduction(view, family);
+        const int pattern = view->params[params[i]].pattern;
+        const cz_view_pattern *f = &view->patterns[pattern];
+        const cz_fact_reduction *how = cz_view_pattern_reduction(view, pattern);
         *elements += f->local_elements;
-        *reduced += (cz_wide)f->local_elements * how->leaves *
+        *reduced += (cz_wide)f->local_elements * how->n_grads *
                     cz_dtype_bytes(how->dtype);
         *gathered += (cz_wide)f->local_elements * cz_dtype_bytes(f->dtype);
     }
@@ -45,10 +45,10 @@ static void price(const cz_plan_view *view, const cz_machine *machine,
                   const int *params, cz_solve_problem *problem,
                   cz_place_geometry *out)
 {
-    const int family = view->params[params[0]].family;
+    const int pattern = view->params[params[0]].pattern;
     const cz_link link = cz_machine_link_over(
         machine, cz_view_mesh_axes(view),
-        cz_view_set_of(&cz_view_family_reduction(view, family)->split_axes),
+        cz_view_set_of(&cz_view_pattern_reduction(view, pattern)->split_axes),
         (cz_block){0, 0});
     cz_wide elements, reduced, gathered;
     count_bytes(view, params, problem, &elements, &reduced, &gathered);

@@ -1,7 +1,7 @@
 /* Owners of all matrices and the layout of all buckets, together, by predicted
  * time.
  * requires: stages in kernel form, a machine.  provides: one `assign` per
- * family, buckets.  breaks: the schedule, which is planned anew behind it. */
+ * pattern, buckets.  breaks: the schedule, which is planned anew behind it. */
 #include "passes/passes.h"
 
 #include "dsl/base/checked.h"
@@ -285,16 +285,16 @@ static void stagger(placer *p)
 /* All lengths, leaves and padding included, must fit in memory sizes. */
 static bool check_size(const cz_plan_view *view, cz_diags *diags)
 {
-    int64_t total = 0, leaves = 1, with_leaves;
+    int64_t total = 0, n_grads = 1, with_leaves;
     bool ok = true;
     for (int k = 0; k < view->n_reductions; k++)
-        if (view->reductions[k].leaves > leaves)
-            leaves = view->reductions[k].leaves;
+        if (view->reductions[k].n_grads > n_grads)
+            n_grads = view->reductions[k].n_grads;
     for (int p = 0; p < view->n_params; p++)
         ok = ok && cz_checked_add(
-                       total, view->families[view->params[p].family].elements,
+                       total, view->patterns[view->params[p].pattern].elements,
                        &total);
-    ok = ok && cz_checked_mul(total, 64 * (leaves + 1), &with_leaves);
+    ok = ok && cz_checked_mul(total, 64 * (n_grads + 1), &with_leaves);
     if (!ok)
         cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},
                       "the parameters do not fit any machine's memory");

@@ -1,4 +1,4 @@
-/* From families to classes, items and buckets. */
+/* From patterns to classes, items and buckets. */
 #include "passes/place/problem.h"
 
 #include "dsl/base/checked.h"
@@ -12,8 +12,8 @@ typedef struct maker {
     const cz_plan_view *view;
     const cz_stage_time *times; /* [stages] */
     cz_placement_problem *out;
-    int *family_of; /* [classes] the first family that has it */
-    int *class_of;  /* [families] -1: none yet */
+    int *pattern_of; /* [classes] the first pattern that has it */
+    int *class_of;   /* [patterns] -1: none yet */
     cz_solve_class *classes;
     int n_classes;
 } maker;
@@ -22,79 +22,79 @@ typedef struct maker {
 
 /* Whole states lie at one of the ranks that shard the matrix: so much on each
  * in the mean, rounded up. */
-static int64_t whole_bytes(const maker *m, int family)
+static int64_t whole_bytes(const maker *m, int pattern)
 {
     const cz_fact_rule *rule =
-        m->view->rules[m->view->families[family].rule].fact;
-    return cz_ceil_div(cz_state_whole_bytes(rule),
-                       cz_family_shards(m->view, family));
+        m->view->rules[m->view->patterns[pattern].rule].fact;
+    return cz_ceil_div(cz_state_owned_bytes(rule),
+                       cz_pattern_shards(m->view, pattern));
 }
 
-static int64_t state_bytes(const maker *m, int family)
+static int64_t state_bytes(const maker *m, int pattern)
 {
-    const cz_view_family *f = &m->view->families[family];
+    const cz_view_pattern *f = &m->view->patterns[pattern];
     const cz_fact_rule *rule = m->view->rules[f->rule].fact;
     const cz_dtype master = m->view->policy->master_dtype;
     int64_t bytes = cz_state_shard_bytes(rule);
     if (cz_dtype_bytes(master) > cz_dtype_bytes(f->dtype))
         bytes += cz_dtype_bytes(master);
-    return bytes * f->local_elements + whole_bytes(m, family);
+    return bytes * f->local_elements + whole_bytes(m, pattern);
 }
 
 /* Which way shards cut matrices that have owners; else no matter. */
-static cz_cut_of cut_of(const maker *m, int family)
+static cz_cut_of cut_of(const maker *m, int pattern)
 {
-    return cz_family_is_owned(m->view, family) &&
-                   cz_family_shards(m->view, family) > 1
-               ? cz_candidates_sharded_along(m->view, family)
+    return cz_pattern_is_owned(m->view, pattern) &&
+                   cz_pattern_shards(m->view, pattern) > 1
+               ? cz_candidates_sharded_along(m->view, pattern)
                : CZ_CUT_NONE;
 }
 
 /* Families that are alike in all that counts. */
 static bool is_alike(const maker *m, int a, int b)
 {
-    const cz_view_family *f = &m->view->families[a];
-    const cz_view_family *g = &m->view->families[b];
+    const cz_view_pattern *f = &m->view->patterns[a];
+    const cz_view_pattern *g = &m->view->patterns[b];
     return f->rule == g->rule && f->dtype == g->dtype &&
            f->local_elements == g->local_elements &&
-           cz_family_shards(m->view, a) == cz_family_shards(m->view, b) &&
+           cz_pattern_shards(m->view, a) == cz_pattern_shards(m->view, b) &&
            cut_of(m, a) == cut_of(m, b);
 }
 
-static void number_class(maker *m, int family)
+static void number_class(maker *m, int pattern)
 {
     for (int c = 0; c < m->n_classes; c++)
-        if (is_alike(m, m->family_of[c], family)) {
-            m->class_of[family] = c;
+        if (is_alike(m, m->pattern_of[c], pattern)) {
+            m->class_of[pattern] = c;
             return;
         }
-    m->class_of[family] = m->n_classes;
-    m->family_of[m->n_classes++] = family;
+    m->class_of[pattern] = m->n_classes;
+    m->pattern_of[m->n_classes++] = pattern;
 }
 
 static cz_solve_class make_class(const maker *m, int number)
 {
-    const int family = m->family_of[number];
-    const cz_view_family *f = &m->view->families[family];
+    const int pattern = m->pattern_of[number];
+    const cz_view_pattern *f = &m->view->patterns[pattern];
     const cz_rule_stages stages =
-        cz_rule_stages_find(m->view, m->view->families[family].rule);
+        cz_rule_stages_find(m->view, m->view->patterns[pattern].rule);
     cz_solve_class c = {.elements = f->local_elements,
-                        .state_bytes = state_bytes(m, family),
-                        .divisible = !cz_family_is_owned(m->view, family),
+                        .state_bytes = state_bytes(m, pattern),
+                        .divisible = !cz_pattern_is_owned(m->view, pattern),
                         .kind = (int)f->dtype};
     if (c.divisible) {
         c.cost_ps =
-            cz_stage_time_part(&m->times[stages.local], f->local_elements);
+            cz_stage_time_elements(&m->times[stages.local], f->local_elements);
         return c;
     }
-    const int64_t whole = m->times[stages.whole].time_ps;
+    const int64_t whole = m->times[stages.full_matrix].time_ps;
     c.coordinate_ps =
-        cz_stage_time_part(&m->times[stages.before], f->local_elements);
+        cz_stage_time_elements(&m->times[stages.before], f->local_elements);
     if (stages.after >= 0)
         c.coordinate_ps = cz_time_add(
             c.coordinate_ps,
-            cz_stage_time_part(&m->times[stages.after], f->local_elements));
-    if (cz_family_shards(m->view, family) > 1)
+            cz_stage_time_elements(&m->times[stages.after], f->local_elements));
+    if (cz_pattern_shards(m->view, pattern) > 1)
         c.cost_ps = whole;
     else
         c.coordinate_ps = cz_time_add(c.coordinate_ps, whole);
@@ -105,14 +105,14 @@ static void make_classes(maker *m)
 {
     const cz_plan_view *view = m->view;
     const cz_placement *d = &m->out->placement;
-    m->class_of = CZ_NEW(m->arena, int, view->n_families + 1);
-    m->family_of = CZ_NEW(m->arena, int, view->n_families + 1);
-    for (int f = 0; f < view->n_families; f++)
+    m->class_of = CZ_NEW(m->arena, int, view->n_patterns + 1);
+    m->pattern_of = CZ_NEW(m->arena, int, view->n_patterns + 1);
+    for (int f = 0; f < view->n_patterns; f++)
         m->class_of[f] = -1;
     for (int i = 0; i < d->n_params; i++) {
-        const int family = view->params[d->params[i]].family;
-        if (m->class_of[family] < 0)
-            number_class(m, family);
+        const int pattern = view->params[d->params[i]].pattern;
+        if (m->class_of[pattern] < 0)
+            number_class(m, pattern);
     }
     m->classes = CZ_NEW(m->arena, cz_solve_class, m->n_classes + 1);
     for (int c = 0; c < m->n_classes; c++)
@@ -129,8 +129,8 @@ static int *sort_params(const maker *m)
     int n = 0;
     for (int k = 0; k < m->view->n_reductions; k++)
         for (int i = 0; i < d->n_params; i++) {
-            const int family = m->view->params[d->params[i]].family;
-            if (m->view->families[family].reduction == k)
+            const int pattern = m->view->params[d->params[i]].pattern;
+            if (m->view->patterns[pattern].reduction == k)
                 sorted[n++] = d->params[i];
         }
     return sorted;
@@ -138,8 +138,8 @@ static int *sort_params(const maker *m)
 
 static int reduction_of(const maker *m, int item)
 {
-    const int family = m->view->params[m->out->params[item]].family;
-    return m->view->families[family].reduction;
+    const int pattern = m->view->params[m->out->params[item]].pattern;
+    return m->view->patterns[pattern].reduction;
 }
 
 /* As Megatron makes them: a bucket that holds enough is closed. */
@@ -205,7 +205,7 @@ bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
     const int n = m.out->placement.n_params;
     int *class_of = CZ_NEW(m.arena, int, n + 1);
     for (int i = 0; i < n; i++)
-        class_of[i] = m.class_of[m.view->params[m.out->params[i]].family];
+        class_of[i] = m.class_of[m.view->params[m.out->params[i]].pattern];
     out->problem.class_of = class_of;
     fill_buckets(&m, &out->problem);
     if (fits(&out->problem))

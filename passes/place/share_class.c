@@ -4,23 +4,23 @@
 #include "passes/cost/candidates.h"
 #include "passes/kernel/outline.h"
 
-/* A family of the class. */
-static int family_of(const cz_place_subgroup *s, int solve_class)
+/* A pattern of the class. */
+static int pattern_of(const cz_place_subgroup *s, int solve_class)
 {
     int i = 0;
     while (s->placement->problem.class_of[i] != solve_class)
         i++;
-    return s->view->params[s->placement->params[i]].family;
+    return s->view->params[s->placement->params[i]].pattern;
 }
 
 /* Whether ranks can share a matrix in that way: n x n products are dealt out
  * wherever they can be. */
-static bool is_run(const cz_place_subgroup *s, int family,
+static bool is_run(const cz_place_subgroup *s, int pattern,
                    const cz_view_stage *stage,
                    const cz_subgroup_candidate *candidate, bool is_dealt)
 {
     const cz_fact_rule *rule =
-        s->view->rules[s->view->families[family].rule].fact;
+        s->view->rules[s->view->patterns[pattern].rule].fact;
     cz_outline outline;
     if (candidate->g == 1)
         return true;
@@ -39,17 +39,17 @@ static bool has_dealt(const cz_subgroup_candidate *candidates, int n, int g)
     return false;
 }
 
-static void list_ways(const cz_place_subgroup *s, int family,
+static void list_ways(const cz_place_subgroup *s, int pattern,
                       cz_subgroup_class *out)
 {
     const cz_plan_view *view = s->view;
-    const int rule = view->families[family].rule;
-    const bool is_even = !cz_view_is_uneven(&view->families[family]);
+    const int rule = view->patterns[pattern].rule;
+    const bool is_even = !cz_view_is_uneven(&view->patterns[pattern]);
     const cz_view_stage *stage =
-        &view->stages[cz_rule_stages_find(view, rule).whole];
+        &view->stages[cz_rule_stages_find(view, rule).full_matrix];
     const cz_candidates_call call = {
         .stage = stage,
-        .sharded = cz_candidates_sharded_along(view, family),
+        .sharded = cz_candidates_sharded_along(view, pattern),
         .width = s->width,
         .n_shards = s->placement->problem.n_hosts,
         .n_near = s->n_near,
@@ -59,17 +59,17 @@ static void list_ways(const cz_place_subgroup *s, int family,
     cz_subgroup_candidate *candidates =
         CZ_NEW(s->arena, cz_subgroup_candidate, n);
     for (int w = 0; w < n; w++)
-        if (is_run(s, family, stage, &all[w], has_dealt(all, n, all[w].g)))
+        if (is_run(s, pattern, stage, &all[w], has_dealt(all, n, all[w].g)))
             candidates[out->n_candidates++] = all[w];
     out->candidates = candidates;
 }
 
 /* ---- classes ---- */
 
-bool cz_place_is_gathered(const cz_place_subgroup *s, int family)
+bool cz_place_is_gathered(const cz_place_subgroup *s, int pattern)
 {
-    return cz_family_is_owned(s->view, family) &&
-           cz_family_shards(s->view, family) > 1;
+    return cz_pattern_is_owned(s->view, pattern) &&
+           cz_pattern_shards(s->view, pattern) > 1;
 }
 
 bool cz_place_list_classes(cz_place_subgroup *s)
@@ -78,14 +78,14 @@ bool cz_place_list_classes(cz_place_subgroup *s)
     s->classes = CZ_NEW(s->arena, cz_subgroup_class, problem->n_classes + 1);
     s->solve_class = CZ_NEW(s->arena, int, problem->n_classes + 1);
     for (int c = 0; c < problem->n_classes; c++) {
-        const int family = family_of(s, c);
-        if (!cz_place_is_gathered(s, family))
+        const int pattern = pattern_of(s, c);
+        if (!cz_place_is_gathered(s, pattern))
             continue;
-        if (cz_candidates_sharded_along(s->view, family) == CZ_CUT_NONE)
+        if (cz_candidates_sharded_along(s->view, pattern) == CZ_CUT_NONE)
             return false;
         cz_subgroup_class *out = &s->classes[s->n_classes];
         out->state_bytes = problem->classes[c].state_bytes * s->width;
-        list_ways(s, family, out);
+        list_ways(s, pattern, out);
         for (int i = 0; i < problem->n_items; i++)
             out->count += problem->class_of[i] == c;
         s->solve_class[s->n_classes++] = c;

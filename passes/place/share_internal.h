@@ -26,8 +26,8 @@ typedef struct cz_place_subgroup {
     int *solve_class; /* [n_classes] of the placement's problem */
 } cz_place_subgroup;
 
-/* Whether ranks have shards of the family's matrices, which they gather. */
-bool cz_place_is_gathered(const cz_place_subgroup *s, int family);
+/* Whether ranks have shards of the pattern's matrices, which they gather. */
+bool cz_place_is_gathered(const cz_place_subgroup *s, int pattern);
 /* Fills classes; false where there are none, or shards cut both dimensions of
  * a matrix. */
 bool cz_place_list_classes(cz_place_subgroup *s);

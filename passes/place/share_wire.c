@@ -36,10 +36,10 @@ static cz_wide gathered_bytes(const cz_place_subgroup *s)
 {
     cz_wide gathered = 0;
     for (int i = 0; i < s->placement->problem.n_items; i++) {
-        const int of = s->view->params[s->placement->params[i]].family;
+        const int of = s->view->params[s->placement->params[i]].pattern;
         if (cz_place_is_gathered(s, of))
-            gathered += (cz_wide)s->view->families[of].elements *
-                        (cz_family_shards(s->view, of) - 1) *
+            gathered += (cz_wide)s->view->patterns[of].elements *
+                        (cz_pattern_shards(s->view, of) - 1) *
                         cz_dtype_bytes(CZ_F32);
     }
     return gathered;

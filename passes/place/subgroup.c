@@ -27,7 +27,7 @@ static cz_link inputs_link(const cz_place_subgroup *s)
 static cz_subgroup_problem problem_of(const cz_place_subgroup *s,
                                       const cz_subgroup_class *classes)
 {
-    const int64_t asked = s->view->policy->group_bytes;
+    const int64_t asked = s->view->policy->micro_group_bytes;
     return (cz_subgroup_problem){
         .n_rows = s->n_rows,
         .width = s->width,
@@ -69,17 +69,17 @@ static cz_subgroup_plan solve_shared(const cz_place_subgroup *s)
 
 /* Matrices that are gathered; 0 where there are others, which have no place in
  * a row. */
-static int count_gathered(const cz_place_subgroup *s, int *family)
+static int count_gathered(const cz_place_subgroup *s, int *pattern)
 {
     const cz_solve_problem *problem = &s->placement->problem;
     int n = 0;
     for (int i = 0; i < problem->n_items; i++) {
-        const int of = s->view->params[s->placement->params[i]].family;
-        if (!cz_family_is_owned(s->view, of))
+        const int of = s->view->params[s->placement->params[i]].pattern;
+        if (!cz_pattern_is_owned(s->view, of))
             continue;
         if (!cz_place_is_gathered(s, of))
             return 0;
-        *family = of;
+        *pattern = of;
         n++;
     }
     return n;
@@ -125,11 +125,11 @@ static bool choose_rows(cz_place_subgroup *s)
 {
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_solve_problem *problem = &s->placement->problem;
-    int family;
-    const int n = count_gathered(s, &family);
+    int pattern;
+    const int n = count_gathered(s, &pattern);
     if (n == 0)
         return false;
-    const cz_ints axes = cz_view_shard_axes(s->view, family, storage);
+    const cz_ints axes = cz_view_shard_axes(s->view, pattern, storage);
     s->n_near = count_near(s, &axes);
     s->width = widest_row(s->n_near);
     s->n_rows = problem->n_ranks * (problem->n_hosts / s->width);

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-static cz_ints of_family(const cz_view_family *family, const int64_t *values)
+static cz_ints of_pattern(const cz_view_pattern *pattern, const int64_t *values)
 {
-    return (cz_ints){values + family->first_param, family->n_params};
+    return (cz_ints){values + pattern->first_param, pattern->n_params};
 }
 
 void cz_place_write_owners(cz_arena *arena, const cz_plan_view *view,
@@ -20,12 +20,13 @@ void cz_place_write_owners(cz_arena *arena, const cz_plan_view *view,
         cz_place_owners_put(&owners, &all->placements[d], &all->plans[d],
                             blocks_of[d], view);
     cz_ir_remove(ir, CZ_FACT_assign);
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_view_family *family = &view->families[f];
-        const cz_fact_assign fact = {
-            family->fact->sym_name, of_family(family, owners.split),
-            of_family(family, owners.shard), of_family(family, owners.group),
-            of_family(family, owners.stride)};
+    for (int f = 0; f < view->n_patterns; f++) {
+        const cz_view_pattern *pattern = &view->patterns[f];
+        const cz_fact_assign fact = {pattern->fact->sym_name,
+                                     of_pattern(pattern, owners.split),
+                                     of_pattern(pattern, owners.shard),
+                                     of_pattern(pattern, owners.subgroup_size),
+                                     of_pattern(pattern, owners.stride)};
         cz_ir_add_assign(ir, &fact);
     }
 }

@@ -1,4 +1,4 @@
-/* What was placed as facts of the module: owners of all families, buckets in
+/* What was placed as facts of the module: owners of all patterns, buckets in
  * the order in which they are complete. */
 #ifndef CZ_PASSES_PLACE_WRITE_H
 #define CZ_PASSES_PLACE_WRITE_H
@@ -7,7 +7,7 @@
 #include "passes/place/fact.h"
 #include "passes/place/baselines.h"
 
-/* One `assign` per family.  blocks_of: [n_placements] of ranks that share each
+/* One `assign` per pattern.  blocks_of: [n_placements] of ranks that share each
  * item; NULL: owners have them alone. */
 void cz_place_write_owners(cz_arena *arena, const cz_plan_view *view,
                            const cz_place_all *all,

@@ -19,33 +19,33 @@ enum { SIDE_BY_SIDE = 4 };
 
 /* ---- which matrices ---- */
 
-static bool has_one_home(const cz_fact_family *family)
+static bool has_one_home(const cz_fact_pattern *pattern)
 {
-    return family->home_axes != 0 && family->home.n == 1;
+    return pattern->resident_axes != 0 && pattern->residents.n == 1;
 }
 
 /* Families that are grouped together: of one reduction, sharded over the same
- * axes, over which they travel, and either at home at one coordinate each of
- * the same axes, where every stage groups its own, or at home on the same
+ * axes, over which they travel, and either resident at one coordinate each of
+ * the same axes, where every stage groups its own, or resident on the same
  * ranks. */
-static bool groups_with(const cz_view_family *a, const cz_view_family *b)
+static bool groups_with(const cz_view_pattern *a, const cz_view_pattern *b)
 {
     return a->reduction == b->reduction &&
            cz_view_shard_set_of(&a->fact->shard) ==
                cz_view_shard_set_of(&b->fact->shard) &&
            ((has_one_home(a->fact) && has_one_home(b->fact) &&
-             a->fact->home_axes == b->fact->home_axes) ||
-            cz_view_same_home(a->fact, b->fact));
+             a->fact->resident_axes == b->fact->resident_axes) ||
+            cz_view_same_residents(a->fact, b->fact));
 }
 
-/* [families] the first that each is grouped with. */
+/* [patterns] the first that each is grouped with. */
 static int *find_first(const cz_scheduler *s)
 {
     const cz_plan_view *view = s->view;
-    int *first = CZ_NEW(s->arena, int, view->n_families);
-    for (int f = 0; f < view->n_families; f++)
+    int *first = CZ_NEW(s->arena, int, view->n_patterns);
+    for (int f = 0; f < view->n_patterns; f++)
         while (first[f] < f &&
-               !groups_with(&view->families[first[f]], &view->families[f]))
+               !groups_with(&view->patterns[first[f]], &view->patterns[f]))
             first[f]++;
     return first;
 }
@@ -53,19 +53,19 @@ static int *find_first(const cz_scheduler *s)
 static cz_micro_group_class *find_lot(cz_scheduler *s, const int *first,
                                       const cz_matrix *m)
 {
-    const int family = first[m->family - s->view->families];
-    for (int l = 0; l < s->n_group_classes; l++) {
-        const cz_micro_group_class *class = &s->group_classes[l];
-        if (class->family == family && class->block.size == m->n_owners &&
+    const int pattern = first[m->pattern - s->view->patterns];
+    for (int l = 0; l < s->n_micro_group_classes; l++) {
+        const cz_micro_group_class *class = &s->micro_group_classes[l];
+        if (class->pattern == pattern && class->block.size == m->n_owners &&
             class->block.stride == m->stride)
-            return &s->group_classes[l];
+            return &s->micro_group_classes[l];
     }
     cz_micro_group_class *class =
-        CZ_PUSH(s->arena, s->group_classes, s->n_group_classes);
-    *class = (cz_micro_group_class){.family = family,
+        CZ_PUSH(s->arena, s->micro_group_classes, s->n_micro_group_classes);
+    *class = (cz_micro_group_class){.pattern = pattern,
                                     .block = {m->n_owners, m->stride},
                                     .reduction =
-                                        s->view->families[family].reduction};
+                                        s->view->patterns[pattern].reduction};
     return class;
 }
 
@@ -76,8 +76,8 @@ static int by_turn(const void *left, const void *right)
     const cz_micro_group_class *a = left, *b = right;
     if (a->reduction != b->reduction)
         return a->reduction - b->reduction;
-    if (a->family != b->family)
-        return a->family - b->family;
+    if (a->pattern != b->pattern)
+        return a->pattern - b->pattern;
     return a->block.size != b->block.size
                ? (int)(b->block.size - a->block.size)
                : (int)(b->block.stride - a->block.stride);
@@ -101,9 +101,9 @@ static cz_micro_group_item item_of(const cz_scheduler *s, const cz_matrix *m)
     const int64_t n = m->elements;
     return (cz_micro_group_item){
         .owner = m->owner,
-        .bytes = cz_view_slot_bytes(m->whole, CZ_SLOT_GATHER, n, NULL) +
-                 cz_view_slot_bytes(m->whole, CZ_SLOT_SCATTER, n, NULL),
-        .cost = cost_of(s, m->whole),
+        .bytes = cz_view_slot_bytes(m->full_matrix, CZ_SLOT_GATHER, n, NULL) +
+                 cz_view_slot_bytes(m->full_matrix, CZ_SLOT_SCATTER, n, NULL),
+        .cost = cost_of(s, m->full_matrix),
     };
 }
 
@@ -127,9 +127,9 @@ void cz_schedule_find_classes(cz_scheduler *s)
     const int *first = find_first(s);
     for (int i = 0; i < s->sharded.n; i++)
         find_lot(s, first, &s->sharded.list[i]);
-    if (s->n_group_classes > 0)
-        qsort(s->group_classes, (size_t)s->n_group_classes,
-              sizeof *s->group_classes, by_turn);
+    if (s->n_micro_group_classes > 0)
+        qsort(s->micro_group_classes, (size_t)s->n_micro_group_classes,
+              sizeof *s->micro_group_classes, by_turn);
     for (int i = 0; i < s->sharded.n; i++) {
         const cz_matrix *m = &s->sharded.list[i];
         cz_micro_group_class *class = find_lot(s, first, m);
@@ -137,8 +137,9 @@ void cz_schedule_find_classes(cz_scheduler *s)
         *CZ_PUSH(s->arena, class->items, n_items) = item_of(s, m);
         *CZ_PUSH(s->arena, class->matrices, class->n) = i;
     }
-    for (int l = 0; l < s->n_group_classes; l++)
-        s->group_classes[l].most = most_items(s, &s->group_classes[l]);
+    for (int l = 0; l < s->n_micro_group_classes; l++)
+        s->micro_group_classes[l].most =
+            most_items(s, &s->micro_group_classes[l]);
 }
 
 /* ---- groups ---- */
@@ -161,8 +162,8 @@ static int row_end(const cz_scheduler *s, const cz_micro_group_class *class,
 static int group_lot(cz_scheduler *s, const cz_micro_group_class *class,
                      int base, cz_micro_group_request request)
 {
-    const int64_t cap = s->view->policy->group_bytes;
-    int *groups = CZ_NEW(s->arena, int, class->n), most = 0;
+    const int64_t cap = s->view->policy->micro_group_bytes;
+    int *micro_groups = CZ_NEW(s->arena, int, class->n), most = 0;
     for (int i = 0, end; i < class->n; i = end) {
         end = row_end(s, class, i);
         const cz_micro_group_problem problem = {
@@ -170,26 +171,27 @@ static int group_lot(cz_scheduler *s, const cz_micro_group_class *class,
             cap > 0 ? cap : AUTO_CAP_BYTES, request};
         const int n =
             class->block.size > 1
-                ? cz_micro_group_subgroups(s->arena, &problem, groups + i)
-                : cz_micro_group_solve(s->arena, &problem, groups + i);
+                ? cz_micro_group_subgroups(s->arena, &problem, micro_groups + i)
+                : cz_micro_group_solve(s->arena, &problem, micro_groups + i);
         most = n > most ? n : most;
     }
     for (int i = 0; i < class->n; i++)
-        s->sharded.list[class->matrices[i]].group = base + groups[i];
+        s->sharded.list[class->matrices[i]].micro_group =
+            base + micro_groups[i];
     return most;
 }
 
 /* Which of the class's waves a group is in. */
-static int wave_of(const cz_micro_group_class *class, int group)
+static int wave_of(const cz_micro_group_class *class, int micro_group)
 {
-    return class->block.size > 1 ? group / SIDE_BY_SIDE : group;
+    return class->block.size > 1 ? micro_group / SIDE_BY_SIDE : micro_group;
 }
 
 static void describe(cz_scheduler *s, const cz_micro_group_class *class,
                      int base, int n, int wave)
 {
     const int64_t set =
-        cz_view_shard_set_of(&s->view->families[class->family].fact->shard);
+        cz_view_shard_set_of(&s->view->patterns[class->pattern].fact->shard);
     for (int g = 0; g < n; g++) {
         s->sharded.axes[base + g] = cz_view_axes_of(
             s->view, set, CZ_NEW(s->arena, int64_t, s->view->mesh->axes.n));
@@ -201,21 +203,21 @@ static void describe(cz_scheduler *s, const cz_micro_group_class *class,
 int cz_schedule_cut_classes(cz_scheduler *s,
                             const cz_micro_group_request *requests)
 {
-    int n_groups = 0, wave = 0, n_waves = 0;
+    int n_micro_groups = 0, wave = 0, n_waves = 0;
     s->sharded.axes = CZ_NEW(s->arena, cz_ints, s->sharded.n);
     s->sharded.blocks = CZ_NEW(s->arena, cz_block, s->sharded.n);
     s->sharded.wave = CZ_NEW(s->arena, int, s->sharded.n);
-    for (int l = 0; l < s->n_group_classes; l++) {
-        const cz_micro_group_class *class = &s->group_classes[l];
-        if (l > 0 && class->family != s->group_classes[l - 1].family) {
+    for (int l = 0; l < s->n_micro_group_classes; l++) {
+        const cz_micro_group_class *class = &s->micro_group_classes[l];
+        if (l > 0 && class->pattern != s->micro_group_classes[l - 1].pattern) {
             wave += n_waves;
             n_waves = 0;
         }
-        const int n = group_lot(s, class, n_groups, requests[l]);
-        describe(s, class, n_groups, n, wave);
+        const int n = group_lot(s, class, n_micro_groups, requests[l]);
+        describe(s, class, n_micro_groups, n, wave);
         if (n > 0 && wave_of(class, n - 1) >= n_waves)
             n_waves = wave_of(class, n - 1) + 1;
-        n_groups += n;
+        n_micro_groups += n;
     }
-    return n_groups;
+    return n_micro_groups;
 }

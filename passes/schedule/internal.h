@@ -31,11 +31,12 @@ typedef struct cz_matrix {
     int param, bucket;
     int order;      /* of the bucket: cz_schedule_bucket_order */
     int64_t offset; /* element in the bucket */
-    const cz_view_family *family;
-    const cz_view_stage *before, *whole, *after; /* after: or NULL.  Of a shared
-                                                  * one `whole` is the first
-                                                  * segment's, and the others'
-                                                  * follow it */
+    const cz_view_pattern *pattern;
+    const cz_view_stage *before, *full_matrix,
+        *after;       /* after: or NULL.  Of a shared
+                       * one `whole` is the first
+                       * segment's, and the others'
+                       * follow it */
     int64_t elements; /* that each of those who compute it has of it */
     int row, owner;   /* row and shard coordinate of its owner, or of one of
                        * those of a spread one, or of the first of those who
@@ -43,7 +44,7 @@ typedef struct cz_matrix {
     int n_owners;     /* that share it */
     int stride;       /* from one of these to the next */
     const int *shard_of_column; /* as the grid has it */
-    int group; /* micro-group; where the row computes alike: bucket */
+    int micro_group; /* micro-group; where the row computes alike: bucket */
     int64_t gather, scatter, temp; /* of the shard, equal along a row */
     cz_matrix_scratch
         *scratch_at; /* [columns], where the column owns it; or NULL */
@@ -52,7 +53,7 @@ typedef struct cz_matrix {
 /* Matrices sorted by row, group, turn and offset. */
 typedef struct cz_matrix_set {
     cz_matrix *list;
-    int n, n_groups;
+    int n, n_micro_groups;
     int *starts;   /* [rows * n_groups + 1] */
     cz_ints *axes; /* [n_groups] that shard the matrices of a group, for those
                     * that are sharded */
@@ -62,10 +63,10 @@ typedef struct cz_matrix_set {
                        * those that share */
 } cz_matrix_set;
 
-/* Sharded matrices that share micro-groups: of families that are grouped
+/* Sharded matrices that share micro-groups: of patterns that are grouped
  * together, and equal blocks of ranks share each. */
 typedef struct cz_micro_group_class {
-    int family; /* the first of them */
+    int pattern; /* the first of them */
     int reduction;
     cz_block block;
     int n;
@@ -101,10 +102,10 @@ typedef enum cz_role {
 
 typedef struct cz_planned_op {
     cz_role role;
-    int bucket;  /* or -1 */
-    int group;   /* or -1 */
-    int segment; /* of WHOLE and ADD */
-    int table;   /* or -1 */
+    int bucket;      /* or -1 */
+    int micro_group; /* or -1 */
+    int segment;     /* of WHOLE and ADD */
+    int table;       /* or -1 */
     /* Scratch byte of what lives during this operation alone: the workspace of
      * all but WHOLE, and all buffers of matrices of ALONE.  [rows], or NULL. */
     int64_t *work;
@@ -121,10 +122,10 @@ typedef struct cz_scheduler {
     bool caps_micro_groups;     /* micro-groups keep the cap, or come near */
     bool keeps_order;           /* operations stay in the order of the list */
     const cz_schedule_prices *prices; /* NULL: the plan has no machine */
-    int n_group_classes;
+    int n_micro_group_classes;
     cz_micro_group_class
-        *group_classes;        /* in the order in which they are carried out */
-    cz_fact_grouping grouping; /* what was tried */
+        *micro_group_classes; /* in the order in which they are carried out */
+    cz_fact_micro_group_choice micro_group_choice; /* what was tried */
     int n_ops;
     cz_planned_op *ops;
     int *since; /* [n_ops] from which operation on some may still run when each
@@ -137,16 +138,16 @@ typedef struct cz_scheduler {
 } cz_scheduler;
 
 /* Matrices of one row and group, `*n` of them. */
-cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
-                                int *n);
+cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row,
+                                int micro_group, int *n);
 /* Whether the ranks of a column own a sharded matrix of their row, or share
  * it, and which of those who share it they are; -1: none. */
 bool cz_schedule_owns(const cz_matrix *matrix, int column);
 int cz_schedule_member(const cz_matrix *matrix, int column);
 /* The most segments of a matrix of a group. */
-int cz_schedule_segments(const cz_scheduler *s, int group);
+int cz_schedule_segments(const cz_scheduler *s, int micro_group);
 /* The first of `elements` elements of a parameter that lie in a row's slice of
- * its bucket, and `*n` of them, perhaps 0, as where it is not at home. */
+ * its bucket, and `*n` of them, perhaps 0, as where it is not resident. */
 int64_t cz_schedule_slice_of(const cz_scheduler *s, int64_t param,
                              int64_t elements, int row, int64_t *n);
 /* Parameters of a bucket, numbers [first, end) in its order, that may have
@@ -167,14 +168,14 @@ bool cz_schedule_has_decision(const cz_plan_view *view);
 int cz_schedule_bucket_order(const cz_plan_view *view, int i);
 
 /* Sorts matrices by row, group, turn and offset. */
-void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_groups);
+void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_micro_groups);
 
 /* Whether ranks share matrices of some class. */
 bool cz_schedule_has_subgroups(const cz_scheduler *s);
 /* Classes of the matrices as they are collected. */
 void cz_schedule_find_classes(cz_scheduler *s);
-/* Cuts each class as wished, [n_group_classes]; returns how many groups there
- * are.  The matrices are not sorted anew. */
+/* Cuts each class as wished, [n_micro_group_classes]; returns how many groups
+ * there are.  The matrices are not sorted anew. */
 int cz_schedule_cut_classes(cz_scheduler *s,
                             const cz_micro_group_request *requests);
 
@@ -183,7 +184,7 @@ const cz_schedule_prices *cz_schedule_price(cz_arena *arena,
                                             const cz_plan_view *view);
 /* Of one matrix, or of a segment of it on one of those who share it. */
 int64_t cz_schedule_matrix_ps(const cz_scheduler *s,
-                              const cz_view_stage *whole);
+                              const cz_view_stage *full_matrix);
 /* Puts what is listed of the update in an order that is done sooner, with so
  * much effort (passes/solve/order.h), unless it is to keep the order,
  * for what is faster may take more memory.  Returns the mean of when the list

@@ -28,16 +28,16 @@ const cz_role_fact *cz_schedule_role(cz_role role)
     return &table[role];
 }
 
-static void append(cz_scheduler *s, cz_role role, int bucket, int group)
+static void append(cz_scheduler *s, cz_role role, int bucket, int micro_group)
 {
     *CZ_PUSH(s->arena, s->ops, s->n_ops) =
-        (cz_planned_op){role, bucket, group, 0, -1, NULL};
+        (cz_planned_op){role, bucket, micro_group, 0, -1, NULL};
 }
 
-static void append_segment(cz_scheduler *s, cz_role role, int group,
+static void append_segment(cz_scheduler *s, cz_role role, int micro_group,
                            int segment)
 {
-    append(s, role, -1, group);
+    append(s, role, -1, micro_group);
     s->ops[s->n_ops - 1].segment = segment;
 }
 
@@ -97,11 +97,11 @@ static void finish(cz_scheduler *s, int bucket)
 }
 
 /* Whether a group is carried out behind another. */
-static bool is_behind(const cz_matrix_set *set, int group, int other)
+static bool is_behind(const cz_matrix_set *set, int micro_group, int other)
 {
-    return set->wave[group] != set->wave[other]
-               ? set->wave[group] > set->wave[other]
-               : group > other;
+    return set->wave[micro_group] != set->wave[other]
+               ? set->wave[micro_group] > set->wave[other]
+               : micro_group > other;
 }
 
 /* The last group that writes each bucket; -1: none does. */
@@ -113,8 +113,8 @@ static int *last_groups(cz_scheduler *s)
     for (int i = 0; i < s->sharded.n; i++) {
         const cz_matrix *m = &s->sharded.list[i];
         if (last[m->bucket] < 0 ||
-            is_behind(&s->sharded, m->group, last[m->bucket]))
-            last[m->bucket] = m->group;
+            is_behind(&s->sharded, m->micro_group, last[m->bucket]))
+            last[m->bucket] = m->micro_group;
     }
     return last;
 }
@@ -139,47 +139,49 @@ static void list_alone(cz_scheduler *s, const int *last_group)
     }
 }
 
-static void list_fetch(cz_scheduler *s, int group, const int *last_group)
+static void list_fetch(cz_scheduler *s, int micro_group, const int *last_group)
 {
     (void)last_group;
-    append(s, CZ_ROLE_PRE_GATHER, -1, group);
-    append(s, CZ_ROLE_GATHER, -1, group);
+    append(s, CZ_ROLE_PRE_GATHER, -1, micro_group);
+    append(s, CZ_ROLE_GATHER, -1, micro_group);
 }
 
 /* Whether those who share a matrix of the group add up or gather something
  * behind the segment. */
-static bool has_sums(const cz_scheduler *s, int group, int segment)
+static bool has_sums(const cz_scheduler *s, int micro_group, int segment)
 {
     for (int i = 0; i < s->sharded.n; i++) {
         const cz_matrix *m = &s->sharded.list[i];
-        if (m->group == group && m->n_owners > 1 &&
+        if (m->micro_group == micro_group && m->n_owners > 1 &&
             cz_schedule_sum_bytes(m, segment) > 0)
             return true;
     }
     return false;
 }
 
-static void list_scatter(cz_scheduler *s, int group, const int *last_group)
+static void list_scatter(cz_scheduler *s, int micro_group,
+                         const int *last_group)
 {
     (void)last_group;
-    append(s, CZ_ROLE_SCATTER, -1, group);
+    append(s, CZ_ROLE_SCATTER, -1, micro_group);
 }
 
-static void list_finish(cz_scheduler *s, int group, const int *last_group)
+static void list_finish(cz_scheduler *s, int micro_group, const int *last_group)
 {
-    append(s, CZ_ROLE_POST_SCATTER, -1, group);
+    append(s, CZ_ROLE_POST_SCATTER, -1, micro_group);
     for (int i = 0; i < s->view->n_buckets; i++)
-        if (last_group[cz_schedule_bucket_order(s->view, i)] == group)
+        if (last_group[cz_schedule_bucket_order(s->view, i)] == micro_group)
             finish(s, cz_schedule_bucket_order(s->view, i));
 }
 
 /* What is done to each group of a wave. */
-typedef void (*to_group)(cz_scheduler *s, int group, const int *last_group);
+typedef void (*to_group)(cz_scheduler *s, int micro_group,
+                         const int *last_group);
 
 static void for_wave(cz_scheduler *s, int wave, const int *last_group,
                      to_group visit)
 {
-    for (int g = 0; g < s->sharded.n_groups; g++)
+    for (int g = 0; g < s->sharded.n_micro_groups; g++)
         if (s->sharded.wave[g] == wave)
             visit(s, g, last_group);
 }
@@ -192,7 +194,7 @@ static void list_whole(cz_scheduler *s, int wave)
     bool any = true;
     for (int k = 0; any; k++) {
         any = false;
-        for (int g = 0; g < s->sharded.n_groups; g++) {
+        for (int g = 0; g < s->sharded.n_micro_groups; g++) {
             const int n = cz_schedule_segments(s, g);
             const bool is_shared = s->sharded.blocks[g].size > 1;
             if (s->sharded.wave[g] != wave || !is_shared || k >= n)
@@ -203,7 +205,7 @@ static void list_whole(cz_scheduler *s, int wave)
             any = true;
         }
     }
-    for (int g = 0; g < s->sharded.n_groups; g++)
+    for (int g = 0; g < s->sharded.n_micro_groups; g++)
         if (s->sharded.wave[g] == wave && s->sharded.blocks[g].size == 1)
             append_segment(s, CZ_ROLE_FULL_MATRIX, g, 0);
 }
@@ -211,7 +213,7 @@ static void list_whole(cz_scheduler *s, int wave)
 static int count_waves(const cz_matrix_set *set)
 {
     int n = 0;
-    for (int g = 0; g < set->n_groups; g++)
+    for (int g = 0; g < set->n_micro_groups; g++)
         n = set->wave[g] >= n ? set->wave[g] + 1 : n;
     return n;
 }

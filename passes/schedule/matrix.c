@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row, int group,
-                                int *n)
+cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row,
+                                int micro_group, int *n)
 {
-    const int *start = &set->starts[row * set->n_groups + group];
+    const int *start = &set->starts[row * set->n_micro_groups + micro_group];
     *n = start[1] - start[0];
     return *n > 0 ? set->list + start[0] : NULL;
 }
@@ -22,13 +22,13 @@ int cz_schedule_member(const cz_matrix *matrix, int column)
                                 matrix->owner, matrix->shard_of_column[column]);
 }
 
-int cz_schedule_segments(const cz_scheduler *s, int group)
+int cz_schedule_segments(const cz_scheduler *s, int micro_group)
 {
     int most = 1;
     for (int i = 0; i < s->sharded.n; i++) {
         const cz_matrix *m = &s->sharded.list[i];
-        if (m->group == group && m->whole->n_segments > most)
-            most = m->whole->n_segments;
+        if (m->micro_group == micro_group && m->full_matrix->n_segments > most)
+            most = m->full_matrix->n_segments;
     }
     return most;
 }
@@ -46,30 +46,31 @@ static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
 {
     const cz_plan_view *view = s->view;
     const cz_view_param *p = &view->params[param];
-    const cz_view_family *family = &view->families[p->family];
-    const cz_rule_stages stages = cz_rule_stages_find(view, family->rule);
-    const bool is_sharded = cz_family_shards(view, p->family) > 1;
+    const cz_view_pattern *pattern = &view->patterns[p->pattern];
+    const cz_rule_stages stages = cz_rule_stages_find(view, pattern->rule);
+    const bool is_sharded = cz_pattern_shards(view, p->pattern) > 1;
     return (cz_matrix){
         .param = param,
         .bucket = p->bucket,
         .order = cz_schedule_bucket_order(view, p->bucket),
         .offset = p->offset,
-        .family = family,
+        .pattern = pattern,
         .before = &view->stages[stages.before],
-        .whole = p->group > 1
-                     ? cz_view_shared_stage(view, family->rule, p->group)
-                     : &view->stages[stages.whole],
-        .elements = family->elements / p->group,
-        .n_owners = (int)p->group,
+        .full_matrix =
+            p->subgroup_size > 1
+                ? cz_view_subgroup_stage(view, pattern->rule, p->subgroup_size)
+                : &view->stages[stages.full_matrix],
+        .elements = pattern->elements / p->subgroup_size,
+        .n_owners = (int)p->subgroup_size,
         .stride = (int)p->stride,
         .after = stages.after < 0 ? NULL : &view->stages[stages.after],
         .row = row,
         .owner = is_sharded ? (int)p->shard_owner : -1,
-        .shard_of_column = s->grid.shard_of_column[p->family],
+        .shard_of_column = s->grid.shard_of_column[p->pattern],
         .scratch_at = is_sharded
                           ? CZ_NEW(s->arena, cz_matrix_scratch, s->grid.n_shard)
                           : NULL,
-        .group = is_sharded ? 0 : p->bucket,
+        .micro_group = is_sharded ? 0 : p->bucket,
     };
 }
 
@@ -83,37 +84,38 @@ static int by_row_and_group(const void *left, const void *right)
     const cz_matrix *a = left, *b = right;
     int order = compare(a->row, b->row);
     if (order == 0)
-        order = compare(a->group, b->group);
+        order = compare(a->micro_group, b->micro_group);
     if (order == 0)
         order = compare(a->order, b->order);
     return order != 0 ? order : compare(a->offset, b->offset);
 }
 
 /* A list in order, and where each row and group starts. */
-static void start_cells(cz_scheduler *s, cz_matrix_set *set, int n_groups)
+static void start_cells(cz_scheduler *s, cz_matrix_set *set, int n_micro_groups)
 {
-    const int n_grid_cells = s->grid.n_rows * n_groups;
-    set->n_groups = n_groups;
+    const int n_grid_cells = s->grid.n_rows * n_micro_groups;
+    set->n_micro_groups = n_micro_groups;
     set->starts = CZ_NEW(s->arena, int, n_grid_cells + 1);
     for (int i = 0; i < set->n; i++)
-        set->starts[set->list[i].row * n_groups + set->list[i].group + 1]++;
+        set->starts[set->list[i].row * n_micro_groups +
+                    set->list[i].micro_group + 1]++;
     for (int c = 0; c < n_grid_cells; c++)
         set->starts[c + 1] += set->starts[c];
 }
 
-void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_groups)
+void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_micro_groups)
 {
     if (set->n > 0)
         qsort(set->list, (size_t)set->n, sizeof *set->list, by_row_and_group);
-    start_cells(s, set, n_groups);
+    start_cells(s, set, n_micro_groups);
 }
 
 /* An assignment may have been edited by hand: it must fit the rule. */
 static bool check_owner(const cz_scheduler *s, int param)
 {
     const cz_view_param *p = &s->view->params[param];
-    const bool is_owned = cz_family_is_owned(s->view, p->family);
-    const bool is_sharded = cz_family_shards(s->view, p->family) > 1;
+    const bool is_owned = cz_pattern_is_owned(s->view, p->pattern);
+    const bool is_sharded = cz_pattern_shards(s->view, p->pattern) > 1;
     const char *why = NULL;
     if (p->bucket < 0)
         why = "is in no bucket";
@@ -121,9 +123,9 @@ static bool check_owner(const cz_scheduler *s, int param)
         why = is_owned ? "has no owner" : "needs no owner, but has one";
     else if (is_owned && is_sharded && p->shard_owner < 0)
         why = "has no owner among its shards";
-    else if (p->group > 1 &&
-             !cz_view_shared_stage(s->view, s->view->families[p->family].rule,
-                                   p->group))
+    else if (p->subgroup_size > 1 &&
+             !cz_view_subgroup_stage(
+                 s->view, s->view->patterns[p->pattern].rule, p->subgroup_size))
         why = "has no stages for those who share it";
     if (why)
         cz_diag_error(s->diags, CZ_BAD_IR, (cz_span){0}, "'%s' %s", p->name,
@@ -136,7 +138,7 @@ static void collect_rows(cz_scheduler *s, int param)
 {
     const cz_view_param *p = &s->view->params[param];
     for (int row = 0; row < s->grid.n_rows; row++) {
-        if (cz_owner_grid_split(&s->grid, p->family, row) != p->split_owner)
+        if (cz_owner_grid_split(&s->grid, p->pattern, row) != p->split_owner)
             continue;
         const cz_matrix matrix = matrix_of(s, param, row);
         cz_matrix_set *set = matrix.owner < 0 ? &s->alone : &s->sharded;

@@ -17,10 +17,10 @@ typedef struct cz_micro_group_item {
 
 /* What is asked for, as far as the cap and the items allow. */
 typedef struct cz_micro_group_request {
-    int n_groups;   /* no owner gets more groups than items */
-    bool half_ends; /* the first and the last group are half as large as the
-                     * others: nothing overlaps with the gather of the first
-                     * and the scatter of the last */
+    int n_micro_groups; /* no owner gets more groups than items */
+    bool half_ends;     /* the first and the last group are half as large as the
+                         * others: nothing overlaps with the gather of the first
+                         * and the scatter of the last */
 } cz_micro_group_request;
 
 typedef struct cz_micro_group_problem {
@@ -37,6 +37,7 @@ typedef struct cz_micro_group_problem {
  * the pipeline has no long wait.  No group is empty.  Returns the number of
  * groups, 0 without items. */
 int cz_micro_group_solve(cz_arena *scratch,
-                         const cz_micro_group_problem *problem, int *groups);
+                         const cz_micro_group_problem *problem,
+                         int *micro_groups);
 
 #endif

@@ -39,33 +39,34 @@ static int count_most(const place *places, int n)
 }
 
 /* The k-th of an owner's `run` items. */
-static int group_of(int k, int run, int n_groups)
+static int group_of(int k, int run, int n_micro_groups)
 {
-    return run <= n_groups ? k : (int)((int64_t)k * n_groups / run);
+    return run <= n_micro_groups ? k : (int)((int64_t)k * n_micro_groups / run);
 }
 
 /* Items of one owner; false when a group of several is beyond the cap. */
 static bool put_run(const cz_micro_group_problem *problem, const place *places,
-                    int run, int n_groups, int *groups)
+                    int run, int n_micro_groups, int *micro_groups)
 {
     int64_t bytes = 0;
     for (int k = 0; k < run; k++) {
-        const int group = group_of(k, run, n_groups);
-        const bool is_new = k == 0 || groups[places[k - 1].item] != group;
+        const int micro_group = group_of(k, run, n_micro_groups);
+        const bool is_new =
+            k == 0 || micro_groups[places[k - 1].item] != micro_group;
         bytes = (is_new ? 0 : bytes) + problem->items[places[k].item].bytes;
         if (!is_new && bytes > problem->cap_bytes)
             return false;
-        groups[places[k].item] = group;
+        micro_groups[places[k].item] = micro_group;
     }
     return true;
 }
 
 static bool put_all(const cz_micro_group_problem *problem, const place *places,
-                    int n_groups, int *groups)
+                    int n_micro_groups, int *micro_groups)
 {
     for (int i = 0; i < problem->n_items;) {
         const int run = count_run(places, i, problem->n_items);
-        if (!put_run(problem, places + i, run, n_groups, groups))
+        if (!put_run(problem, places + i, run, n_micro_groups, micro_groups))
             return false;
         i += run;
     }
@@ -73,7 +74,8 @@ static bool put_all(const cz_micro_group_problem *problem, const place *places,
 }
 
 int cz_micro_group_subgroups(cz_arena *scratch,
-                             const cz_micro_group_problem *problem, int *groups)
+                             const cz_micro_group_problem *problem,
+                             int *micro_groups)
 {
     const int n_items = problem->n_items;
     place *places = CZ_NEW(scratch, place, n_items + 1);
@@ -82,10 +84,12 @@ int cz_micro_group_subgroups(cz_arena *scratch,
     if (n_items > 0)
         qsort(places, (size_t)n_items, sizeof *places, by_owner_and_cost);
     const int most = count_most(places, n_items);
-    int n = problem->request.n_groups < most ? problem->request.n_groups : most;
-    while (n < most && !put_all(problem, places, n, groups))
+    int n = problem->request.n_micro_groups < most
+                ? problem->request.n_micro_groups
+                : most;
+    while (n < most && !put_all(problem, places, n, micro_groups))
         n++;
     if (n == most)
-        put_all(problem, places, n, groups);
+        put_all(problem, places, n, micro_groups);
     return n;
 }

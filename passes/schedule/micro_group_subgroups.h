@@ -13,6 +13,6 @@
  * as few groups as the cap allows, and no fewer than that. */
 int cz_micro_group_subgroups(cz_arena *scratch,
                              const cz_micro_group_problem *problem,
-                             int *groups);
+                             int *micro_groups);
 
 #endif

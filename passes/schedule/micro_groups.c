@@ -20,7 +20,7 @@ typedef struct chooser {
     cz_arena scratch; /* of one list */
     int n_seen;
     int **seen; /* groups of matrices that have a time already */
-    cz_micro_group_request *requests, *best; /* [n_group_classes] */
+    cz_micro_group_request *requests, *best; /* [n_micro_group_classes] */
     int64_t effort;                          /* to put each list in order */
     int64_t best_ps;                         /* -1: nothing is tried yet */
     int64_t best_excess;                     /* bytes above the cap on memory */
@@ -30,20 +30,21 @@ typedef struct chooser {
 
 static bool is_seen(chooser *c, const cz_matrix_set *set)
 {
-    int *groups = CZ_NEW(c->s->arena, int, set->n);
+    int *micro_groups = CZ_NEW(c->s->arena, int, set->n);
     for (int i = 0; i < set->n; i++)
-        groups[i] = set->list[i].group;
+        micro_groups[i] = set->list[i].micro_group;
     for (int k = 0; k < c->n_seen; k++)
-        if (memcmp(c->seen[k], groups, (size_t)set->n * sizeof *groups) == 0)
+        if (memcmp(c->seen[k], micro_groups,
+                   (size_t)set->n * sizeof *micro_groups) == 0)
             return true;
-    *CZ_PUSH(c->s->arena, c->seen, c->n_seen) = groups;
+    *CZ_PUSH(c->s->arena, c->seen, c->n_seen) = micro_groups;
     return false;
 }
 
 /* For who asks why. */
-static void note(chooser *c, int n_groups, int64_t ps)
+static void note(chooser *c, int n_micro_groups, int64_t ps)
 {
-    *CZ_PUSH(c->s->arena, c->tried, c->n_tried) = n_groups;
+    *CZ_PUSH(c->s->arena, c->tried, c->n_tried) = n_micro_groups;
     *CZ_PUSH(c->s->arena, c->times, c->n_times) = ps;
 }
 
@@ -66,19 +67,19 @@ static void try_requests(chooser *c)
     trial.arena = &c->scratch;
     trial.sharded.list = CZ_NEW(&c->scratch, cz_matrix, n);
     memcpy(trial.sharded.list, c->s->sharded.list, n * sizeof(cz_matrix));
-    const int n_groups = cz_schedule_cut_classes(&trial, c->requests);
+    const int n_micro_groups = cz_schedule_cut_classes(&trial, c->requests);
     if (!is_seen(c, &trial.sharded)) {
-        cz_schedule_sort(&trial, &trial.sharded, n_groups);
+        cz_schedule_sort(&trial, &trial.sharded, n_micro_groups);
         cz_schedule_list(&trial);
         const int64_t ps = cz_schedule_order(&trial, c->effort);
-        note(c, n_groups, ps);
+        note(c, n_micro_groups, ps);
         const int64_t excess = excess_of(&trial);
         if (c->best_ps < 0 || excess < c->best_excess ||
             (excess == c->best_excess && ps < c->best_ps)) {
             c->best_ps = ps;
             c->best_excess = excess;
             memcpy(c->best, c->requests,
-                   (size_t)trial.n_group_classes * sizeof *c->best);
+                   (size_t)trial.n_micro_group_classes * sizeof *c->best);
         }
     }
     cz_arena_clear(&c->scratch);
@@ -89,8 +90,9 @@ static void try_numbers(chooser *c, int first, int end)
 {
     int most = 1;
     for (int l = first; l < end; l++)
-        most = c->s->group_classes[l].most > most ? c->s->group_classes[l].most
-                                                  : most;
+        most = c->s->micro_group_classes[l].most > most
+                   ? c->s->micro_group_classes[l].most
+                   : most;
     most = most < MOST_GROUPS ? most : MOST_GROUPS;
     for (int n = 1; n <= most; n += n < EACH_NUMBER ? 1 : n / 4)
         for (int half_ends = 0; half_ends < 2; half_ends++) {
@@ -103,26 +105,28 @@ static void try_numbers(chooser *c, int first, int end)
 /* All classes alike, then one after the other while the others stay. */
 static void try_all(chooser *c)
 {
-    const int n_group_classes = c->s->n_group_classes;
-    try_numbers(c, 0, n_group_classes);
-    for (int l = 0; n_group_classes > 1 && l < n_group_classes; l++) {
-        memcpy(c->requests, c->best, (size_t)n_group_classes * sizeof *c->best);
+    const int n_micro_group_classes = c->s->n_micro_group_classes;
+    try_numbers(c, 0, n_micro_group_classes);
+    for (int l = 0; n_micro_group_classes > 1 && l < n_micro_group_classes;
+         l++) {
+        memcpy(c->requests, c->best,
+               (size_t)n_micro_group_classes * sizeof *c->best);
         try_numbers(c, l, l + 1);
     }
 }
 
 bool cz_schedule_has_subgroups(const cz_scheduler *s)
 {
-    for (int l = 0; l < s->n_group_classes; l++)
-        if (s->group_classes[l].block.size > 1)
+    for (int l = 0; l < s->n_micro_group_classes; l++)
+        if (s->micro_group_classes[l].block.size > 1)
             return true;
     return false;
 }
 
 static bool has_choice(const cz_scheduler *s)
 {
-    for (int l = 0; l < s->n_group_classes; l++)
-        if (s->group_classes[l].most > 1)
+    for (int l = 0; l < s->n_micro_group_classes; l++)
+        if (s->micro_group_classes[l].most > 1)
             return true;
     return false;
 }
@@ -132,17 +136,18 @@ void cz_schedule_micro_groups(cz_scheduler *s)
     chooser c = {.s = s, .best_ps = -1};
     s->prices = cz_schedule_price(s->arena, s->view);
     cz_schedule_find_classes(s);
-    c.requests = CZ_NEW(s->arena, cz_micro_group_request, s->n_group_classes);
-    c.best = CZ_NEW(s->arena, cz_micro_group_request, s->n_group_classes);
-    for (int l = 0; l < s->n_group_classes; l++)
-        c.best[l].n_groups = 1;
+    c.requests =
+        CZ_NEW(s->arena, cz_micro_group_request, s->n_micro_group_classes);
+    c.best = CZ_NEW(s->arena, cz_micro_group_request, s->n_micro_group_classes);
+    for (int l = 0; l < s->n_micro_group_classes; l++)
+        c.best[l].n_micro_groups = 1;
     c.effort = cz_schedule_has_subgroups(s) ? TRIAL_EFFORT : 0;
     cz_arena_init(&c.scratch);
     if (s->prices && has_choice(s))
         try_all(&c);
     cz_arena_fini(&c.scratch);
-    s->grouping =
-        (cz_fact_grouping){{c.tried, c.n_tried}, {c.times, c.n_times}};
-    const int n_groups = cz_schedule_cut_classes(s, c.best);
-    cz_schedule_sort(s, &s->sharded, n_groups > 0 ? n_groups : 1);
+    s->micro_group_choice = (cz_fact_micro_group_choice){{c.tried, c.n_tried},
+                                                         {c.times, c.n_times}};
+    const int n_micro_groups = cz_schedule_cut_classes(s, c.best);
+    cz_schedule_sort(s, &s->sharded, n_micro_groups > 0 ? n_micro_groups : 1);
 }

@@ -18,7 +18,7 @@ cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_ROLE_GATHER:
     case CZ_ROLE_ADD:
     case CZ_ROLE_SCATTER:
-        return s->sharded.axes[op->group];
+        return s->sharded.axes[op->micro_group];
     case CZ_ROLE_GUARD:
     case CZ_ROLE_SUM:
     case CZ_ROLE_UNDO:
@@ -43,7 +43,7 @@ cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op)
 
 cz_block cz_schedule_block(const cz_scheduler *s, const cz_planned_op *op)
 {
-    return op->role == CZ_ROLE_ADD ? s->sharded.blocks[op->group]
+    return op->role == CZ_ROLE_ADD ? s->sharded.blocks[op->micro_group]
                                    : (cz_block){0, 0};
 }
 
@@ -57,7 +57,7 @@ static cz_fact_op op_fact(const cz_scheduler *s, int i)
         .stream = role->stream,
         .section = role->section,
         .comm = cz_schedule_comm(s, op),
-        .group = block.size,
+        .block_size = block.size,
         .stride = block.stride,
         .bucket = op->bucket,
         .table = op->table < 0 ? "" : s->tables[op->table].sym_name,
@@ -178,6 +178,6 @@ bool cz_schedule_build(cz_arena *arena, const cz_plan_view *view,
     for (int i = 0; i < s.n_ops; i++)
         ops[i] = op_fact(&s, i);
     *out = (cz_schedule){s.n_tables, s.n_ops,        s.tables,
-                         ops,        arena_fact(&s), s.grouping};
+                         ops,        arena_fact(&s), s.micro_group_choice};
     return true;
 }

@@ -16,7 +16,8 @@ typedef struct cz_schedule {
     const cz_fact_table *tables;
     const cz_fact_op *ops;
     cz_fact_arena arena;
-    cz_fact_grouping grouping; /* empty: there was nothing to choose */
+    cz_fact_micro_group_choice
+        micro_group_choice; /* empty: there was nothing to choose */
 } cz_schedule;
 
 /* `view` has stages, assignments and buckets; what it has of a schedule is

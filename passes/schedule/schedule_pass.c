@@ -14,12 +14,12 @@ static bool schedule(cz_ir *ir, cz_arena *arena, cz_diags *diags)
     cz_ir_remove(ir, CZ_FACT_op);
     cz_ir_remove(ir, CZ_FACT_table);
     cz_ir_remove(ir, CZ_FACT_arena);
-    cz_ir_remove(ir, CZ_FACT_grouping);
+    cz_ir_remove(ir, CZ_FACT_micro_group_choice);
     const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
     if (!view || !cz_schedule_build(arena, view, diags, &built))
         return false;
-    if (built.grouping.n_groups.n > 0)
-        cz_ir_add_grouping(ir, &built.grouping);
+    if (built.micro_group_choice.n_micro_groups.n > 0)
+        cz_ir_add_micro_group_choice(ir, &built.micro_group_choice);
     cz_ir_add_arena(ir, &built.arena);
     for (int i = 0; i < built.n_tables; i++)
         cz_ir_add_table(ir, &built.tables[i]);

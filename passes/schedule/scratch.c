@@ -24,13 +24,13 @@ typedef struct buffers {
 
 static group_ops *find_group_ops(cz_scheduler *s)
 {
-    group_ops *ops = CZ_NEW(s->arena, group_ops, s->sharded.n_groups);
+    group_ops *ops = CZ_NEW(s->arena, group_ops, s->sharded.n_micro_groups);
     for (int i = s->n_ops - 1; i >= 0; i--)
-        if (s->ops[i].group >= 0)
-            ops[s->ops[i].group].first[s->ops[i].role] = i;
+        if (s->ops[i].micro_group >= 0)
+            ops[s->ops[i].micro_group].first[s->ops[i].role] = i;
     for (int i = 0; i < s->n_ops; i++)
-        if (s->ops[i].group >= 0)
-            ops[s->ops[i].group].last[s->ops[i].role] = i;
+        if (s->ops[i].micro_group >= 0)
+            ops[s->ops[i].micro_group].last[s->ops[i].role] = i;
     return ops;
 }
 
@@ -72,7 +72,7 @@ static blocks stack_shards(cz_matrix *list, int n)
     blocks size = {0, 0, 0};
     for (int i = 0; i < n; i++) {
         cz_matrix *m = &list[i];
-        const int64_t local = m->family->local_elements;
+        const int64_t local = m->pattern->local_elements;
         m->gather = size.gather;
         m->scatter = size.scatter;
         m->temp = size.temp;
@@ -111,12 +111,12 @@ static block_numbers add_shards(buffers *b, blocks size, const group_ops *ops)
 /* Bytes that live during one operation alone, on every rank of a row. */
 static int64_t alone_bytes(const cz_matrix *m)
 {
-    const int64_t n = m->family->elements;
+    const int64_t n = m->pattern->elements;
     const int64_t work =
-        largest(work_bytes(m->whole),
+        largest(work_bytes(m->full_matrix),
                 largest(work_bytes(m->before), work_bytes(m->after)));
-    return slot_bytes(m->whole, CZ_SLOT_GATHER, n) +
-           slot_bytes(m->whole, CZ_SLOT_SCATTER, n) +
+    return slot_bytes(m->full_matrix, CZ_SLOT_GATHER, n) +
+           slot_bytes(m->full_matrix, CZ_SLOT_SCATTER, n) +
            slot_bytes(m->before, CZ_SLOT_TEMP, n) + work;
 }
 
@@ -127,9 +127,9 @@ static int64_t local_bytes(const cz_scheduler *s, int bucket, int row)
     int64_t bytes = 0;
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
-        const int family = s->view->params[params.v[i]].family;
-        cz_schedule_slice_of(s, params.v[i],
-                             s->view->families[family].local_elements, row, &n);
+        const int pattern = s->view->params[params.v[i]].pattern;
+        cz_schedule_slice_of(
+            s, params.v[i], s->view->patterns[pattern].local_elements, row, &n);
         if (n > 0)
             bytes = largest(bytes, work_bytes(cz_schedule_element_wise(
                                        s->view, params.v[i])));
@@ -148,12 +148,12 @@ static int64_t after_bytes(const cz_matrix *m)
 }
 
 /* The most that any matrix of a row and group needs. */
-static int64_t most(const cz_matrix_set *set, int row, int group,
+static int64_t most(const cz_matrix_set *set, int row, int micro_group,
                     int64_t (*bytes_of)(const cz_matrix *))
 {
     int n;
     int64_t bytes = 0;
-    const cz_matrix *list = cz_schedule_matrices(set, row, group, &n);
+    const cz_matrix *list = cz_schedule_matrices(set, row, micro_group, &n);
     for (int i = 0; i < n; i++)
         bytes = largest(bytes, bytes_of(&list[i]));
     return bytes;
@@ -166,23 +166,24 @@ static int64_t op_bytes(const cz_scheduler *s, const cz_planned_op *op, int row)
     if (op->role == CZ_ROLE_ALONE)
         return most(&s->alone, row, op->bucket, alone_bytes);
     if (op->role == CZ_ROLE_PRE_GATHER)
-        return most(&s->sharded, row, op->group, before_bytes);
+        return most(&s->sharded, row, op->micro_group, before_bytes);
     if (op->role == CZ_ROLE_POST_SCATTER)
-        return most(&s->sharded, row, op->group, after_bytes);
+        return most(&s->sharded, row, op->micro_group, after_bytes);
     return 0;
 }
 
 /* Places everything that all ranks of a row have alike; returns its bytes. */
 static int64_t place_row(cz_scheduler *s, int row, const group_ops *group_at)
 {
-    const int n_groups = s->sharded.n == 0 ? 0 : s->sharded.n_groups;
+    const int n_micro_groups =
+        s->sharded.n == 0 ? 0 : s->sharded.n_micro_groups;
     buffers b = {s->arena, s->since, NULL, 0};
     int *op_buffer = CZ_NEW(s->arena, int, s->n_ops);
-    block_numbers *blocks_of = CZ_NEW(s->arena, block_numbers, n_groups);
+    block_numbers *blocks_of = CZ_NEW(s->arena, block_numbers, n_micro_groups);
 
     for (int i = 0; i < s->n_ops; i++)
         op_buffer[i] = add(&b, op_bytes(s, &s->ops[i], row), i, i);
-    for (int g = 0; g < n_groups; g++) {
+    for (int g = 0; g < n_micro_groups; g++) {
         int n;
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
         blocks_of[g] = add_shards(&b, stack_shards(list, n), &group_at[g]);
@@ -191,7 +192,7 @@ static int64_t place_row(cz_scheduler *s, int row, const group_ops *group_at)
         cz_liveness_place(s->arena, b.list, b.n, CZ_ALIGN_BYTES);
     for (int i = 0; i < s->n_ops; i++)
         s->ops[i].work[row] = b.list[op_buffer[i]].offset;
-    for (int g = 0; g < n_groups; g++) {
+    for (int g = 0; g < n_micro_groups; g++) {
         int n;
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
         move_shards(list, n,
@@ -212,14 +213,15 @@ static cz_matrix_scratch stack_whole(cz_matrix *list, int n, int column)
     cz_matrix_scratch size = {0, 0, 0};
     for (int i = 0; i < n; i++) {
         cz_matrix *m = &list[i];
-        const int64_t work = work_bytes(m->whole);
+        const int64_t work = work_bytes(m->full_matrix);
         const bool in_turn = m->n_owners == 1;
         if (!cz_schedule_owns(m, column))
             continue;
         m->scratch_at[column] = (cz_matrix_scratch){size.gather, size.scatter,
                                                     in_turn ? 0 : size.work};
-        size.gather += slot_bytes(m->whole, CZ_SLOT_GATHER, m->elements);
-        size.scatter += slot_bytes(m->whole, CZ_SLOT_SCATTER, m->elements);
+        size.gather += slot_bytes(m->full_matrix, CZ_SLOT_GATHER, m->elements);
+        size.scatter +=
+            slot_bytes(m->full_matrix, CZ_SLOT_SCATTER, m->elements);
         size.work = in_turn ? largest(size.work, work) : size.work + work;
     }
     return size;
@@ -255,12 +257,12 @@ static void place_owner(cz_scheduler *s, int row, int column,
 {
     buffers b = {s->arena, s->since, NULL, 0};
     int n;
-    for (int g = 0; g < s->sharded.n_groups; g++) {
+    for (int g = 0; g < s->sharded.n_micro_groups; g++) {
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
         add_whole(&b, stack_whole(list, n, column), &group_at[g]);
     }
     cz_liveness_place(s->arena, b.list, b.n, CZ_ALIGN_BYTES);
-    for (int g = 0; g < s->sharded.n_groups; g++) {
+    for (int g = 0; g < s->sharded.n_micro_groups; g++) {
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
         const cz_live *block = b.list + (size_t)g * OWNED_BLOCKS;
         move_whole(list, n, column,

@@ -8,7 +8,7 @@ int64_t cz_schedule_slice_of(const cz_scheduler *s, int64_t param,
 {
     const cz_plan_view *view = s->view;
     const cz_view_param *p = &view->params[param];
-    const int split = cz_owner_grid_split(&s->grid, p->family, row);
+    const int split = cz_owner_grid_split(&s->grid, p->pattern, row);
     *n = 0;
     if (split < 0)
         return 0;
@@ -39,7 +39,7 @@ static int first_behind(const cz_fact_bucket *bucket, int64_t element)
 cz_param_range cz_schedule_params(const cz_scheduler *s, int bucket, int row)
 {
     const cz_view_bucket *b = &s->view->buckets[bucket];
-    const int split = cz_owner_grid_split(&s->grid, b->family, row);
+    const int split = cz_owner_grid_split(&s->grid, b->pattern, row);
     if (split < 0)
         return (cz_param_range){0, 0};
     const int64_t *slices = b->fact->slices.v + split;
@@ -54,7 +54,7 @@ static int64_t part_of(const cz_scheduler *s, int64_t param,
 {
     const cz_plan_view *view = s->view;
     const int64_t elements = cz_view_shard_elements(
-        view, &view->families[view->params[param].family], at->rank);
+        view, &view->patterns[view->params[param].pattern], at->rank);
     return cz_schedule_slice_of(s, param, elements, at->row, n);
 }
 
@@ -80,7 +80,7 @@ static void put_kernel(const cz_scheduler *s, cz_rows *r,
                        const cz_view_stage *stage, int param, int64_t offset,
                        int64_t count, scratch at)
 {
-    const cz_view_kernel_row kernel = {
+    const cz_view_kernel_entry kernel = {
         .stage = stage - s->view->stages,
         .param = param,
         .offset = offset,
@@ -95,7 +95,7 @@ static void put_kernel(const cz_scheduler *s, cz_rows *r,
 const cz_view_stage *cz_schedule_element_wise(const cz_plan_view *view,
                                               int64_t param)
 {
-    const int rule = view->families[view->params[param].family].rule;
+    const int rule = view->patterns[view->params[param].pattern].rule;
     const int local = cz_rule_stages_find(view, rule).local;
     return local < 0 ? NULL : &view->stages[local];
 }
@@ -129,9 +129,9 @@ static void put_shard(const cz_scheduler *s, cz_rows *r,
 static void put_whole(const cz_scheduler *s, cz_rows *r, const cz_matrix *m,
                       int segment, int member, cz_matrix_scratch at)
 {
-    if (segment < m->whole->n_segments)
-        put_kernel(s, r, m->whole + segment, m->param, member, m->elements,
-                   (scratch){at.gather, at.scatter, -1, at.work});
+    if (segment < m->full_matrix->n_segments)
+        put_kernel(s, r, m->full_matrix + segment, m->param, member,
+                   m->elements, (scratch){at.gather, at.scatter, -1, at.work});
 }
 
 /* A matrix that no axis shards: its three stages, in scratch of their own
@@ -144,12 +144,12 @@ static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
         cz_schedule_matrices(&s->alone, at->row, op->bucket, &n);
     for (int i = 0; i < n; i++) {
         cz_matrix m = list[i];
-        const int64_t count = m.family->elements;
+        const int64_t count = m.pattern->elements;
         m.gather = op->work[at->row];
-        m.scatter =
-            m.gather + cz_view_slot_bytes(m.whole, CZ_SLOT_GATHER, count, NULL);
-        m.temp = m.scatter +
-                 cz_view_slot_bytes(m.whole, CZ_SLOT_SCATTER, count, NULL);
+        m.scatter = m.gather + cz_view_slot_bytes(m.full_matrix, CZ_SLOT_GATHER,
+                                                  count, NULL);
+        m.temp = m.scatter + cz_view_slot_bytes(m.full_matrix, CZ_SLOT_SCATTER,
+                                                count, NULL);
         const int64_t work =
             m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
         put_shard(s, r, m.before, &m, count, work);
@@ -165,11 +165,11 @@ static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
     int n;
     const int64_t work = op->work[at->row];
     const cz_matrix *list =
-        cz_schedule_matrices(&s->sharded, at->row, op->group, &n);
+        cz_schedule_matrices(&s->sharded, at->row, op->micro_group, &n);
     for (int i = 0; i < n; i++) {
         const cz_matrix *m = &list[i];
         const int64_t count =
-            cz_view_shard_elements(s->view, m->family, at->rank);
+            cz_view_shard_elements(s->view, m->pattern, at->rank);
         if (op->role == CZ_ROLE_PRE_GATHER)
             put_shard(s, r, m->before, m, count, work);
         else if (op->role == CZ_ROLE_POST_SCATTER)
@@ -185,13 +185,14 @@ static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
 /* Coordinates of the axis hold other elements of the parameter. */
 static bool tells_apart(const cz_plan_view *view, int64_t param, int64_t axis)
 {
-    return cz_view_distinct_set(view, view->params[param].family) >> axis & 1;
+    return cz_view_distinct_set(view, view->params[param].pattern) >> axis & 1;
 }
 
 static bool splits_over(const cz_plan_view *view, int64_t param, int64_t axis)
 {
     const cz_ints split =
-        cz_view_family_reduction(view, view->params[param].family)->split_axes;
+        cz_view_pattern_reduction(view, view->params[param].pattern)
+            ->split_axes;
     for (int i = 0; i < split.n; i++)
         if (split.v[i] == axis)
             return true;
@@ -200,7 +201,8 @@ static bool splits_over(const cz_plan_view *view, int64_t param, int64_t axis)
 
 static bool is_of_home(const cz_plan_view *view, int64_t param, int64_t axis)
 {
-    return view->families[view->params[param].family].fact->home_axes >> axis &
+    return view->patterns[view->params[param].pattern].fact->resident_axes >>
+               axis &
            1;
 }
 
@@ -208,7 +210,8 @@ static bool is_of_home(const cz_plan_view *view, int64_t param, int64_t axis)
  * neither split nor shard the parameter count them, and its first home. */
 static bool counts_param(const cz_plan_view *view, int64_t param, int64_t rank)
 {
-    if (cz_view_home_rank(view, view->params[param].family, 0, rank) != rank)
+    if (cz_view_resident_rank(view, view->params[param].pattern, 0, rank) !=
+        rank)
         return false;
     for (int axis = 0; axis < view->mesh->axes.n; axis++) {
         const int64_t a = axis;
@@ -237,10 +240,10 @@ static void fill_squares(const cz_scheduler *s, const cz_planned_op *op,
 /* ---- what rows depend on ---- */
 
 /* Parameters of a bucket differ in length between ranks of this axis. */
-static bool is_uneven_over(const cz_view_family *family, int axis)
+static bool is_uneven_over(const cz_view_pattern *pattern, int axis)
 {
-    for (int d = 0; d < family->n_dims; d++)
-        if (family->bounds.of[d] && family->fact->shard.v[d] >> axis & 1)
+    for (int d = 0; d < pattern->n_dims; d++)
+        if (pattern->bounds.of[d] && pattern->fact->shard.v[d] >> axis & 1)
             return true;
     return false;
 }
@@ -268,7 +271,7 @@ static cz_ints bucket_axes(const cz_scheduler *s, int bucket, bool once)
                        (once && has_replicas(view, params, axis));
         for (int i = 0; !depends && i < params.n; i++)
             depends = is_uneven_over(
-                &view->families[view->params[params.v[i]].family], axis);
+                &view->patterns[view->params[params.v[i]].pattern], axis);
         if (depends)
             axes[n++] = axis;
     }
@@ -277,11 +280,11 @@ static cz_ints bucket_axes(const cz_scheduler *s, int bucket, bool once)
 
 /* Rows over the shards of a micro-group: alike in a row of ranks when they
  * are of equal length. */
-static cz_ints shard_axes(const cz_scheduler *s, int group)
+static cz_ints shard_axes(const cz_scheduler *s, int micro_group)
 {
     for (int i = 0; i < s->sharded.n; i++)
-        if (s->sharded.list[i].group == group &&
-            cz_view_is_uneven(s->sharded.list[i].family))
+        if (s->sharded.list[i].micro_group == micro_group &&
+            cz_view_is_uneven(s->sharded.list[i].pattern))
             return s->grid.axes;
     return s->grid.row_axes;
 }
@@ -297,20 +300,20 @@ typedef struct table_kind {
 static const table_kind *kind_of(cz_role role)
 {
     static const table_kind table[CZ_N_ROLES] = {
-        [CZ_ROLE_SQUARES] = {CZ_ROW_SPAN, fill_squares},
-        [CZ_ROLE_ELEMENT_WISE] = {CZ_ROW_KERNEL, fill_local},
-        [CZ_ROLE_ALONE] = {CZ_ROW_KERNEL, fill_alone},
-        [CZ_ROLE_PRE_GATHER] = {CZ_ROW_KERNEL, fill_group},
-        [CZ_ROLE_FULL_MATRIX] = {CZ_ROW_KERNEL, fill_group},
-        [CZ_ROLE_POST_SCATTER] = {CZ_ROW_KERNEL, fill_group},
-        [CZ_ROLE_ADD] = {CZ_ROW_SUM, cz_schedule_fill_sums},
-        [CZ_ROLE_GATHER] = {CZ_ROW_TRANSFER, cz_schedule_fill_transfer},
-        [CZ_ROLE_SCATTER] = {CZ_ROW_TRANSFER, cz_schedule_fill_transfer},
+        [CZ_ROLE_SQUARES] = {CZ_ENTRY_SPAN, fill_squares},
+        [CZ_ROLE_ELEMENT_WISE] = {CZ_ENTRY_KERNEL, fill_local},
+        [CZ_ROLE_ALONE] = {CZ_ENTRY_KERNEL, fill_alone},
+        [CZ_ROLE_PRE_GATHER] = {CZ_ENTRY_KERNEL, fill_group},
+        [CZ_ROLE_FULL_MATRIX] = {CZ_ENTRY_KERNEL, fill_group},
+        [CZ_ROLE_POST_SCATTER] = {CZ_ENTRY_KERNEL, fill_group},
+        [CZ_ROLE_ADD] = {CZ_ENTRY_SUM, cz_schedule_fill_sums},
+        [CZ_ROLE_GATHER] = {CZ_ENTRY_TRANSFER, cz_schedule_fill_transfer},
+        [CZ_ROLE_SCATTER] = {CZ_ENTRY_TRANSFER, cz_schedule_fill_transfer},
     };
     return table[role].fill ? &table[role] : NULL;
 }
 
-static const table_kind exchanges = {CZ_ROW_EXCHANGE,
+static const table_kind exchanges = {CZ_ENTRY_EXCHANGE,
                                      cz_schedule_fill_exchange};
 
 /* The axes that the rows of an operation depend on. */
@@ -322,7 +325,7 @@ static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
         return bucket_axes(s, op->bucket, op->role == CZ_ROLE_SQUARES);
     case CZ_ROLE_PRE_GATHER:
     case CZ_ROLE_POST_SCATTER:
-        return shard_axes(s, op->group);
+        return shard_axes(s, op->micro_group);
     case CZ_ROLE_FULL_MATRIX:
     case CZ_ROLE_ADD:
     case CZ_ROLE_GATHER:

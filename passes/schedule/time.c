@@ -40,7 +40,7 @@ stages_of(cz_arena *arena, const cz_plan_view *view, const cz_machine *machine)
             cz_cost_kernels(arena, body, NULL, 1, kernels);
         for (int i = 0; i < n; i++)
             steps[i].bytes = cz_time_limit((cz_wide)kernels[i].product.bytes *
-                                           CZ_DOCUMENT_UNIT);
+                                           CZ_DOCUMENT_ELEMENTS);
         stages[s] = (cz_document_stage){.is_shaped = is_shaped,
                                         .time_ps = times[s].time_ps,
                                         .n_steps = n,
@@ -59,7 +59,7 @@ static const cz_document_reduction *reductions_of(cz_arena *arena,
         reductions[i] = (cz_document_reduction){
             .reduce_set = cz_view_set_of(&how->reduce_axes),
             .split_set = cz_view_set_of(&how->split_axes),
-            .leaf_bytes = how->leaves * cz_dtype_bytes(how->dtype)};
+            .grad_bytes = how->n_grads * cz_dtype_bytes(how->dtype)};
     }
     return reductions;
 }
@@ -80,10 +80,12 @@ static const cz_document_bucket *buckets_of(cz_arena *arena,
             .message = b,
             .length = fact->length,
             .n_slices = fact->slices.n - 1};
-        if (bucket->family >= 0) {
-            const cz_fact_family *family = view->families[bucket->family].fact;
-            buckets[b].home = (cz_document_home){
-                family->home_axes, family->home.n, family->home.v};
+        if (bucket->pattern >= 0) {
+            const cz_fact_pattern *pattern =
+                view->patterns[bucket->pattern].fact;
+            buckets[b].residents = (cz_document_residents){
+                pattern->resident_axes, pattern->residents.n,
+                pattern->residents.v};
         }
         cz_document_measure_slices(&buckets[b], fact->slices.v,
                                    CZ_NEW(arena, int64_t, buckets[b].n_slices));
@@ -151,9 +153,9 @@ static void add_local(described *d, int cell, const cz_row_place *at)
         cz_schedule_params(d->s, d->op->bucket, at->row);
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
-        const int family = view->params[params.v[i]].family;
+        const int pattern = view->params[params.v[i]].pattern;
         cz_schedule_slice_of(d->s, params.v[i],
-                             view->families[family].local_elements, at->row,
+                             view->patterns[pattern].local_elements, at->row,
                              &n);
         add_row(d, cell, cz_schedule_element_wise(view, params.v[i]), n);
     }
@@ -165,9 +167,9 @@ static void add_alone(described *d, int cell, const cz_row_place *at)
     const cz_matrix *list =
         cz_schedule_matrices(&d->s->alone, at->row, d->op->bucket, &n);
     for (int i = 0; i < n; i++) {
-        add_row(d, cell, list[i].before, list[i].family->elements);
-        add_row(d, cell, list[i].whole, list[i].family->elements);
-        add_row(d, cell, list[i].after, list[i].family->elements);
+        add_row(d, cell, list[i].before, list[i].pattern->elements);
+        add_row(d, cell, list[i].full_matrix, list[i].pattern->elements);
+        add_row(d, cell, list[i].after, list[i].pattern->elements);
     }
 }
 
@@ -180,13 +182,13 @@ static void add_parcel(described *d, int cell, const cz_row_place *at,
     const cz_slot_kind kind =
         d->op->role == CZ_ROLE_GATHER ? CZ_SLOT_GATHER : CZ_SLOT_SCATTER;
     const int64_t element_bytes =
-        cz_view_slot_bytes(m->whole, kind, CZ_ALIGN_BYTES, NULL) /
+        cz_view_slot_bytes(m->full_matrix, kind, CZ_ALIGN_BYTES, NULL) /
         CZ_ALIGN_BYTES;
-    const cz_view_shard shard = cz_view_shard_of(view, m->family, at->rank);
+    const cz_view_shard shard = cz_view_shard_of(view, m->pattern, at->rank);
     int64_t both = 0;
     if (cz_schedule_owns(m, at->column)) {
-        const cz_view_shard part =
-            cz_view_part_of(view, m->param, cz_schedule_member(m, at->column));
+        const cz_view_shard part = cz_view_subgroup_shard(
+            view, m->param, cz_schedule_member(m, at->column));
         both = cz_view_overlap(&shard, &part, 2).elements;
         d->received[cell] += (part.elements - both) * element_bytes;
     }
@@ -202,12 +204,12 @@ static void add_matrix(described *d, int cell, const cz_row_place *at,
     const bool owns = cz_schedule_owns(m, at->column);
     if (role == CZ_ROLE_PRE_GATHER || role == CZ_ROLE_POST_SCATTER)
         add_row(d, cell, role == CZ_ROLE_PRE_GATHER ? m->before : m->after,
-                cz_view_shard_elements(d->s->view, m->family, at->rank));
+                cz_view_shard_elements(d->s->view, m->pattern, at->rank));
     else if (role == CZ_ROLE_GATHER || role == CZ_ROLE_SCATTER)
         add_parcel(d, cell, at, m);
     else if (owns && role == CZ_ROLE_FULL_MATRIX &&
-             segment < m->whole->n_segments)
-        add_row(d, cell, m->whole + segment, m->elements);
+             segment < m->full_matrix->n_segments)
+        add_row(d, cell, m->full_matrix + segment, m->elements);
     /* Each of a block sends the others their parts of its partial sums, and
      * then its own sums to all; of what is divided its own part to all. */
     else if (owns && role == CZ_ROLE_ADD)
@@ -233,9 +235,10 @@ static cz_document_op describe(const cz_scheduler *s, int number,
     for (int c = 0; c < n_grid_cells; c++) {
         int n = 0;
         const cz_matrix *list =
-            op->group < 0 ? NULL
-                          : cz_schedule_matrices(&s->sharded, cells[c].row,
-                                                 op->group, &n);
+            op->micro_group < 0
+                ? NULL
+                : cz_schedule_matrices(&s->sharded, cells[c].row,
+                                       op->micro_group, &n);
         for (int i = 0; i < n; i++)
             add_matrix(&d, c, &cells[c], &list[i]);
         if (op->role == CZ_ROLE_ELEMENT_WISE)
@@ -274,7 +277,7 @@ typedef struct needs {
     by_key of_bucket; /* operations of no group, by their bucket; the last key
                        * is that of none */
     by_key buckets;   /* of a group's matrices */
-    by_key groups;    /* that have matrices in a bucket */
+    by_key micro_groups; /* that have matrices in a bucket */
 } needs;
 
 typedef struct pair {
@@ -316,26 +319,28 @@ static const needs *find_needs(const cz_scheduler *s)
 {
     cz_arena *arena = s->arena;
     const cz_matrix_set *set = &s->sharded;
-    const int n_groups = set->n_groups, n_buckets = s->view->n_buckets + 1;
+    const int n_micro_groups = set->n_micro_groups,
+              n_buckets = s->view->n_buckets + 1;
     needs *out = CZ_NEW(arena, needs, 1);
     pair *a = CZ_NEW(arena, pair, s->n_ops + set->n + 1);
     pair *b = CZ_NEW(arena, pair, s->n_ops + set->n + 1);
     int n_a = 0, n_b = 0;
     out->s = s;
     for (int i = 0; i < s->n_ops; i++)
-        if (s->ops[i].group >= 0)
-            a[n_a++] = (pair){s->ops[i].group, i};
+        if (s->ops[i].micro_group >= 0)
+            a[n_a++] = (pair){s->ops[i].micro_group, i};
         else
             b[n_b++] = (pair){bucket_key(s, s->ops[i].bucket), i};
-    out->of_group = sort_pairs(arena, a, n_a, n_groups);
+    out->of_group = sort_pairs(arena, a, n_a, n_micro_groups);
     out->of_bucket = sort_pairs(arena, b, n_b, n_buckets);
     for (int i = 0; i < set->n; i++) {
-        const int group = set->list[i].group, bucket = set->list[i].bucket;
-        a[i] = (pair){group, bucket};
-        b[i] = (pair){bucket, group};
+        const int micro_group = set->list[i].micro_group,
+                  bucket = set->list[i].bucket;
+        a[i] = (pair){micro_group, bucket};
+        b[i] = (pair){bucket, micro_group};
     }
-    out->buckets = sort_pairs(arena, a, set->n, n_groups);
-    out->groups = sort_pairs(arena, b, set->n, n_buckets);
+    out->buckets = sort_pairs(arena, a, set->n, n_micro_groups);
+    out->micro_groups = sort_pairs(arena, b, set->n, n_buckets);
     return out;
 }
 
@@ -388,10 +393,12 @@ static const int *waits_of(const needs *from_all, int number,
                            const int *number_of, int *n)
 {
     const cz_planned_op *op = &from_all->s->ops[number];
-    const bool is_group = op->group >= 0;
-    const int key = is_group ? op->group : bucket_key(from_all->s, op->bucket);
+    const bool is_group = op->micro_group >= 0;
+    const int key =
+        is_group ? op->micro_group : bucket_key(from_all->s, op->bucket);
     const by_key *same = is_group ? &from_all->of_group : &from_all->of_bucket;
-    const by_key *across = is_group ? &from_all->buckets : &from_all->groups;
+    const by_key *across =
+        is_group ? &from_all->buckets : &from_all->micro_groups;
     const by_key *other = is_group ? &from_all->of_bucket : &from_all->of_group;
     int *list = NULL;
     *n = 0;
@@ -477,7 +484,7 @@ static timed_list list_timed(const cz_scheduler *s)
         ops[document.n_ops++] = describe(s, i, cells, n_grid_cells);
         cz_timeline_op *op = &list.ops[list.n_ops];
         *op = cz_op_time(&prices, list.n_ops);
-        op->of = s->ops[i].group;
+        op->of = s->ops[i].micro_group;
         op->waits = waits_of(all, i, number_of, &op->n_waits);
         number_of[i] = list.n_ops++;
     }
@@ -528,7 +535,8 @@ int64_t cz_schedule_order(cz_scheduler *s, int64_t effort)
     const cz_order_problem problem = {.list = &timed.list,
                                       .first_moved = first,
                                       .end_moved = timed.n_timed,
-                                      .n_groups = s->sharded.n_groups,
+                                      .n_micro_groups =
+                                          s->sharded.n_micro_groups,
                                       .effort = s->keeps_order ? 0 : effort};
     const cz_order found = cz_order_find(s->arena, &problem);
     if (!s->keeps_order)

@@ -93,8 +93,8 @@ static void touch_whole(walk *w, accesses *a, int resource, bool is_write)
 /* ---- what an operation touches ---- */
 
 static void touch_slot(walk *w, accesses *a, const cz_view_stage *stage,
-                       const cz_view_kernel_row *row, const cz_view_slot *slot,
-                       bool is_write)
+                       const cz_view_kernel_entry *row,
+                       const cz_view_slot *slot, bool is_write)
 {
     const int bucket = w->s->view->params[row->param].bucket;
     const int64_t scratch[CZ_N_SLOTS] = {[CZ_SLOT_GATHER] = row->gather,
@@ -128,7 +128,7 @@ static void touch_slot(walk *w, accesses *a, const cz_view_stage *stage,
     }
 }
 
-static void touch_kernel(walk *w, accesses *a, const cz_view_kernel_row *row)
+static void touch_kernel(walk *w, accesses *a, const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &w->s->view->stages[row->stage];
     for (int i = 0; i < stage->n_in; i++)
@@ -158,10 +158,10 @@ static void touch_rows(walk *w, accesses *a, const cz_fact_table *table)
             table->row,
             table->rows.v + i * cz_entry_schemas[table->row].n_columns, &e);
         switch (table->row) {
-        case CZ_ROW_KERNEL:
+        case CZ_ENTRY_KERNEL:
             touch_kernel(w, a, &e.kernel);
             break;
-        case CZ_ROW_TRANSFER:
+        case CZ_ENTRY_TRANSFER:
             touch_scratch(w, a, e.transfer.offset,
                           e.transfer.offset +
                               (e.transfer.n_rows - 1) *
@@ -169,17 +169,17 @@ static void touch_rows(walk *w, accesses *a, const cz_fact_table *table)
                               e.transfer.row_bytes,
                           e.transfer.is_recv == 1);
             break;
-        case CZ_ROW_SUM:
+        case CZ_ENTRY_SUM:
             touch_scratch(w, a, e.sum.offset,
                           e.sum.offset + e.sum.count * e.sum.width, true);
             break;
-        case CZ_ROW_SPAN:
-        case CZ_ROW_EXCHANGE: /* of buckets, which touch_all() has */
+        case CZ_ENTRY_SPAN:
+        case CZ_ENTRY_EXCHANGE: /* of buckets, which touch_all() has */
         case CZ_N_ENTRY_KINDS:
             break;
         }
     }
-    if (table->row == CZ_ROW_KERNEL)
+    if (table->row == CZ_ENTRY_KERNEL)
         touch_whole(w, a, FAULTS, true);
 }
 
@@ -188,7 +188,7 @@ static void touch_buckets(walk *w, accesses *a, int (*which)(int bucket),
                           bool is_write)
 {
     for (int b = 0; b < w->s->view->n_buckets; b++)
-        if (cz_view_bucket_is_home(w->s->view, b, w->rank))
+        if (cz_view_bucket_is_resident(w->s->view, b, w->rank))
             touch_whole(w, a, which(b), is_write);
 }
 
@@ -255,7 +255,7 @@ static bool skips(const walk *w, const cz_planned_op *op)
     if (op->table < 0 || op->role == CZ_ROLE_REDUCE ||
         op->role == CZ_ROLE_ALL_GATHER)
         return op->bucket >= 0 &&
-               !cz_view_bucket_is_home(w->s->view, op->bucket, w->rank);
+               !cz_view_bucket_is_resident(w->s->view, op->bucket, w->rank);
     return first_entry(w, &w->s->tables[op->table], &end) == end;
 }
 
@@ -382,14 +382,14 @@ static cz_ints class_axes(const cz_scheduler *s)
     const int n_axes = s->view->mesh->axes.n;
     int64_t *axes = CZ_NEW(s->arena, int64_t, n_axes), of_homes = 0;
     int n = 0;
-    for (int f = 0; f < s->view->n_families; f++)
-        of_homes |= s->view->families[f].fact->home_axes;
+    for (int f = 0; f < s->view->n_patterns; f++)
+        of_homes |= s->view->patterns[f].fact->resident_axes;
     for (int axis = 0; axis < n_axes; axis++) {
         bool used = of_homes >> axis & 1;
         for (int t = 0; t < s->n_tables; t++)
             for (int i = 0; i < s->tables[t].selector.n; i++)
                 used = used || (s->tables[t].selector.v[i] == axis &&
-                                s->tables[t].row != CZ_ROW_EXCHANGE);
+                                s->tables[t].row != CZ_ENTRY_EXCHANGE);
         if (used)
             axes[n++] = axis;
     }

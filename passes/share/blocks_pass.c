@@ -76,7 +76,7 @@ bool cz_blocks_pass(cz_ir *ir, cz_diags *diags)
     cz_arena_init(&arena);
     const cz_plan_view *view = cz_plan_view_build(&arena, ir, diags);
     for (int i = 0; view && i < view->n_stages; i++)
-        if (view->stages[i].where == CZ_WHERE_WHOLE &&
+        if (view->stages[i].where == CZ_WHERE_FULL_MATRIX &&
             view->stages[i].n_variants == 0)
             order_stage(ir, &arena, view, &view->stages[i]);
     cz_arena_fini(&arena);

@@ -22,9 +22,9 @@ typedef struct share_pass {
     cz_diags *diags;
     const cz_plan_view *view;
     cz_kernel_writer writer;
-    int n_stages, n_shared;
+    int n_stages, n_segments;
     cz_fact_stage *stages; /* of the module as it will be */
-    cz_fact_shared *shared;
+    cz_fact_subgroup *segments;
 } share_pass;
 
 /* ---- what is asked for ---- */
@@ -38,35 +38,36 @@ static int64_t *find_groups(const share_pass *p, int rule, int *n)
     for (int i = 0; i < p->view->n_params; i++) {
         const cz_view_param *param = &p->view->params[i];
         int at = 0;
-        if (p->view->families[param->family].rule != rule || param->group == 1)
+        if (p->view->patterns[param->pattern].rule != rule ||
+            param->subgroup_size == 1)
             continue;
-        while (at < *n && groups[at] < param->group)
+        while (at < *n && groups[at] < param->subgroup_size)
             at++;
-        if (at < *n && groups[at] == param->group)
+        if (at < *n && groups[at] == param->subgroup_size)
             continue;
         CZ_PUSH(p->arena, groups, *n);
         memmove(&groups[at + 1], &groups[at],
                 (size_t)(*n - 1 - at) * sizeof *groups);
-        groups[at] = param->group;
+        groups[at] = param->subgroup_size;
     }
     return groups;
 }
 
 /* The first parameter of a rule with this group, for messages. */
-static const char *name_of(const share_pass *p, int rule, int64_t group)
+static const char *name_of(const share_pass *p, int rule, int64_t subgroup_size)
 {
     int i = 0;
 
-    while (p->view->families[p->view->params[i].family].rule != rule ||
-           p->view->params[i].group != group)
+    while (p->view->patterns[p->view->params[i].pattern].rule != rule ||
+           p->view->params[i].subgroup_size != subgroup_size)
         i++;
     return p->view->params[i].name;
 }
 
-static bool refuse(const share_pass *p, int rule, int64_t group,
+static bool refuse(const share_pass *p, int rule, int64_t subgroup_size,
                    cz_outline_status status, const cz_outline *outline)
 {
-    const char *name = name_of(p, rule, group);
+    const char *name = name_of(p, rule, subgroup_size);
 
     switch (status) {
     case CZ_OUTLINE_NO_CUT:
@@ -91,19 +92,19 @@ static bool refuse(const share_pass *p, int rule, int64_t group,
         cz_diag_error(p->diags, CZ_INFEASIBLE, (cz_span){0},
                       "'%s' cannot be shared by %" PRId64
                       " ranks: they do not divide its %" PRId64 " %s",
-                      name, group, outline->length,
+                      name, subgroup_size, outline->length,
                       outline->cut == CZ_CUT_ROWS ? "rows" : "columns");
-        cz_share_note(p->arena, p->view, group, p->diags);
+        cz_share_note(p->arena, p->view, subgroup_size, p->diags);
         break;
     case CZ_OUTLINE_BLOCKS:
         cz_diag_error(p->diags, CZ_INFEASIBLE, (cz_span){0},
                       "'%s' cannot be shared by %" PRId64
                       " ranks: a strict run adds up its %" PRId64
                       " %s in %" PRId64 " blocks, whatever the mesh",
-                      name, group, outline->length,
+                      name, subgroup_size, outline->length,
                       outline->cut == CZ_CUT_ROWS ? "rows" : "columns",
                       outline->blocks);
-        cz_share_note(p->arena, p->view, group, p->diags);
+        cz_share_note(p->arena, p->view, subgroup_size, p->diags);
         break;
     case CZ_OUTLINE_OK:
         break;
@@ -141,8 +142,8 @@ static cz_view_stage stage_of(const cz_view_stage *whole,
 {
     cz_view_stage stage = *whole;
 
-    stage.where = CZ_WHERE_SHARED;
-    stage.room = NULL; /* sums travel from the workspace */
+    stage.where = CZ_WHERE_SUBGROUP;
+    stage.capacity = NULL; /* sums travel from the workspace */
     stage.n_steps = kernel->n_steps;
     stage.steps = kernel->steps;
     stage.out_value = kernel->out_value;
@@ -152,33 +153,35 @@ static cz_view_stage stage_of(const cz_view_stage *whole,
 
 static void add_segment(share_pass *p, const cz_kernel *kernel,
                         cz_view_stage stage, cz_fact_stage fact,
-                        cz_fact_shared shared)
+                        cz_fact_subgroup shared)
 {
     const cz_plan_view bodies = {.bodies = kernel->bodies};
 
     fact.sym_name = shared.stage =
         cz_arena_printf(p->arena, "%s.%" PRId64, fact.sym_name, shared.segment);
-    stage.shared = &shared;
+    stage.subgroup = &shared;
     fact.flops = cz_flops_stage(&bodies, &stage);
     *CZ_PUSH(p->arena, p->stages, p->n_stages) = fact;
-    *CZ_PUSH(p->arena, p->shared, p->n_shared) = shared;
+    *CZ_PUSH(p->arena, p->segments, p->n_segments) = shared;
 }
 
-static bool add_shared(share_pass *p, const cz_view_stage *whole, int64_t group)
+static bool add_shared(share_pass *p, const cz_view_stage *whole,
+                       int64_t subgroup_size)
 {
     cz_outline outline;
-    const cz_outline_status status = cz_outline_build(
-        p->arena, p->view, whole, value_types(p, whole), group, &outline);
+    const cz_outline_status status =
+        cz_outline_build(p->arena, p->view, whole, value_types(p, whole),
+                         subgroup_size, &outline);
     if (status != CZ_OUTLINE_OK)
-        return refuse(p, whole->rule, group, status, &outline);
+        return refuse(p, whole->rule, subgroup_size, status, &outline);
 
     const char *rule = p->view->rules[whole->rule].fact->sym_name;
     const char *stem =
-        cz_arena_printf(p->arena, "%s.shared%" PRId64, rule, group);
+        cz_arena_printf(p->arena, "%s.shared%" PRId64, rule, subgroup_size);
     const cz_view_stage stage = stage_of(whole, outline.kernel);
     cz_fact_stage fact = *whole->fact;
     fact.sym_name = stem;
-    fact.where = CZ_WHERE_SHARED;
+    fact.where = CZ_WHERE_SUBGROUP;
     fact.body = cz_arena_printf(p->arena, "%s.kernel", stem);
     cz_places places;
     const int64_t bytes = cz_workspace_solve(p->arena, &stage, &places);
@@ -191,9 +194,9 @@ static bool add_shared(share_pass *p, const cz_view_stage *whole, int64_t group)
     cz_kernel_write(&p->writer, outline.kernel, stem, fact.body);
     for (int k = 0; k < stage.n_segments; k++)
         add_segment(p, outline.kernel, stage, fact,
-                    (cz_fact_shared){.group = group,
-                                     .dim = outline.cut == CZ_CUT_COLUMNS,
-                                     .segment = k});
+                    (cz_fact_subgroup){.size = subgroup_size,
+                                       .dim = outline.cut == CZ_CUT_COLUMNS,
+                                       .segment = k});
     return true;
 }
 
@@ -203,7 +206,7 @@ static bool add_shared(share_pass *p, const cz_view_stage *whole, int64_t group)
 static bool add_rule(share_pass *p, int rule)
 {
     const cz_view_rule *r = &p->view->rules[rule];
-    const int whole = cz_rule_stages_find(p->view, rule).whole;
+    const int whole = cz_rule_stages_find(p->view, rule).full_matrix;
     int n_groups;
     const int64_t *groups = find_groups(p, rule, &n_groups);
 
@@ -216,7 +219,7 @@ static bool add_rule(share_pass *p, int rule)
 
     for (int i = 0; i < r->n_stages; i++) {
         const cz_view_stage *stage = &p->view->stages[r->first_stage + i];
-        if (!stage->shared)
+        if (!stage->subgroup)
             *CZ_PUSH(p->arena, p->stages, p->n_stages) = *stage->fact;
     }
     for (int i = 0; i < n_groups; i++)
@@ -228,7 +231,7 @@ static bool add_rule(share_pass *p, int rule)
 static bool is_asked_for(const cz_plan_view *view)
 {
     for (int i = 0; i < view->n_params; i++)
-        if (view->params[i].group > 1)
+        if (view->params[i].subgroup_size > 1)
             return true;
     return false;
 }
@@ -238,12 +241,12 @@ static bool share(share_pass *p)
     p->view = cz_plan_view_build(p->arena, p->ir, p->diags);
     if (!p->view)
         return false;
-    if (!is_asked_for(p->view) && cz_ir_count(p->ir, CZ_FACT_shared) == 0)
+    if (!is_asked_for(p->view) && cz_ir_count(p->ir, CZ_FACT_subgroup) == 0)
         return true;
     /* Bodies of shared stages that were there. */
     for (int i = 0; i < p->view->n_stages; i++)
-        if (p->view->stages[i].shared &&
-            p->view->stages[i].shared->segment == 0)
+        if (p->view->stages[i].subgroup &&
+            p->view->stages[i].subgroup->segment == 0)
             cz_ir_function_erase(find_body(p, &p->view->stages[i]));
     for (int i = 0; i < p->view->n_bodies; i++)
         *CZ_PUSH(p->arena, p->writer.bodies, p->writer.n_bodies) =
@@ -252,11 +255,11 @@ static bool share(share_pass *p)
         if (!add_rule(p, rule))
             return false;
     cz_ir_remove(p->ir, CZ_FACT_stage);
-    cz_ir_remove(p->ir, CZ_FACT_shared);
+    cz_ir_remove(p->ir, CZ_FACT_subgroup);
     for (int i = 0; i < p->n_stages; i++)
         cz_ir_add_stage(p->ir, &p->stages[i]);
-    for (int i = 0; i < p->n_shared; i++)
-        cz_ir_add_shared(p->ir, &p->shared[i]);
+    for (int i = 0; i < p->n_segments; i++)
+        cz_ir_add_subgroup(p->ir, &p->segments[i]);
     return true;
 }
 

@@ -85,7 +85,7 @@ static int64_t reduce_ps(cz_simulation *s, const lister *l,
 {
     const cz_document_reduction *how =
         &s->document->reductions[l->like->reduction];
-    const cz_wide bytes = (cz_wide)message->elements * how->leaf_bytes;
+    const cz_wide bytes = (cz_wide)message->elements * how->grad_bytes;
     const cz_document_reduction undivided = {.reduce_set = how->reduce_set};
     const int64_t ps = cz_op_reduce_ps(
         &s->prices, bytes, (cz_wide)longest_of(message) * GRADIENT_BYTES,

@@ -87,13 +87,14 @@ static void find_layers(cz_simulation *s)
 
 /* Parameters of one layer that the same ranks have. */
 typedef struct share {
-    const cz_document_home *home;
+    const cz_document_residents *residents;
     int n_ranks;
     int layer;
     cz_wide trained, frozen; /* elements that work on a token, in millionths */
 } share;
 
-static bool same_home(const cz_document_home *a, const cz_document_home *b)
+static bool same_residents(const cz_document_residents *a,
+                           const cz_document_residents *b)
 {
     return a->set == b->set && a->n == b->n &&
            memcmp(a->coordinates, b->coordinates,
@@ -101,15 +102,16 @@ static bool same_home(const cz_document_home *a, const cz_document_home *b)
 }
 
 static share *find_share(cz_simulation *s, share **shares, int *n,
-                         const cz_document_home *home, int layer)
+                         const cz_document_residents *residents, int layer)
 {
     for (int i = *n - 1; i >= 0; i--)
-        if ((*shares)[i].layer == layer && same_home((*shares)[i].home, home))
+        if ((*shares)[i].layer == layer &&
+            same_residents((*shares)[i].residents, residents))
             return &(*shares)[i];
     share *added = CZ_PUSH(s->arena, *shares, *n);
-    *added = (share){home, 0, layer, 0, 0};
+    *added = (share){residents, 0, layer, 0, 0};
     for (int r = 0; r < s->document->n_ranks; r++)
-        added->n_ranks += cz_op_is_resident(&s->prices, home, r);
+        added->n_ranks += cz_op_is_resident(&s->prices, residents, r);
     return added;
 }
 
@@ -121,9 +123,9 @@ static share *find_shares(cz_simulation *s, int *n)
     for (int p = 0; p < f->n_params; p++) {
         const cz_document_param *param = &f->params[p];
         const int64_t part =
-            param->is_spread ? s->options->active : CZ_TIME_MILLION;
+            param->is_expert_partitioned ? s->options->active : CZ_TIME_MILLION;
         share *of =
-            find_share(s, &shares, n, &param->home, s->layers.of_param[p]);
+            find_share(s, &shares, n, &param->residents, s->layers.of_param[p]);
         *(param->bucket < 0 ? &of->frozen : &of->trained) +=
             (cz_wide)param->elements * param->n_names * part;
     }
@@ -144,7 +146,7 @@ static void add_share(cz_simulation *s, const share *of, cz_wide *forward,
                       cz_wide *backward)
 {
     for (int r = 0; r < s->document->n_ranks; r++) {
-        if (!cz_op_is_resident(&s->prices, of->home, r))
+        if (!cz_op_is_resident(&s->prices, of->residents, r))
             continue;
         if (forward[r] < 0)
             forward[r] = backward[r] = 0;

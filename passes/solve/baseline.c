@@ -76,7 +76,7 @@ cz_solve_baseline cz_solve_baseline_make(cz_arena *arena,
         for (int b = 0; b < whole->n_buckets; b++)
             for (int i = whole->bucket_start[b]; i < whole->bucket_start[b + 1];
                  i++)
-                plan->owner[i] = (int)cz_solve_part(
+                plan->owner[i] = (int)cz_solve_fraction(
                     whole->n_ranks, plan->offset[i], plan->length[b]);
     }
     if (is_sorted) {
@@ -120,8 +120,8 @@ cz_solve_score cz_solve_replicated(cz_arena *arena,
     score.padded_elements = score.length_elements;
     score.wire_elements =
         2 * ((int64_t)problem->n_ranks - 1) * score.length_elements;
-    score.wire_ps = cz_solve_part(problem->wire_ps,
-                                  score.wire_elements / problem->n_ranks, 1024);
+    score.wire_ps = cz_solve_fraction(
+        problem->wire_ps, score.wire_elements / problem->n_ranks, 1024);
     score.time_ps = score.max_load_ps + score.wire_ps;
     return score;
 }

@@ -79,10 +79,10 @@ static void add_parts(const cz_solve_problem *problem, cz_solve_score *score,
         if (from >= to)
             continue;
         add_to_hosts(problem, score, r,
-                     cz_solve_part(c->cost_ps, to, n) -
-                         cz_solve_part(c->cost_ps, from, n));
-        score->state_bytes[r] += cz_solve_part(c->state_bytes, to, n) -
-                                 cz_solve_part(c->state_bytes, from, n);
+                     cz_solve_fraction(c->cost_ps, to, n) -
+                         cz_solve_fraction(c->cost_ps, from, n));
+        score->state_bytes[r] += cz_solve_fraction(c->state_bytes, to, n) -
+                                 cz_solve_fraction(c->state_bytes, from, n);
     }
 }
 
@@ -253,7 +253,7 @@ cz_solve_problem cz_solve_evened(cz_arena *arena,
 static int64_t wire_time(const cz_solve_problem *problem, int64_t elements)
 {
     const int64_t full =
-        cz_solve_part(problem->wire_ps, elements / problem->n_ranks, 1024);
+        cz_solve_fraction(problem->wire_ps, elements / problem->n_ranks, 1024);
     if (problem->geometry != CZ_SLICES_UNEVEN || problem->uneven_e == 0)
         return full;
     return (int64_t)((cz_wide)full * 1000 / problem->uneven_e);

@@ -133,7 +133,8 @@ static int most_open(search *s)
 {
     const cz_timeline_list *list = s->problem->list;
     int n = 0, most = 0;
-    memcpy(s->n_left, s->size, (size_t)s->problem->n_groups * sizeof(int));
+    memcpy(s->n_left, s->size,
+           (size_t)s->problem->n_micro_groups * sizeof(int));
     for (int i = 0; i < s->n_ops; i++) {
         const int of = list->ops[s->order[i]].of;
         if (of < 0)
@@ -158,8 +159,8 @@ static search make(cz_arena *arena, const cz_order_problem *problem)
                 .order = CZ_NEW(arena, int, list->n_ops + 1),
                 .before = CZ_NEW(arena, int, list->n_ops + 1),
                 .is_marked = CZ_NEW(arena, bool, list->n_ops + 1),
-                .n_left = CZ_NEW(arena, int, problem->n_groups + 1),
-                .size = CZ_NEW(arena, int, problem->n_groups + 1)};
+                .n_left = CZ_NEW(arena, int, problem->n_micro_groups + 1),
+                .size = CZ_NEW(arena, int, problem->n_micro_groups + 1)};
     s.times = cz_timeline_times_make(arena, &s.folded);
     for (int o = 0; o < list->n_ops; o++) {
         s.order[o] = o;

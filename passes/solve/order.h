@@ -11,8 +11,8 @@ typedef struct cz_order_problem {
     const cz_timeline_list *list;
     int first_moved, end_moved; /* numbers from the one to below the other may
                                  * be moved among themselves, others stay */
-    int n_groups; /* `of` is below; -1: of none.  A group is open from its first
-                   * operation to its last */
+    int n_micro_groups; /* `of` is below; -1: of none.  A group is open from its
+                         * first operation to its last */
     int64_t effort; /* times of one operation on one rank that are looked up,
                      * about; 0: none but for the list's own order */
 } cz_order_problem;

@@ -82,14 +82,14 @@ int64_t cz_solve_state_cap(const cz_solve_problem *problem)
     if (cap.denominator == 0)
         return INT64_MAX;
     if (problem->state_mean)
-        return cz_solve_part(problem->state_mean, cap.numerator,
-                             cap.denominator);
+        return cz_solve_fraction(problem->state_mean, cap.numerator,
+                                 cap.denominator);
     for (int r = 0; problem->initial_bytes && r < problem->n_ranks; r++)
         total += problem->initial_bytes[r];
     for (int i = 0; i < problem->n_items; i++)
         total += problem->classes[problem->class_of[i]].state_bytes;
-    return cz_solve_part(total, cap.numerator,
-                         cap.denominator * problem->n_ranks);
+    return cz_solve_fraction(total, cap.numerator,
+                             cap.denominator * problem->n_ranks);
 }
 
 int64_t cz_solve_least_elements(const cz_solve_problem *problem, int bucket)

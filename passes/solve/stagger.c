@@ -8,7 +8,7 @@
 enum { MAX_LOADS = 1 << 24, MAX_TRIES = 1 << 24 };
 
 typedef struct due {
-    int64_t turn;
+    int64_t stagger_offset;
     int item;
 } due;
 
@@ -46,7 +46,7 @@ static int slot_of(const cz_solve_problem *problem, const cz_solve_plan *plan,
 
 static int64_t turn_of(const dealer *d, int item)
 {
-    return d->offsets->turn[item] % d->period;
+    return d->offsets->stagger_offset[item] % d->period;
 }
 
 static int64_t *load_at(const dealer *d, int slot, int item)
@@ -59,8 +59,8 @@ static int64_t *load_at(const dealer *d, int slot, int item)
 static int by_turn(const void *left, const void *right)
 {
     const due *a = left, *b = right;
-    if (a->turn != b->turn)
-        return a->turn < b->turn ? -1 : 1;
+    if (a->stagger_offset != b->stagger_offset)
+        return a->stagger_offset < b->stagger_offset ? -1 : 1;
     return (a->item > b->item) - (a->item < b->item);
 }
 
@@ -280,7 +280,7 @@ int64_t cz_solve_stagger_most(cz_arena *scratch,
         if (plan->owner[i] < 0 || offsets->period[c] != period)
             continue;
         int64_t *at = &load[slot_of(problem, plan, i) * period +
-                            offsets->turn[i] % period];
+                            offsets->stagger_offset[i] % period];
         *at += offsets->extra_ps[c];
         most = *at > most ? *at : most;
     }

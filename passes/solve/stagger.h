@@ -8,9 +8,9 @@
 
 /* Of the problem's items.  An item's turn comes every `period` updates. */
 typedef struct cz_solve_offsets {
-    const int64_t *turn;     /* [items] from 0 */
-    const int64_t *period;   /* [classes] 1: it has none */
-    const int64_t *extra_ps; /* [classes] that its turn takes more */
+    const int64_t *stagger_offset; /* [items] from 0 */
+    const int64_t *period;         /* [classes] 1: it has none */
+    const int64_t *extra_ps;       /* [classes] that its turn takes more */
 } cz_solve_offsets;
 
 /* Classes by what their turns take, the longest first; of each, in each bucket,

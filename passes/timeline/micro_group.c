@@ -44,7 +44,7 @@ static int least_loaded(const int64_t *load, int n)
  * it would be too full, so that an item beyond the slot is alone. */
 static void fill(cz_arena *arena, const cz_timeline_problem *problem,
                  const ranked *order, cz_timeline_baseline kind,
-                 int64_t slot_elements, cz_timeline_micro_groups *groups)
+                 int64_t slot_elements, cz_timeline_micro_groups *micro_groups)
 {
     const int n_ranks = problem->n_ranks;
     const size_t bytes = (size_t)n_ranks * sizeof(int64_t);
@@ -59,24 +59,24 @@ static void fill(cz_arena *arena, const cz_timeline_problem *problem,
                     : i % n_ranks;
         const bool is_over = load[r] + order[i].elements > slot_elements;
         if (kind == CZ_TIMELINE_GLOBAL && n_inside > 0 && is_over) {
-            groups->n++;
+            micro_groups->n++;
             n_inside = r = 0;
             memset(load, 0, bytes);
         }
-        groups->of[order[i].item] = groups->n;
-        groups->owner[order[i].item] = r;
+        micro_groups->of[order[i].item] = micro_groups->n;
+        micro_groups->owner[order[i].item] = r;
         load[r] += order[i].elements;
         n_inside++;
         if (kind == CZ_TIMELINE_GLOBAL)
             continue;
         if (kind == CZ_TIMELINE_SLOT ? load[r] >= slot_elements
                                      : r == n_ranks - 1) {
-            groups->n++;
+            micro_groups->n++;
             n_inside = 0;
             memset(load, 0, bytes);
         }
     }
-    groups->n += n_inside > 0;
+    micro_groups->n += n_inside > 0;
 }
 
 cz_timeline_micro_groups
@@ -87,16 +87,16 @@ cz_timeline_micro_groups_make(cz_arena *arena,
     static const char *const names[CZ_TIMELINE_N_BASELINES] = {
         "no", "single", "slot", "global"};
     ranked *order = CZ_NEW(arena, ranked, problem->n_items);
-    cz_timeline_micro_groups groups = {names[kind], 0,
-                                       CZ_NEW(arena, int, problem->n_items),
-                                       CZ_NEW(arena, int, problem->n_items)};
+    cz_timeline_micro_groups micro_groups = {
+        names[kind], 0, CZ_NEW(arena, int, problem->n_items),
+        CZ_NEW(arena, int, problem->n_items)};
     for (int i = 0; i < problem->n_items; i++)
         order[i] = (ranked){problem->items[i].elements, i};
     if (kind != CZ_TIMELINE_NO)
         qsort(order, (size_t)problem->n_items, sizeof *order,
               kind == CZ_TIMELINE_GLOBAL ? later_first : earlier_first);
-    fill(arena, problem, order, kind, slot_elements, &groups);
-    return groups;
+    fill(arena, problem, order, kind, slot_elements, &micro_groups);
+    return micro_groups;
 }
 
 /* ---- operations ---- */
@@ -104,41 +104,42 @@ cz_timeline_micro_groups_make(cz_arena *arena,
 typedef struct builder {
     cz_arena *arena;
     const cz_timeline_problem *problem;
-    const cz_timeline_micro_groups *groups;
+    const cz_timeline_micro_groups *micro_groups;
     cz_timeline_list list;
 } builder;
 
 /* Of a group, with at most one wait; -1: none. */
-static int append(builder *b, cz_timeline_stream stream, int group,
+static int append(builder *b, cz_timeline_stream stream, int micro_group,
                   const int64_t *ps, int wait)
 {
     int *waits = CZ_NEW(b->arena, int, 1);
     waits[0] = wait;
-    *CZ_PUSH(b->arena, b->list.ops, b->list.n_ops) =
-        (cz_timeline_op){stream, group, {stream == CZ_TIMELINE_LINK, NULL},
-                         ps,     waits, wait >= 0};
+    *CZ_PUSH(b->arena, b->list.ops, b->list.n_ops) = (cz_timeline_op){
+        stream, micro_group, {stream == CZ_TIMELINE_LINK, NULL},
+        ps,     waits,       wait >= 0};
     return b->list.n_ops - 1;
 }
 
-static int append_compute(builder *b, int group, int wait)
+static int append_compute(builder *b, int micro_group, int wait)
 {
     int64_t *ps = CZ_NEW(b->arena, int64_t, b->problem->n_ranks);
     for (int i = 0; i < b->problem->n_items; i++)
-        if (b->groups->of[i] == group)
-            ps[b->groups->owner[i]] += b->problem->items[i].compute_ps;
-    return append(b, CZ_TIMELINE_COMPUTE, group, ps, wait);
+        if (b->micro_groups->of[i] == micro_group)
+            ps[b->micro_groups->owner[i]] += b->problem->items[i].compute_ps;
+    return append(b, CZ_TIMELINE_COMPUTE, micro_group, ps, wait);
 }
 
 /* Who sends and receives at once needs the longer of the two. */
-static int append_transfer(builder *b, int group, bool is_gather, int wait)
+static int append_transfer(builder *b, int micro_group, bool is_gather,
+                           int wait)
 {
     const int n = b->problem->n_ranks;
     int64_t *own = CZ_NEW(b->arena, int64_t, n);
     int64_t *other = CZ_NEW(b->arena, int64_t, n);
     for (int i = 0; i < b->problem->n_items; i++) {
         const cz_timeline_item *item = &b->problem->items[i];
-        for (int r = 0; r < n && b->groups->of[i] == group; r++)
-            if (r == b->groups->owner[i])
+        for (int r = 0; r < n && b->micro_groups->of[i] == micro_group; r++)
+            if (r == b->micro_groups->owner[i])
                 own[r] += is_gather ? item->gather_ps : item->scatter_ps;
             else
                 other[r] +=
@@ -148,7 +149,7 @@ static int append_transfer(builder *b, int group, bool is_gather, int wait)
         const int64_t most = cz_solve_max(own[r], other[r]);
         own[r] = most > 0 ? most + b->problem->latency_ps : -1;
     }
-    return append(b, CZ_TIMELINE_LINK, group, own, wait);
+    return append(b, CZ_TIMELINE_LINK, micro_group, own, wait);
 }
 
 /* The link does G0 G1 S0 G2 S1 ...: a gather follows the scatter of the group
@@ -156,13 +157,13 @@ static int append_transfer(builder *b, int group, bool is_gather, int wait)
 cz_timeline_list
 cz_timeline_micro_groups_list(cz_arena *arena,
                               const cz_timeline_problem *problem,
-                              const cz_timeline_micro_groups *groups)
+                              const cz_timeline_micro_groups *micro_groups)
 {
-    builder b = {arena, problem, groups, {problem->n_ranks, 0, NULL}};
+    builder b = {arena, problem, micro_groups, {problem->n_ranks, 0, NULL}};
     int scattered = -1;
-    int gathered = groups->n > 0 ? append_transfer(&b, 0, true, -1) : -1;
-    for (int g = 0; g < groups->n; g++) {
-        const int next = g + 1 < groups->n
+    int gathered = micro_groups->n > 0 ? append_transfer(&b, 0, true, -1) : -1;
+    for (int g = 0; g < micro_groups->n; g++) {
+        const int next = g + 1 < micro_groups->n
                              ? append_transfer(&b, g + 1, true, scattered)
                              : -1;
         scattered =
@@ -175,18 +176,18 @@ cz_timeline_micro_groups_list(cz_arena *arena,
 cz_timeline_cost
 cz_timeline_micro_groups_run(cz_arena *arena,
                              const cz_timeline_problem *problem,
-                             const cz_timeline_micro_groups *groups)
+                             const cz_timeline_micro_groups *micro_groups)
 {
     const int n = problem->n_ranks;
     const cz_timeline_list list =
-        cz_timeline_micro_groups_list(arena, problem, groups);
+        cz_timeline_micro_groups_list(arena, problem, micro_groups);
     int64_t *bytes =
-        CZ_NEW(arena, int64_t, (size_t)(groups->n + 1) * (size_t)n);
+        CZ_NEW(arena, int64_t, (size_t)(micro_groups->n + 1) * (size_t)n);
     cz_timeline_cost cost = {cz_timeline_simulate(arena, &list).makespan, 0};
     for (int i = 0; i < problem->n_items; i++)
-        bytes[groups->of[i] * n + groups->owner[i]] +=
+        bytes[micro_groups->of[i] * n + micro_groups->owner[i]] +=
             problem->items[i].staging_bytes;
-    for (int k = 0; k < groups->n * n; k++)
+    for (int k = 0; k < micro_groups->n * n; k++)
         cost.staging_bytes = cz_solve_max(
             cost.staging_bytes, bytes[k] + (k >= n ? bytes[k - n] : 0));
     return cost;

@@ -58,12 +58,12 @@ cz_timeline_micro_groups_make(cz_arena *arena,
 cz_timeline_list
 cz_timeline_micro_groups_list(cz_arena *arena,
                               const cz_timeline_problem *problem,
-                              const cz_timeline_micro_groups *groups);
+                              const cz_timeline_micro_groups *micro_groups);
 
 /* That simulated. */
 cz_timeline_cost
 cz_timeline_micro_groups_run(cz_arena *arena,
                              const cz_timeline_problem *problem,
-                             const cz_timeline_micro_groups *groups);
+                             const cz_timeline_micro_groups *micro_groups);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct operation {
     int64_t stamp; /* twice this operation and rank */
 } operation;
 
-static const cz_view_kernel_row *row_of(const operation *o, int64_t row)
+static const cz_view_kernel_entry *row_of(const operation *o, int64_t row)
 {
     return &o->table->rows.kernel[row];
 }
@@ -60,7 +60,7 @@ static const char *find_bytes_fault(const operation *o,
     if (__builtin_mul_overflow(batch->bytes, batch->n_matrices, &all) ||
         all > room_of(o->v, o->rank))
         return "has more bytes behind the arena than the plan says";
-    if (policy->group_bytes > 0 && all > policy->group_bytes)
+    if (policy->micro_group_bytes > 0 && all > policy->micro_group_bytes)
         return "has more bytes than the cap of a group";
     if (policy->memory_bytes > 0 && all > 0)
         return "has bytes that no cap on memory counts";
@@ -90,8 +90,8 @@ static const char *find_matrix_fault(const operation *o,
         (end < o->rows.end && row_of(o, end)->param == param))
         return "has rows of a matrix that is not in it with all of them";
     for (int64_t i = 0; i < batch->n_rows; i++) {
-        const cz_view_kernel_row *own = row_of(o, row + i);
-        const cz_view_kernel_row *first = row_of(o, batch->first + i);
+        const cz_view_kernel_entry *own = row_of(o, row + i);
+        const cz_view_kernel_entry *first = row_of(o, batch->first + i);
         if (o->table->batch_of_row[row + i] != number || own->param != param)
             return "has rows of a matrix that is not in it with all of them";
         if (own->stage != first->stage || own->count != first->count)
@@ -182,7 +182,7 @@ static void add_kept(kept_list *list, int64_t row, int matrix)
 {
     const operation *o = list->o;
     const cz_view_batch *batch = batch_of(o->table, row);
-    const cz_view_kernel_row *r = row_of(o, row);
+    const cz_view_kernel_entry *r = row_of(o, row);
     extent extents[MAX_EXTENTS];
     const int n = scratch_extents(r, &o->v->view->stages[r->stage], extents);
 
@@ -310,7 +310,7 @@ void check_batches(verifier *v)
 static void forget_row(const verifier *v, const cz_view_table *table,
                        int64_t row, region_list *scratch)
 {
-    const cz_view_kernel_row *r = &table->rows.kernel[row];
+    const cz_view_kernel_entry *r = &table->rows.kernel[row];
     extent extents[MAX_EXTENTS];
     const int n = scratch_extents(r, &v->view->stages[r->stage], extents);
 

@@ -124,7 +124,7 @@ static const comm *find_comm(run *r, const cz_view_op *op)
     for (int rank = 0; rank < view->n_ranks; rank++) {
         const int64_t at = cz_view_coordinate(view, axes, rank);
         const int64_t first = cz_block_first(block, at);
-        const int64_t next = (cz_block_seat(block, at) + 1) % block.size;
+        const int64_t next = (cz_block_place(block, at) + 1) % block.size;
         c->first[rank] = (int)cz_view_rank_at(view, axes, first, rank);
         c->next[rank] =
             (int)cz_view_rank_at(view, axes, first + next * block.stride, rank);

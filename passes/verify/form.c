@@ -13,7 +13,7 @@ static place place_of_slice(const verifier *v, int number, int slice)
 
     at.rank = cz_view_rank_at(
         v->view, &cz_view_bucket_reduction(v->view, number)->split_axes, slice,
-        home_of(v, number));
+        first_resident(v, number));
     for (int i = 0; i < bucket->params.n; i++)
         if (bucket->offsets.v[i] < bucket->slices.v[slice])
             at.param = bucket->params.v[i];
@@ -79,7 +79,7 @@ static void check_scratch(verifier *v, int op, int64_t rank, int64_t param,
                CZ_ALIGN_BYTES);
 }
 
-int scratch_extents(const cz_view_kernel_row *row, const cz_view_stage *stage,
+int scratch_extents(const cz_view_kernel_entry *row, const cz_view_stage *stage,
                     extent *out)
 {
     int n = 0;
@@ -122,7 +122,7 @@ static void check_apart(verifier *v, int op, int64_t rank, int64_t param,
 }
 
 static void check_kernel_scratch(verifier *v, int op, int64_t rank,
-                                 const cz_view_kernel_row *row)
+                                 const cz_view_kernel_entry *row)
 {
     extent extents[MAX_EXTENTS];
     const int n = scratch_extents(row, &v->view->stages[row->stage], extents);
@@ -169,9 +169,9 @@ static bool is_param(verifier *v, int op, int64_t rank, int64_t param)
                (long long)param);
         return false;
     }
-    if (!is_home(v, param, rank))
+    if (!is_resident(v, param, rank))
         reject(v, (place){op, rank, param},
-               "the parameter is not at home on this rank");
+               "the parameter is not resident on this rank");
     return v->n_errors == 0;
 }
 
@@ -184,13 +184,15 @@ static bool is_of_shard(cz_slot_kind kind)
 /* A stage on whole matrices sees scratch, and its states: shards lie
  * elsewhere. */
 static void check_whole(verifier *v, int op, int64_t rank,
-                        const cz_view_kernel_row *row)
+                        const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &v->view->stages[row->stage];
     const cz_view_param *param = &v->view->params[row->param];
-    const int64_t group = stage->shared ? stage->shared->group : 1;
-    const int64_t n = v->view->families[param->family].elements / group;
-    const int64_t member = group > 1 ? member_of(v, row->param, rank) : 0;
+    const int64_t subgroup_size = stage->subgroup ? stage->subgroup->size : 1;
+    const int64_t n =
+        v->view->patterns[param->pattern].elements / subgroup_size;
+    const int64_t member =
+        subgroup_size > 1 ? member_of(v, row->param, rank) : 0;
     const int64_t part = member > 0 ? member : 0;
     bool sees_shard = false;
 
@@ -201,11 +203,11 @@ static void check_whole(verifier *v, int op, int64_t rank,
     if (sees_shard)
         reject(v, (place){op, rank, row->param},
                "a stage on the whole matrix reads or writes a shard");
-    else if (param->group != group)
+    else if (param->subgroup_size != subgroup_size)
         reject(v, (place){op, rank, row->param},
                "%lld ranks share the matrix, and the stage is one for %lld",
-               (long long)param->group, (long long)group);
-    else if (row->count != n || (group == 1 && row->offset != 0))
+               (long long)param->subgroup_size, (long long)subgroup_size);
+    else if (row->count != n || (subgroup_size == 1 && row->offset != 0))
         reject(
             v, (place){op, rank, row->param},
             "the matrix, or the rank's part of it, is elements [0, %lld), not "
@@ -219,7 +221,7 @@ static void check_whole(verifier *v, int op, int64_t rank,
 }
 
 static void check_kernel_row(verifier *v, int op, int64_t rank,
-                             const cz_view_kernel_row *row)
+                             const cz_view_kernel_entry *row)
 {
     if (!is_param(v, op, rank, row->param))
         return;
@@ -238,7 +240,7 @@ static void check_kernel_row(verifier *v, int op, int64_t rank,
 }
 
 static void check_transfer_row(verifier *v, int op, int64_t rank,
-                               const cz_view_transfer_row *row)
+                               const cz_view_transfer_entry *row)
 {
     const int64_t members =
         cz_view_extent(v->view, &v->view->ops[op].fact->comm);
@@ -264,19 +266,19 @@ static void check_transfer_row(verifier *v, int op, int64_t rank,
 }
 
 /* None; or blocks of rows of a square matrix, in equal parts. */
-static bool is_band(const cz_view_sum_row *row, int64_t group)
+static bool is_band(const cz_view_sum_entry *row, int64_t subgroup_size)
 {
     if (row->band == 0)
         return row->side == 0;
     return row->how != CZ_EXCHANGE_SUM && row->side > 0 &&
            row->count % row->side == 0 && row->count / row->side == row->side &&
-           row->side % row->band == 0 && row->band % group == 0;
+           row->side % row->band == 0 && row->band % subgroup_size == 0;
 }
 
 static void check_sum_row(verifier *v, int op, int64_t rank,
-                          const cz_view_sum_row *row)
+                          const cz_view_sum_entry *row)
 {
-    const int64_t group = v->view->ops[op].fact->group;
+    const int64_t subgroup_size = v->view->ops[op].fact->block_size;
     const bool is_type = row->width == 2 || row->width == 4 ||
                          (row->width == 8 && row->how != CZ_EXCHANGE_GATHER);
     int64_t bytes;
@@ -290,12 +292,12 @@ static void check_sum_row(verifier *v, int op, int64_t rank,
         reject(v, (place){op, rank, row->param}, "adds up %lld elements",
                (long long)row->count);
     else if (row->how != CZ_EXCHANGE_SUM &&
-             (group < 1 || row->count % group != 0))
+             (subgroup_size < 1 || row->count % subgroup_size != 0))
         reject(v, (place){op, rank, row->param},
                "gathers or scatters %lld elements, which have no %lld equal "
                "parts",
-               (long long)row->count, (long long)group);
-    else if (!is_band(row, group))
+               (long long)row->count, (long long)subgroup_size);
+    else if (!is_band(row, subgroup_size))
         reject(v, (place){op, rank, row->param},
                "moves a band of %lld blocks, which %lld elements do not have",
                (long long)row->band, (long long)row->count);
@@ -308,22 +310,22 @@ static void check_row(verifier *v, int op, int64_t rank, int64_t i)
     const cz_view_table *table = &v->view->tables[v->view->ops[op].table];
 
     switch (table->kind) {
-    case CZ_ROW_KERNEL:
+    case CZ_ENTRY_KERNEL:
         check_kernel_row(v, op, rank, &table->rows.kernel[i]);
         break;
-    case CZ_ROW_TRANSFER:
+    case CZ_ENTRY_TRANSFER:
         check_transfer_row(v, op, rank, &table->rows.transfer[i]);
         break;
-    case CZ_ROW_SUM:
+    case CZ_ENTRY_SUM:
         if (is_param(v, op, rank, table->rows.sum[i].param))
             check_sum_row(v, op, rank, &table->rows.sum[i]);
         break;
-    case CZ_ROW_SPAN:
+    case CZ_ENTRY_SPAN:
         if (is_param(v, op, rank, table->rows.span[i].param))
             check_run(v, op, rank, table->rows.span[i].param,
                       table->rows.span[i].offset, table->rows.span[i].count);
         break;
-    case CZ_ROW_EXCHANGE: /* check_exchanges() */
+    case CZ_ENTRY_EXCHANGE: /* check_exchanges() */
     case CZ_N_ENTRY_KINDS:
         break;
     }
@@ -334,16 +336,16 @@ static int row_kind_of(cz_step_kind kind)
 {
     switch (kind) {
     case CZ_STEP_KERNEL:
-        return CZ_ROW_KERNEL;
+        return CZ_ENTRY_KERNEL;
     case CZ_STEP_TRANSFER:
-        return CZ_ROW_TRANSFER;
+        return CZ_ENTRY_TRANSFER;
     case CZ_STEP_GROUP_SUM:
-        return CZ_ROW_SUM;
+        return CZ_ENTRY_SUM;
     case CZ_STEP_SQUARE_SUM:
-        return CZ_ROW_SPAN;
+        return CZ_ENTRY_SPAN;
     case CZ_STEP_REDUCE_SCATTER:
     case CZ_STEP_ALL_GATHER:
-        return CZ_ROW_EXCHANGE;
+        return CZ_ENTRY_EXCHANGE;
     case CZ_STEP_ALL_REDUCE:
     case CZ_STEP_DECIDE:
     case CZ_STEP_PROLOGUE:
@@ -361,7 +363,7 @@ static bool has_its_table(const verifier *v, const cz_view_op *op)
     const int kind = row_kind_of(op->kind);
 
     if (op->table < 0 || op->table >= v->view->n_tables)
-        return op->table == -1 && (kind < 0 || kind == CZ_ROW_EXCHANGE);
+        return op->table == -1 && (kind < 0 || kind == CZ_ENTRY_EXCHANGE);
     return (int)v->view->tables[op->table].kind == kind;
 }
 
@@ -377,7 +379,7 @@ static bool axes_exist(const verifier *v, const cz_ints *axes)
 /* Sums, and nothing else, are made in equal blocks of a communicator. */
 static bool has_blocks(const verifier *v, const cz_view_op *op)
 {
-    const cz_block block = {op->fact->group, op->fact->stride};
+    const cz_block block = {op->fact->block_size, op->fact->stride};
 
     if (op->kind != CZ_STEP_GROUP_SUM)
         return block.size == 0 && block.stride == 0;
@@ -407,7 +409,7 @@ static void check_facts(verifier *v, int number)
         reject(v, place_of(v, number),
                "its ranks make no blocks of %lld, %lld apart, that add up "
                "apart",
-               (long long)fact->group, (long long)fact->stride);
+               (long long)fact->block_size, (long long)fact->stride);
     for (int i = 0; i < fact->waits.n; i++)
         if (fact->waits.v[i] < 0 || fact->waits.v[i] >= number)
             reject(v, place_of(v, number),
@@ -442,22 +444,22 @@ void check_form(verifier *v)
         check_slices(v, i);
         /* Parameters of a bucket lie one behind the other and inside it. */
         const cz_fact_bucket *bucket = v->view->buckets[i].fact;
-        const cz_fact_family *home =
+        const cz_fact_pattern *residents =
             bucket->params.n > 0
-                ? v->view->families[v->view->buckets[i].family].fact
+                ? v->view->patterns[v->view->buckets[i].pattern].fact
                 : NULL;
         int64_t end = 0;
 
         for (int j = 0; j < bucket->params.n; j++) {
             const cz_view_param *param = &v->view->params[bucket->params.v[j]];
-            const cz_view_family *family = &v->view->families[param->family];
+            const cz_view_pattern *pattern = &v->view->patterns[param->pattern];
             if (param->bucket != i || bucket->offsets.v[j] < end)
                 reject(v, place_in_bucket(v, i, bucket->params.v[j]),
                        "overlaps its neighbour in bucket %d", i);
-            if (!cz_view_same_home(home, family->fact))
+            if (!cz_view_same_residents(residents, pattern->fact))
                 reject(v, place_in_bucket(v, i, bucket->params.v[j]),
                        "is in a bucket of another home");
-            end = bucket->offsets.v[j] + family->local_elements;
+            end = bucket->offsets.v[j] + pattern->local_elements;
         }
         if (end > bucket->length)
             reject(

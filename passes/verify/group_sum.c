@@ -2,27 +2,28 @@
  * same matrices in the same order, and they are the ranks that share them. */
 #include "passes/verify/internal.h"
 
-static const cz_view_sum_row *sums_of(const verifier *v, const cz_view_op *op)
+static const cz_view_sum_entry *sums_of(const verifier *v, const cz_view_op *op)
 {
     return v->view->tables[op->table].rows.sum;
 }
 
 static void check_sharers(verifier *v, int number, int64_t rank,
-                          const cz_view_sum_row *row)
+                          const cz_view_sum_entry *row)
 {
     const cz_view_op *op = &v->view->ops[number];
     const cz_view_param *param = &v->view->params[row->param];
     int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_shard_axes(v->view, param->family, storage);
+    const cz_ints axes = cz_view_shard_axes(v->view, param->pattern, storage);
     const int64_t member = member_of(v, row->param, rank);
 
-    if (!same_axes(&op->fact->comm, &axes) || op->fact->group != param->group ||
+    if (!same_axes(&op->fact->comm, &axes) ||
+        op->fact->block_size != param->subgroup_size ||
         op->fact->stride != param->stride || member < 0)
         reject(v, (place){number, rank, row->param},
                "adds up over other ranks than those that share the matrix");
 }
 
-static bool is_alike(const cz_view_sum_row *a, const cz_view_sum_row *b)
+static bool is_alike(const cz_view_sum_entry *a, const cz_view_sum_entry *b)
 {
     return a->param == b->param && a->count == b->count &&
            a->width == b->width && a->how == b->how && a->side == b->side &&
@@ -39,7 +40,7 @@ static void check_rank(verifier *v, int number, int64_t rank)
     const int64_t n = own.end - own.first;
 
     for (int64_t i = 0; i < n && v->n_errors == 0; i++) {
-        const cz_view_sum_row *row = &sums_of(v, op)[own.first + i];
+        const cz_view_sum_entry *row = &sums_of(v, op)[own.first + i];
         check_sharers(v, number, rank, row);
         if (v->n_errors == 0 &&
             (i >= others.end - others.first ||

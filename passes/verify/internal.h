@@ -24,7 +24,7 @@ typedef struct row_range {
 
 row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank);
 /* An operation with a table and no row on this rank is skipped there, and so is
- * a collective of a bucket that is not at home. */
+ * a collective of a bucket that is not resident. */
 bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank);
 
 /* Where a mistake shows.  Numbers of the view; -1 only for an operation or a
@@ -74,18 +74,18 @@ int last_op_of(const verifier *v, int64_t bucket);
 /* The last that has rows of a parameter, or is about its bucket. */
 int last_to_touch(const verifier *v, int64_t param);
 int rule_of_param(const verifier *v, int64_t param);
-bool is_home(const verifier *v, int64_t param, int64_t rank);
+bool is_resident(const verifier *v, int64_t param, int64_t rank);
 bool has_bucket(const verifier *v, int bucket, int64_t rank);
 /* The first rank that has a bucket. */
-int64_t home_of(const verifier *v, int bucket);
-/* Elements of a parameter on a rank; 0 where it is not at home. */
+int64_t first_resident(const verifier *v, int bucket);
+/* Elements of a parameter on a rank; 0 where it is not resident. */
 int64_t elements_on(const verifier *v, int64_t param, int64_t rank);
 /* Offset of slot `slot` (an element of stage->in or ->out) behind the row's
  * scratch offset of its kind, and its length, both in bytes. */
 void slot_extent(const cz_view_stage *stage, const cz_view_slot *slot,
                  int64_t count, int64_t *offset, int64_t *bytes);
 /* The row's scratch offset for a kind of slot; -1 for kinds elsewhere. */
-int64_t scratch_of(const cz_view_kernel_row *row, cz_slot_kind kind);
+int64_t scratch_of(const cz_view_kernel_entry *row, cz_slot_kind kind);
 
 /* Bytes of scratch that a rank has. */
 int64_t arena_of(const verifier *v, int64_t rank);
@@ -100,7 +100,7 @@ typedef struct extent {
 enum { MAX_EXTENTS = 65 };
 
 /* How many there are in `out` [MAX_EXTENTS]. */
-int scratch_extents(const cz_view_kernel_row *row, const cz_view_stage *stage,
+int scratch_extents(const cz_view_kernel_entry *row, const cz_view_stage *stage,
                     extent *out);
 
 /* A GPU gives a batch's matrices bytes of their own: what the rows of a matrix
@@ -111,7 +111,7 @@ void forget_moved(const verifier *v, const cz_view_table *table, row_range rows,
 
 /* What a row leaves behind in its workspace is nothing that was there before,
  * nor is it in a slot that results lay in after it was gathered. */
-void forget_reused(const cz_view_stage *stage, const cz_view_kernel_row *row,
+void forget_reused(const cz_view_stage *stage, const cz_view_kernel_entry *row,
                    region_list *scratch);
 
 /* What is wrong with where a body's steps leave their results, and in which
@@ -123,7 +123,7 @@ const char *find_lost_value(cz_arena *arena, const cz_view_stage *body,
 typedef struct transfer_pair {
     int64_t source, target;   /* ranks */
     int sent_in, received_in; /* operations */
-    const cz_view_transfer_row *send, *receive;
+    const cz_view_transfer_entry *send, *receive;
 } transfer_pair;
 
 /* Pair up all rows of a transfer; *n pairs in the arena.  Reports what does
@@ -166,7 +166,7 @@ static inline int by_number(int64_t a, int64_t b)
  * first the int64_t that each begins with, which is in [0, n_groups); NULL: by
  * that alone, and otherwise in the order that they had. */
 void *sort_by_key(cz_arena *arena, const void *list, int n, size_t size,
-                  int64_t n_groups, int (*compare)(const void *, const void *));
+                  int64_t n_keys, int (*compare)(const void *, const void *));
 
 /* The checks, in order; each may rely on those before it. */
 void check_form(verifier *v);

@@ -9,7 +9,7 @@
  * first, see sort_by_key(). */
 typedef struct end {
     int64_t source, target, op, sequence;
-    const cz_view_transfer_row *row;
+    const cz_view_transfer_entry *row;
 } end;
 
 static int compare(const void *left, const void *right)
@@ -36,7 +36,7 @@ static void collect(verifier *v, int number, end_list *sends,
     for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
         const row_range rows = rows_of(v, op, rank);
         for (int64_t i = rows.first; i < rows.end; i++) {
-            const cz_view_transfer_row *row =
+            const cz_view_transfer_entry *row =
                 &v->view->tables[op->table].rows.transfer[i];
             const int64_t peer =
                 cz_view_rank_at(v->view, &op->fact->comm, row->peer, rank);
@@ -67,7 +67,7 @@ static bool report_odd(verifier *v, int op, const end *odd)
 
 static bool check_pair(verifier *v, int op, const end *send, const end *receive)
 {
-    const cz_view_transfer_row *from = send->row, *to = receive->row;
+    const cz_view_transfer_entry *from = send->row, *to = receive->row;
     const bool alike =
         from->n_rows == to->n_rows && from->row_bytes == to->row_bytes;
 
@@ -200,7 +200,7 @@ typedef struct seen {
     int op, bucket;
     bool to_owners;
     int64_t rank;
-    const cz_view_exchange_row *rows; /* [n] */
+    const cz_view_exchange_entry *rows; /* [n] */
     int64_t n;
 } seen;
 
@@ -279,7 +279,7 @@ static bool shares_bucket(const seen *s, int64_t other)
                            s->rank) == other;
 }
 
-static void check_row(const seen *s, const cz_view_exchange_row *row)
+static void check_row(const seen *s, const cz_view_exchange_entry *row)
 {
     const cz_plan_view *view = s->v->view;
     const cz_ints *comm = &view->ops[s->op].fact->comm;
@@ -320,9 +320,9 @@ static void check_row(const seen *s, const cz_view_exchange_row *row)
 /* ---- partners ----------------------------------------------------------- */
 
 /* The row of the other rank that a row meets; NULL: it meets none. */
-static const cz_view_exchange_row *partner_of(const seen *s, int64_t number)
+static const cz_view_exchange_entry *partner_of(const seen *s, int64_t number)
 {
-    const cz_view_exchange_row *row = &s->rows[number];
+    const cz_view_exchange_entry *row = &s->rows[number];
     const cz_ints *comm = &s->v->view->ops[s->op].fact->comm;
     const int64_t self = cz_view_coordinate(s->v->view, comm, s->rank);
     const seen other = seen_by(s, rank_of_peer(s, row->peer));
@@ -342,8 +342,8 @@ static const cz_view_exchange_row *partner_of(const seen *s, int64_t number)
 
 static void check_partner(const seen *s, int64_t number)
 {
-    const cz_view_exchange_row *row = &s->rows[number];
-    const cz_view_exchange_row *other = partner_of(s, number);
+    const cz_view_exchange_entry *row = &s->rows[number];
+    const cz_view_exchange_entry *other = partner_of(s, number);
 
     if (!other)
         reject(s->v, place_at(s, row->offset),
@@ -383,7 +383,7 @@ static bool arrives_once(const seen *s, int64_t element, int64_t *next)
     if (!is_there && !s->to_owners && stays.lo > element && stays.lo < stays.hi)
         *next = stays.lo;
     for (int64_t i = 0; i < s->n; i++) {
-        const cz_view_exchange_row *row = &s->rows[i];
+        const cz_view_exchange_entry *row = &s->rows[i];
         const int64_t hi = row->offset + row->count;
         if (!row->is_recv || hi <= element)
             continue;

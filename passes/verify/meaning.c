@@ -145,8 +145,8 @@ static const char *run_stage(const trial *t, int phase, int number, memory *m)
 
 static bool is_run(const trial *t, int number)
 {
-    return t->v->view->stages[number].where != CZ_WHERE_SHARED &&
-           t->v->view->stages[number].where != CZ_WHERE_WHOLE;
+    return t->v->view->stages[number].where != CZ_WHERE_SUBGROUP &&
+           t->v->view->stages[number].where != CZ_WHERE_FULL_MATRIX;
 }
 
 /* ---- what is wrong, and where ---- */
@@ -161,7 +161,7 @@ static bool find_stage(const verifier *v, int number, place *at)
         for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
             const row_range rows = rows_of(v, op, rank);
             for (int64_t i = rows.first; i < rows.end; i++) {
-                const cz_view_kernel_row *row =
+                const cz_view_kernel_entry *row =
                     &v->view->tables[op->table].rows.kernel[i];
                 if (row->stage != number)
                     continue;
@@ -380,9 +380,9 @@ static bool is_tried(const verifier *v, const cz_view_stage *stage)
 {
     const cz_ints *shape = &v->view->rules[stage->rule].fact->shape;
 
-    if (stage->where == CZ_WHERE_SHARED)
+    if (stage->where == CZ_WHERE_SUBGROUP)
         return shape->n == 2 && shape->v[0] > 1 && shape->v[1] > 1;
-    return cz_view_is_shaped(stage) || stage->where == CZ_WHERE_LOCAL;
+    return cz_view_is_shaped(stage) || stage->where == CZ_WHERE_ELEMENT_WISE;
 }
 
 /* A shared stage in place of the whole one: the ranks' parts are small matrices

@@ -122,7 +122,7 @@ static cz_ints *replica_axes(const verifier *v, int64_t *most)
 static const cz_ints *replicas_of(const verifier *v, const cz_ints *axes,
                                   int64_t param)
 {
-    return &axes[v->view->families[v->view->params[param].family].reduction];
+    return &axes[v->view->patterns[v->view->params[param].pattern].reduction];
 }
 
 static bool persists(cz_slot_kind kind)
@@ -145,7 +145,7 @@ static int64_t target_key(const cz_view_slot *slot)
 }
 
 static void add_writes(verifier *v, run_list *list, int op, int64_t rank,
-                       const cz_view_kernel_row *row, const cz_ints *others)
+                       const cz_view_kernel_entry *row, const cz_ints *others)
 {
     const int64_t replica =
         cz_view_coordinate(v->view, replicas_of(v, others, row->param), rank);
@@ -262,12 +262,13 @@ static void add_spans(verifier *v, run_list *list, int number)
     for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
         const row_range rows = rows_of(v, op, rank);
         for (int64_t i = rows.first; i < rows.end; i++) {
-            const cz_view_span_row *row =
+            const cz_view_span_entry *row =
                 &v->view->tables[op->table].rows.span[i];
             const cz_view_param *param = &v->view->params[row->param];
             int64_t storage[CZ_VIEW_MAX_AXES];
             const cz_ints axes = cz_view_axes_of(
-                v->view, cz_view_distinct_set(v->view, param->family), storage);
+                v->view, cz_view_distinct_set(v->view, param->pattern),
+                storage);
             const int64_t lo = row->offset - param->offset;
             *CZ_PUSH(v->arena, list->v, list->n) =
                 (run){row->param,
@@ -301,9 +302,9 @@ static int64_t most_distinct(const verifier *v)
 {
     int64_t most = 1;
 
-    for (int f = 0; f < v->view->n_families; f++) {
+    for (int f = 0; f < v->view->n_patterns; f++) {
         const int64_t n =
-            cz_view_parts(v->view, cz_view_distinct_set(v->view, f));
+            cz_view_set_extent(v->view, cz_view_distinct_set(v->view, f));
         most = n > most ? n : most;
     }
     return most;
@@ -315,10 +316,10 @@ static void check_counted(verifier *v, const counts *found)
         const cz_view_param *param = &v->view->params[p];
         int64_t storage[CZ_VIEW_MAX_AXES];
         const cz_ints axes = cz_view_axes_of(
-            v->view, cz_view_distinct_set(v->view, param->family), storage);
-        const int64_t home = home_of(v, param->bucket);
+            v->view, cz_view_distinct_set(v->view, param->pattern), storage);
+        const int64_t residents = first_resident(v, param->bucket);
         for (int64_t c = 0; c < cz_view_extent(v->view, &axes); c++) {
-            const int64_t near = cz_view_rank_at(v->view, &axes, c, home);
+            const int64_t near = cz_view_rank_at(v->view, &axes, c, residents);
             if (!*count_of(found, p, c) && elements_on(v, p, near) > 0) {
                 reject(v,
                        (place){counter_of(v, param->bucket),

@@ -9,7 +9,7 @@ static int writer_of(const verifier *v, int rule)
 
     for (int s = r->first_stage; s < r->first_stage + r->n_stages; s++)
         for (int i = 0; i < v->view->stages[s].n_out; i++)
-            if (v->view->stages[s].where == CZ_WHERE_WHOLE &&
+            if (v->view->stages[s].where == CZ_WHERE_FULL_MATRIX &&
                 v->view->stages[s].out[i].kind == CZ_SLOT_STATE)
                 return s;
     return -1;
@@ -25,7 +25,7 @@ static void count_rows(const verifier *v, int64_t rank, const int *writers,
             continue;
         const row_range rows = rows_of(v, op, rank);
         for (int64_t i = rows.first; i < rows.end; i++) {
-            const cz_view_kernel_row *row =
+            const cz_view_kernel_entry *row =
                 &v->view->tables[op->table].rows.kernel[i];
             if (row->stage != writers[rule_of_param(v, row->param)])
                 continue;

@@ -14,15 +14,15 @@ static const cz_view_table *table_of(const verifier *v, int op)
 static int64_t param_of_row(const cz_view_table *table, int64_t row)
 {
     switch (table->kind) {
-    case CZ_ROW_KERNEL:
+    case CZ_ENTRY_KERNEL:
         return table->rows.kernel[row].param;
-    case CZ_ROW_TRANSFER:
+    case CZ_ENTRY_TRANSFER:
         return table->rows.transfer[row].param;
-    case CZ_ROW_SUM:
+    case CZ_ENTRY_SUM:
         return table->rows.sum[row].param;
-    case CZ_ROW_SPAN:
+    case CZ_ENTRY_SPAN:
         return table->rows.span[row].param;
-    case CZ_ROW_EXCHANGE: /* of all that its bucket has there */
+    case CZ_ENTRY_EXCHANGE: /* of all that its bucket has there */
     case CZ_N_ENTRY_KINDS:
         break;
     }
@@ -118,7 +118,7 @@ static bool find_in_bucket(const verifier *v, int bucket, place *found)
     found->param = params->v[0];
     if (found->rank < 0)
         found->rank = owner_of(v, bucket, v->view->params[params->v[0]].offset,
-                               home_of(v, bucket));
+                               first_resident(v, bucket));
     for (int i = 0; i < params->n; i++) {
         int64_t lo, hi;
         slice_of(v, bucket, found->rank, &lo, &hi);
@@ -201,8 +201,9 @@ place place_in_bucket(const verifier *v, int bucket, int64_t param)
         found.param = b->fact->params.v[0];
     if (found.param >= 0) {
         const cz_view_param *p = &v->view->params[found.param];
-        const int64_t home = cz_view_home_rank(v->view, p->family, 0, 0);
-        found.rank = owner_of(v, bucket, p->offset, home);
+        const int64_t residents =
+            cz_view_resident_rank(v->view, p->pattern, 0, 0);
+        found.rank = owner_of(v, bucket, p->offset, residents);
     }
     return found;
 }

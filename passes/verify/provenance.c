@@ -18,15 +18,15 @@ typedef struct run {
  * one dimension are a single row. */
 static box shard_box(const verifier *v, int64_t param, int64_t rank)
 {
-    const cz_view_family *family =
-        &v->view->families[v->view->params[param].family];
-    const cz_view_shard shard = cz_view_shard_of(v->view, family, rank);
+    const cz_view_pattern *pattern =
+        &v->view->patterns[v->view->params[param].pattern];
+    const cz_view_shard shard = cz_view_shard_of(v->view, pattern, rank);
     box b = {0, 0, 1, 1};
     int64_t *sizes[2] = {&b.rows, &b.columns};
     int64_t *starts[2] = {&b.row, &b.column};
 
-    for (int d = 0; d < family->n_dims && d < 2; d++) {
-        const int slot = family->n_dims == 1 ? 1 : d;
+    for (int d = 0; d < pattern->n_dims && d < 2; d++) {
+        const int slot = pattern->n_dims == 1 ? 1 : d;
         *sizes[slot] = shard.shape[d];
         *starts[slot] = shard.start[d];
     }
@@ -37,19 +37,19 @@ static box shard_box(const verifier *v, int64_t param, int64_t rank)
 static box whole_box(const verifier *v, int64_t param, int64_t rank)
 {
     const cz_view_param *p = &v->view->params[param];
-    const cz_view_family *family = &v->view->families[p->family];
+    const cz_view_pattern *pattern = &v->view->patterns[p->pattern];
     const int64_t member = member_of(v, param, rank);
     const cz_view_shard part =
-        cz_view_part_of(v->view, (int)param, member > 0 ? member : 0);
+        cz_view_subgroup_shard(v->view, (int)param, member > 0 ? member : 0);
 
-    if (family->n_dims == 1)
+    if (pattern->n_dims == 1)
         return (box){0, 0, 1, part.shape[0]};
     return (box){part.start[0], part.start[1], part.shape[0], part.shape[1]};
 }
 
 /* A slot of a stage as memory: contiguous elements of a box. */
 static region slot_region(const run *r, int64_t rank,
-                          const cz_view_kernel_row *row,
+                          const cz_view_kernel_entry *row,
                           const cz_view_slot *slot)
 {
     const cz_view_stage *stage = &r->v->view->stages[row->stage];
@@ -67,7 +67,7 @@ static region slot_region(const run *r, int64_t rank,
 
 /* The stages that travel through scratch take whole shards, not runs. */
 static bool is_full_shard(run *r, int op, int64_t rank,
-                          const cz_view_kernel_row *row)
+                          const cz_view_kernel_entry *row)
 {
     const int64_t n = elements_on(r->v, row->param, rank);
 
@@ -88,7 +88,7 @@ static bool in_scratch(const cz_view_slot *slot)
 /* The workspace of a matrix that is shared, behind a segment: with its partial
  * sums, or with the sums of all who share it. */
 static region work_region(const cz_view_stage *stage,
-                          const cz_view_kernel_row *row, int64_t segment,
+                          const cz_view_kernel_entry *row, int64_t segment,
                           bool is_summed)
 {
     return (region){.param = row->param,
@@ -102,14 +102,14 @@ static region work_region(const cz_view_stage *stage,
 
 /* A segment goes on with what the one before it left and the group added up. */
 static void read_work(run *r, int op, int64_t rank,
-                      const cz_view_kernel_row *row)
+                      const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &r->v->view->stages[row->stage];
 
-    if (!stage->shared || stage->shared->segment == 0)
+    if (!stage->subgroup || stage->subgroup->segment == 0)
         return;
     const region wanted =
-        work_region(stage, row, stage->shared->segment - 1, true);
+        work_region(stage, row, stage->subgroup->segment - 1, true);
     if (!region_holds(&r->scratch[rank], &wanted))
         reject(r->v, (place){op, rank, row->param},
                "goes on at scratch byte %lld, where the segment before it has "
@@ -118,7 +118,7 @@ static void read_work(run *r, int op, int64_t rank,
 }
 
 static void read_slots(run *r, int op, int64_t rank,
-                       const cz_view_kernel_row *row)
+                       const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &r->v->view->stages[row->stage];
     const int bucket = r->v->view->params[row->param].bucket;
@@ -142,13 +142,13 @@ static void read_slots(run *r, int op, int64_t rank,
 }
 
 static void write_slots(run *r, int op, int64_t rank,
-                        const cz_view_kernel_row *row)
+                        const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &r->v->view->stages[row->stage];
     const int bucket = r->v->view->params[row->param].bucket;
 
     forget_reused(stage, row, &r->scratch[rank]);
-    if (stage->shared && stage->shared->segment + 1 < stage->n_segments) {
+    if (stage->subgroup && stage->subgroup->segment + 1 < stage->n_segments) {
         /* Until the last segment its slots are half written. */
         for (int i = 0; i < stage->n_out; i++) {
             int64_t offset, bytes;
@@ -157,7 +157,7 @@ static void write_slots(run *r, int op, int64_t rank,
             region_forget(&r->scratch[rank], offset, offset + bytes);
         }
         region_put(r->v->arena, &r->scratch[rank],
-                   work_region(stage, row, stage->shared->segment, false));
+                   work_region(stage, row, stage->subgroup->segment, false));
         return;
     }
     for (int i = 0; i < stage->n_out; i++) {
@@ -177,7 +177,7 @@ static void write_slots(run *r, int op, int64_t rank,
 
 /* The owner alone computes a whole matrix that has one. */
 static void check_owner(run *r, int op, int64_t rank,
-                        const cz_view_kernel_row *row)
+                        const cz_view_kernel_entry *row)
 {
     const cz_view_param *param = &r->v->view->params[row->param];
 
@@ -185,7 +185,7 @@ static void check_owner(run *r, int op, int64_t rank,
         return;
     const int64_t member = member_of(r->v, row->param, rank);
     const cz_ints *split =
-        &cz_view_family_reduction(r->v->view, param->family)->split_axes;
+        &cz_view_pattern_reduction(r->v->view, param->pattern)->split_axes;
     if (param->split_owner != cz_view_coordinate(r->v->view, split, rank) ||
         (param->shard_owner >= 0 && member < 0))
         reject(r->v, (place){op, rank, row->param},
@@ -199,7 +199,7 @@ static void run_kernel(run *r, int op)
         const cz_view_table *table =
             &r->v->view->tables[r->v->view->ops[op].table];
         for (int64_t i = rows.first; i < rows.end; i++) {
-            const cz_view_kernel_row *row = &table->rows.kernel[i];
+            const cz_view_kernel_entry *row = &table->rows.kernel[i];
             forget_moved(r->v, table, rows, i, false, &r->scratch[rank]);
             read_slots(r, op, rank, row);
             write_slots(r, op, rank, row);
@@ -273,7 +273,7 @@ static region *find_work(const run *r, int64_t rank, int64_t param)
 }
 
 /* Whether a row exchanges result k of the step, as the step says. */
-static bool is_row_of(const cz_view_sum_row *row, const region *work,
+static bool is_row_of(const cz_view_sum_entry *row, const region *work,
                       const cz_view_step *step, int k, cz_exchange how)
 {
     return row->param == work->param &&
@@ -287,7 +287,7 @@ static bool is_row_of(const cz_view_sum_row *row, const region *work,
 /* Rows [*at, end) begin with all partial sums of the segment, and all that it
  * deals out, in order. */
 static bool take_sums(const cz_view_stage *stage, const region *work,
-                      const cz_view_sum_row *rows, int64_t *at, int64_t end)
+                      const cz_view_sum_entry *rows, int64_t *at, int64_t end)
 {
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
@@ -308,15 +308,15 @@ static bool take_sums(const cz_view_stage *stage, const region *work,
 static void run_sums_of(run *r, int op, int64_t rank)
 {
     const row_range range = rows_of(r->v, &r->v->view->ops[op], rank);
-    const cz_view_sum_row *rows =
+    const cz_view_sum_entry *rows =
         r->v->view->tables[r->v->view->ops[op].table].rows.sum;
     const int64_t first = first_of_block(r->v, &r->v->view->ops[op], rank);
 
     for (int64_t i = range.first; i < range.end && r->v->n_errors == 0;) {
         const int64_t param = rows[i].param;
         const cz_view_stage *stage =
-            cz_view_shared_stage(r->v->view, rule_of_param(r->v, param),
-                                 r->v->view->params[param].group);
+            cz_view_subgroup_stage(r->v->view, rule_of_param(r->v, param),
+                                   r->v->view->params[param].subgroup_size);
         region *work = find_work(r, rank, param);
         const bool is_taken =
             stage && work && take_sums(stage, work, rows, &i, range.end);
@@ -399,8 +399,8 @@ static int64_t owned_elements(const verifier *v, int bucket, int64_t rank)
 static bool is_uneven(const verifier *v, const cz_fact_bucket *bucket)
 {
     for (int i = 0; i < bucket->params.n; i++) {
-        const int family = v->view->params[bucket->params.v[i]].family;
-        if (cz_view_is_uneven(&v->view->families[family]))
+        const int pattern = v->view->params[bucket->params.v[i]].pattern;
+        if (cz_view_is_uneven(&v->view->patterns[pattern]))
             return true;
     }
     return false;
@@ -414,12 +414,13 @@ static void check_finished(run *r, int op, int bucket)
     const cz_ints *split =
         &cz_view_bucket_reduction(v->view, bucket)->split_axes;
     const bool each = is_uneven(v, v->view->buckets[bucket].fact);
-    const int64_t home = home_of(v, bucket);
+    const int64_t residents = first_resident(v, bucket);
     int64_t *owned = CZ_NEW(v->arena, int64_t, v->view->n_ranks);
 
     for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
         const int64_t first = cz_view_rank_at(
-            v->view, split, cz_view_coordinate(v->view, split, rank), home);
+            v->view, split, cz_view_coordinate(v->view, split, rank),
+            residents);
         owned[rank] = each || first == rank ? owned_elements(v, bucket, rank)
                                             : owned[first];
     }

@@ -83,7 +83,7 @@ static int64_t slot_space(const access_list *list, const cz_view_slot *slot,
     return SPACE_SCRATCH;
 }
 
-static void add_slot(access_list *list, const cz_view_kernel_row *row,
+static void add_slot(access_list *list, const cz_view_kernel_entry *row,
                      const cz_view_slot *slot, bool writes)
 {
     const cz_view_stage *stage = &list->v->view->stages[row->stage];
@@ -103,7 +103,7 @@ static void add_slot(access_list *list, const cz_view_kernel_row *row,
     add(list, where, lo, hi, writes, row->param);
 }
 
-static void add_kernel_row(access_list *list, const cz_view_kernel_row *row)
+static void add_kernel_row(access_list *list, const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &list->v->view->stages[row->stage];
 
@@ -118,12 +118,12 @@ static void add_kernel_row(access_list *list, const cz_view_kernel_row *row)
         add(list, SPACE_SCALARS, 0, 1, false, row->param);
 }
 
-static int64_t box_end(const cz_view_transfer_row *row)
+static int64_t box_end(const cz_view_transfer_entry *row)
 {
     return row->offset + (row->n_rows - 1) * row->stride_bytes + row->row_bytes;
 }
 
-static int64_t sum_end(const cz_view_sum_row *row)
+static int64_t sum_end(const cz_view_sum_entry *row)
 {
     return row->offset + row->count * row->width;
 }
@@ -136,21 +136,21 @@ static void add_rows(access_list *list, const cz_view_op *op)
     if (op->table < 0)
         return;
     table = &list->v->view->tables[op->table];
-    if (table->kind == CZ_ROW_KERNEL)
+    if (table->kind == CZ_ENTRY_KERNEL)
         add(list, SPACE_FAULTS, list->op, list->op + 1, true,
             table->rows.kernel[rows.first].param);
     for (int64_t i = rows.first; i < rows.end; i++) {
-        const cz_view_transfer_row *transfer = &table->rows.transfer[i];
-        const cz_view_span_row *span = &table->rows.span[i];
-        if (table->kind == CZ_ROW_KERNEL)
+        const cz_view_transfer_entry *transfer = &table->rows.transfer[i];
+        const cz_view_span_entry *span = &table->rows.span[i];
+        if (table->kind == CZ_ENTRY_KERNEL)
             add_kernel_row(list, &table->rows.kernel[i]);
-        else if (table->kind == CZ_ROW_TRANSFER)
+        else if (table->kind == CZ_ENTRY_TRANSFER)
             add(list, SPACE_SCRATCH, transfer->offset, box_end(transfer),
                 transfer->is_recv, transfer->param);
-        else if (table->kind == CZ_ROW_SUM)
+        else if (table->kind == CZ_ENTRY_SUM)
             add(list, SPACE_SCRATCH, table->rows.sum[i].offset,
                 sum_end(&table->rows.sum[i]), true, table->rows.sum[i].param);
-        else if (table->kind == CZ_ROW_SPAN)
+        else if (table->kind == CZ_ENTRY_SPAN)
             add(list,
                 bucket_space(list, list->v->view->params[span->param].bucket,
                              SPACE_REDUCED),
@@ -322,8 +322,8 @@ static void check_rank(verifier *v, int from, int64_t rank)
 }
 
 /* Boxes of equal stride that lie side by side share no byte. */
-static bool boxes_overlap(const cz_view_transfer_row *a,
-                          const cz_view_transfer_row *b)
+static bool boxes_overlap(const cz_view_transfer_entry *a,
+                          const cz_view_transfer_entry *b)
 {
     const int64_t stride = a->stride_bytes;
     int64_t shift;
@@ -338,8 +338,10 @@ static bool boxes_overlap(const cz_view_transfer_row *a,
 
 static int compare_rows(const void *left, const void *right)
 {
-    const cz_view_transfer_row *a = *(const cz_view_transfer_row *const *)left;
-    const cz_view_transfer_row *b = *(const cz_view_transfer_row *const *)right;
+    const cz_view_transfer_entry *a =
+        *(const cz_view_transfer_entry *const *)left;
+    const cz_view_transfer_entry *b =
+        *(const cz_view_transfer_entry *const *)right;
 
     return (a->offset > b->offset) - (a->offset < b->offset);
 }
@@ -349,11 +351,11 @@ static void check_unit(verifier *v, int number, int64_t rank)
     const cz_view_op *op = &v->view->ops[number];
     const row_range rows = rows_of(v, op, rank);
     const int n = (int)(rows.end - rows.first);
-    const cz_view_transfer_row **list;
+    const cz_view_transfer_entry **list;
 
     if (n < 2)
         return;
-    list = CZ_NEW(v->arena, const cz_view_transfer_row *, n);
+    list = CZ_NEW(v->arena, const cz_view_transfer_entry *, n);
     for (int i = 0; i < n; i++)
         list[i] = &v->view->tables[op->table].rows.transfer[rows.first + i];
     qsort(list, (size_t)n, sizeof *list, compare_rows);

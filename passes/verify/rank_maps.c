@@ -1,5 +1,5 @@
 /* Where all ranks are.  Axes that several lists have in common are walked
- * once, and so are homes that families share. */
+ * once, and so are residents that patterns share. */
 #include "passes/verify/rank_maps.h"
 
 static const int *map_of(cz_arena *arena, const cz_plan_view *view,
@@ -21,21 +21,21 @@ static const int *map_of(cz_arena *arena, const cz_plan_view *view,
     return map->of;
 }
 
-static const bool *home_of(cz_arena *arena, const cz_plan_view *view,
-                           const rank_maps *maps, int family)
+static const bool *first_resident(cz_arena *arena, const cz_plan_view *view,
+                                  const rank_maps *maps, int pattern)
 {
-    bool *is_home;
+    bool *is_resident;
 
-    if (view->families[family].fact->home_axes == 0)
+    if (view->patterns[pattern].fact->resident_axes == 0)
         return NULL;
-    for (int other = 0; other < family; other++)
-        if (cz_view_same_home(view->families[other].fact,
-                              view->families[family].fact))
+    for (int other = 0; other < pattern; other++)
+        if (cz_view_same_residents(view->patterns[other].fact,
+                                   view->patterns[pattern].fact))
             return maps->of_pattern[other];
-    is_home = CZ_NEW(arena, bool, view->n_ranks);
+    is_resident = CZ_NEW(arena, bool, view->n_ranks);
     for (int rank = 0; rank < view->n_ranks; rank++)
-        is_home[rank] = cz_view_is_home(view, family, rank);
-    return is_home;
+        is_resident[rank] = cz_view_is_resident(view, pattern, rank);
+    return is_resident;
 }
 
 rank_maps rank_maps_build(cz_arena *arena, const cz_plan_view *view)
@@ -50,8 +50,8 @@ rank_maps rank_maps_build(cz_arena *arena, const cz_plan_view *view)
     for (int i = 0; i < view->n_reductions; i++)
         maps.of_split[i] =
             map_of(arena, view, &maps, &view->reductions[i].split_axes);
-    maps.of_pattern = CZ_NEW(arena, const bool *, view->n_families);
-    for (int i = 0; i < view->n_families; i++)
-        maps.of_pattern[i] = home_of(arena, view, &maps, i);
+    maps.of_pattern = CZ_NEW(arena, const bool *, view->n_patterns);
+    for (int i = 0; i < view->n_patterns; i++)
+        maps.of_pattern[i] = first_resident(arena, view, &maps, i);
     return maps;
 }

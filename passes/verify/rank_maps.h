@@ -1,4 +1,4 @@
-/* Where all ranks are: coordinates and homes, computed once, because every
+/* Where all ranks are: coordinates and residents, computed once, because every
  * check asks for them for every operation on every rank.
  * Private to passes/verify/. */
 #ifndef CZ_PASSES_VERIFY_RANK_MAPS_H
@@ -17,12 +17,12 @@ typedef struct rank_maps {
     rank_map *maps;          /* [n] one for each set of axes */
     const int **of_table;    /* [n_tables] over the selector */
     const int **of_split;    /* [n_reductions] over the split axes */
-    const bool **of_pattern; /* [n_families][n_ranks] whether it is at home;
-                              * NULL: it is at home on every rank */
+    const bool **of_pattern; /* [n_patterns][n_ranks] whether it is resident;
+                              * NULL: it is resident on every rank */
 } rank_maps;
 
-/* For a view's selectors, splits and homes.  Memory grows with ranks times
- * (sets of axes + families with a home of their own). */
+/* For a view's selectors, splits and residents.  Memory grows with ranks times
+ * (sets of axes + patterns with a home of their own). */
 rank_maps rank_maps_build(cz_arena *arena, const cz_plan_view *view);
 
 #endif

@@ -88,7 +88,7 @@ bool region_holds(const region_list *list, const region *wanted)
 }
 
 /* A contiguous run of several rows is the same as these rows. */
-static bool rows_of_run(const region *from, const cz_view_transfer_row *row,
+static bool rows_of_run(const region *from, const cz_view_transfer_entry *row,
                         int64_t *n_rows, int64_t *row_bytes)
 {
     const int64_t width = width_bytes(from);
@@ -104,7 +104,7 @@ static bool rows_of_run(const region *from, const cz_view_transfer_row *row,
     return from->stride_bytes == width && row->row_bytes % width == 0;
 }
 
-static bool part_of(const region *from, const cz_view_transfer_row *row,
+static bool part_of(const region *from, const cz_view_transfer_entry *row,
                     region *found)
 {
     const int64_t shift = row->offset - from->offset;
@@ -123,8 +123,8 @@ static bool part_of(const region *from, const cz_view_transfer_row *row,
     return inside(&found->what, &from->what);
 }
 
-bool region_find_named(const region_list *list, const cz_view_transfer_row *row,
-                       region *found)
+bool region_find_named(const region_list *list,
+                       const cz_view_transfer_entry *row, region *found)
 {
     for (int i = 0; i < list->n; i++)
         if (part_of(&list->v[i], row, found))
@@ -132,7 +132,7 @@ bool region_find_named(const region_list *list, const cz_view_transfer_row *row,
     return false;
 }
 
-bool region_place(region *found, const cz_view_transfer_row *row)
+bool region_place(region *found, const cz_view_transfer_entry *row)
 {
     const int64_t bytes = width_bytes(found);
 

@@ -33,10 +33,10 @@ void region_forget(region_list *list, int64_t lo, int64_t hi);
 /* Do the pieces in the list make up exactly `wanted`, each at its place? */
 bool region_holds(const region_list *list, const region *wanted);
 /* The part of some region that a sent row names.  False if there is none. */
-bool region_find_named(const region_list *list, const cz_view_transfer_row *row,
-                       region *found);
+bool region_find_named(const region_list *list,
+                       const cz_view_transfer_entry *row, region *found);
 /* Move a part to where a received row puts it.  False if the row has another
  * form than the part. */
-bool region_place(region *found, const cz_view_transfer_row *row);
+bool region_place(region *found, const cz_view_transfer_entry *row);
 
 #endif

@@ -62,7 +62,7 @@ static cz_dtype type_of(const cz_view_stage *stage, int value)
 static bool is_product_of(const cz_view_stage *stage, const cz_view_step *step,
                           const cz_fact_tiling *t)
 {
-    if (stage->shared && step->segment != stage->shared->segment)
+    if (stage->subgroup && step->segment != stage->subgroup->segment)
         return false;
     /* Of a symmetric product of a matrix with itself the rows are read twice;
      * otherwise it is as its second operand lies. */
@@ -81,7 +81,7 @@ static bool is_product_of(const cz_view_stage *stage, const cz_view_step *step,
         (step->beta != 0) != (t->addend != 0))
         return false;
 
-    const bool is_symmetric = step->symmetric && step->deal <= 1;
+    const bool is_symmetric = step->symmetric && step->partition <= 1;
 
     if (t->symmetric)
         return is_symmetric && !t->n_major && t->m == t->n;
@@ -107,7 +107,7 @@ static int64_t batch_of(const verifier *v, int stage)
     for (int t = 0; t < v->view->n_tables; t++)
         for (int b = 0; b < v->view->tables[t].n_batches; b++) {
             const cz_view_batch *batch = &v->view->tables[t].batches[b];
-            const cz_view_kernel_row *row =
+            const cz_view_kernel_entry *row =
                 &v->view->tables[t].rows.kernel[batch->first];
             for (int64_t i = 0; i < batch->n_rows; i++, row++)
                 if (row->stage == stage && batch->n_matrices > most)
@@ -151,7 +151,7 @@ static place place_of_stage(const verifier *v, int stage)
              rank++) {
             const row_range rows = rows_of(v, &v->view->ops[op], rank);
             for (int64_t i = rows.first; i < rows.end; i++) {
-                const cz_view_kernel_row *row =
+                const cz_view_kernel_entry *row =
                     &v->view->tables[v->view->ops[op].table].rows.kernel[i];
                 if (row->stage == stage)
                     return (place){op, rank, row->param};
@@ -206,7 +206,7 @@ static const char *find_fault(const verifier *v, int number, int stage)
         n += columns - (t->symmetric ? i * t->rows / t->columns : 0);
     if (n > most / t->batch)
         return "are too many";
-    if (t->parts < 1 || t->parts > divide_up(t->k, BLOCK))
+    if (t->splits < 1 || t->splits > divide_up(t->k, BLOCK))
         return "are cut to other parts of k than it has";
     if (t->library && t->symmetric)
         return "go to a library that does not keep a product symmetric";

@@ -16,9 +16,9 @@ bool same_axes(const cz_ints *a, const cz_ints *b)
 /* Do members of a communicator differ in whether they have the bucket? */
 static bool spans_home(const verifier *v, int bucket, const cz_ints *comm)
 {
-    const int family = v->view->buckets[bucket].family;
-    return family >= 0 &&
-           (cz_view_set_of(comm) & v->view->families[family].fact->home_axes);
+    const int pattern = v->view->buckets[bucket].pattern;
+    return pattern >= 0 && (cz_view_set_of(comm) &
+                            v->view->patterns[pattern].fact->resident_axes);
 }
 
 /* seen[b]: one more than the operation that served bucket b; 0: none yet. */

@@ -42,7 +42,7 @@ static bool is_same(const bytes *a, const bytes *b)
 
 static bytes slot_at(const cz_view_stage *stage, int slot)
 {
-    return (bytes){slot + 1, 0, cz_view_room(stage, slot + 1), false};
+    return (bytes){slot + 1, 0, cz_view_capacity(stage, slot + 1), false};
 }
 
 static bytes entry_at(const cz_view_step *step, int i)
@@ -202,7 +202,7 @@ void check_values(verifier *v)
         check_stage(v, i);
 }
 
-void forget_reused(const cz_view_stage *stage, const cz_view_kernel_row *row,
+void forget_reused(const cz_view_stage *stage, const cz_view_kernel_entry *row,
                    region_list *scratch)
 {
     if (stage->fact->work_bytes > 0)

@@ -31,23 +31,23 @@ bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank)
     return op->table >= 0 && rows.first == rows.end;
 }
 
-static bool has_family(const verifier *v, int family, int64_t rank)
+static bool has_pattern(const verifier *v, int pattern, int64_t rank)
 {
-    const bool *is_home = v->maps.of_pattern[family];
+    const bool *is_resident = v->maps.of_pattern[pattern];
 
-    return !is_home || is_home[rank];
+    return !is_resident || is_resident[rank];
 }
 
 bool has_bucket(const verifier *v, int bucket, int64_t rank)
 {
-    const int family = v->view->buckets[bucket].family;
+    const int pattern = v->view->buckets[bucket].pattern;
 
-    return family < 0 || has_family(v, family, rank);
+    return pattern < 0 || has_pattern(v, pattern, rank);
 }
 
-bool is_home(const verifier *v, int64_t param, int64_t rank)
+bool is_resident(const verifier *v, int64_t param, int64_t rank)
 {
-    return has_family(v, v->view->params[param].family, rank);
+    return has_pattern(v, v->view->params[param].pattern, rank);
 }
 
 int64_t first_of_block(const verifier *v, const cz_view_op *op, int64_t rank)
@@ -64,16 +64,16 @@ int64_t member_of(const verifier *v, int64_t param, int64_t rank)
 {
     const cz_view_param *p = &v->view->params[param];
     int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_shard_axes(v->view, p->family, storage);
+    const cz_ints axes = cz_view_shard_axes(v->view, p->pattern, storage);
 
     return cz_view_member_at(p, cz_view_coordinate(v->view, &axes, rank));
 }
 
-int64_t home_of(const verifier *v, int bucket)
+int64_t first_resident(const verifier *v, int bucket)
 {
-    const int family = v->view->buckets[bucket].family;
+    const int pattern = v->view->buckets[bucket].pattern;
 
-    return family < 0 ? 0 : cz_view_home_rank(v->view, family, 0, 0);
+    return pattern < 0 ? 0 : cz_view_resident_rank(v->view, pattern, 0, 0);
 }
 
 void reject(verifier *v, place at, const char *format, ...)
@@ -123,16 +123,16 @@ int last_op_of(const verifier *v, int64_t bucket)
 
 int rule_of_param(const verifier *v, int64_t param)
 {
-    return v->view->families[v->view->params[param].family].rule;
+    return v->view->patterns[v->view->params[param].pattern].rule;
 }
 
 int64_t elements_on(const verifier *v, int64_t param, int64_t rank)
 {
-    const int family = v->view->params[param].family;
+    const int pattern = v->view->params[param].pattern;
 
-    if (!is_home(v, param, rank))
+    if (!is_resident(v, param, rank))
         return 0;
-    return cz_view_shard_elements(v->view, &v->view->families[family], rank);
+    return cz_view_shard_elements(v->view, &v->view->patterns[pattern], rank);
 }
 
 void slot_extent(const cz_view_stage *stage, const cz_view_slot *slot,
@@ -157,7 +157,7 @@ void slot_extent(const cz_view_stage *stage, const cz_view_slot *slot,
     *bytes = count * cz_dtype_bytes(slot->dtype);
 }
 
-int64_t scratch_of(const cz_view_kernel_row *row, cz_slot_kind kind)
+int64_t scratch_of(const cz_view_kernel_entry *row, cz_slot_kind kind)
 {
     switch (kind) {
     case CZ_SLOT_GATHER:

@@ -1,13 +1,14 @@
 /* Copies of boxes. */
 #include "runtime/base/box.h"
 
-int64_t czr_box_bytes(const czr_transfer_row *row)
+int64_t czr_box_bytes(const czr_transfer_entry *row)
 {
     return row->n_rows * row->row_bytes;
 }
 
-void czr_box_copy(unsigned char *to_base, const czr_transfer_row *to,
-                  const unsigned char *from_base, const czr_transfer_row *from)
+void czr_box_copy(unsigned char *to_base, const czr_transfer_entry *to,
+                  const unsigned char *from_base,
+                  const czr_transfer_entry *from)
 {
     for (int64_t i = 0; i < to->n_rows; i++)
         memmove(to_base + to->offset + i * to->stride_bytes,

@@ -5,9 +5,10 @@
 #include "runtime/czr.h"
 
 /* Bytes that a box holds. */
-int64_t czr_box_bytes(const czr_transfer_row *row);
+int64_t czr_box_bytes(const czr_transfer_entry *row);
 /* Copies a box of one shape; `to` and `from` have equal runs. */
-void czr_box_copy(unsigned char *to_base, const czr_transfer_row *to,
-                  const unsigned char *from_base, const czr_transfer_row *from);
+void czr_box_copy(unsigned char *to_base, const czr_transfer_entry *to,
+                  const unsigned char *from_base,
+                  const czr_transfer_entry *from);
 
 #endif

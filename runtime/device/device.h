@@ -27,8 +27,9 @@ typedef struct czr_device_ops {
      * rounded to the type; czr_band_mirror; the part of a matrix of n rows
      * above the diagonal from the one below. */
     void (*copy_box)(czr_device *device, unsigned char *to_base,
-                     const czr_transfer_row *to, const unsigned char *from_base,
-                     const czr_transfer_row *from);
+                     const czr_transfer_entry *to,
+                     const unsigned char *from_base,
+                     const czr_transfer_entry *from);
     void (*convert)(czr_device *device, void *to, czr_dtype to_dtype,
                     const void *from, czr_dtype from_dtype, size_t n);
     void (*fill)(czr_device *device, void *to, czr_dtype dtype, double value,

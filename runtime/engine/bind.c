@@ -34,12 +34,12 @@ static void fill_layout(const czr_engine *engine, int param,
         .grad = spaces->grad + offset * czr_dtype_bytes(bucket->grad_dtype),
         .param_dtype = bucket->dtype,
         .grad_dtype = bucket->grad_dtype,
-        .leaves = bucket->leaves,
-        .microbatch_stride = bucket->length,
+        .n_grads = bucket->n_grads,
+        .grad_stride = bucket->length,
         .n_dims = shard.n_dims};
     memcpy(out->shape, shard.shape, sizeof out->shape);
     memcpy(out->start, shard.start, sizeof out->start);
-    memcpy(out->global, czr_program_family(program, param)->shape,
+    memcpy(out->global, czr_program_pattern(program, param)->shape,
            sizeof out->global);
 }
 
@@ -49,18 +49,19 @@ static void fill_storage(const czr_engine *engine, const czr_storage *storage,
 {
     const czr_program *program = engine->program;
     /* The bucket of one of its pieces; all of them have gradients alike. */
-    const int first = program->families[storage->pieces[0].family].first_param;
+    const int first =
+        program->patterns[storage->patterns[0].pattern].first_param;
 
     const czr_bucket *bucket = &program->buckets[program->places[first].bucket];
     const czr_shard shard =
-        czr_family_shard(program, &storage->of, engine->rank);
+        czr_pattern_shard(program, &storage->of, engine->rank);
 
     *out = (czr_layout_info){.bucket = -1,
                              .offset = -1,
                              .n = shard.n,
                              .param_dtype = (czr_dtype)storage->of.dtype,
                              .grad_dtype = bucket->grad_dtype,
-                             .leaves = bucket->leaves,
+                             .n_grads = bucket->n_grads,
                              .n_dims = shard.n_dims};
     memcpy(out->shape, shard.shape, sizeof out->shape);
     memcpy(out->start, shard.start, sizeof out->start);
@@ -160,14 +161,14 @@ static wanted wanted_param(const czr_layout_info *info)
 
 static wanted wanted_grad(const czr_layout_info *info)
 {
-    const int lead = info->leaves > 1;
+    const int lead = info->n_grads > 1;
     wanted result = {.what = "gradient",
                      .dtype = info->grad_dtype,
                      .n_dims = info->n_dims + lead,
-                     .outer_stride = lead ? info->microbatch_stride : 0,
+                     .outer_stride = lead ? info->grad_stride : 0,
                      .place = info->grad};
 
-    result.shape[0] = info->leaves;
+    result.shape[0] = info->n_grads;
     memcpy(result.shape + lead, info->shape, sizeof info->shape);
     return result;
 }
@@ -239,12 +240,13 @@ static czr_status bind_one(czr_engine *engine, const char *name,
 /* The part of a bound tensor that holds a piece, or its `k`-th one of a batch.
  * With leaves the tensor has one more dimension, which the piece has whole. */
 static void take_piece(const czr_engine *engine, const czr_storage *storage,
-                       const czr_piece *piece, int k, czr_loose *loose)
+                       const czr_stored_pattern *piece, int k, czr_loose *loose)
 {
     const czr_program *program = engine->program;
-    const czr_family *family = &program->families[piece->family];
-    const czr_shard all = czr_family_shard(program, &storage->of, engine->rank);
-    const czr_shard own = czr_family_shard(program, family, engine->rank);
+    const czr_pattern *pattern = &program->patterns[piece->pattern];
+    const czr_shard all =
+        czr_pattern_shard(program, &storage->of, engine->rank);
+    const czr_shard own = czr_pattern_shard(program, pattern, engine->rank);
     const int lead = loose->n_dims - own.n_dims - piece->batch;
 
     if (piece->batch) {
@@ -283,11 +285,11 @@ static czr_status bind_storage(czr_engine *engine, const char *name,
     czr_status status = bind_one(engine, name, &for_param, param, &loose_param);
     if (status == CZR_OK)
         status = bind_one(engine, name, &for_grad, grad, &loose_grad);
-    for (int i = 0; i < storage->n_pieces && status == CZR_OK; i++) {
-        const czr_piece *piece = &storage->pieces[i];
-        const int n = czr_piece_batch(program, piece);
+    for (int i = 0; i < storage->n_patterns && status == CZR_OK; i++) {
+        const czr_stored_pattern *piece = &storage->patterns[i];
+        const int n = czr_stored_batch(program, piece);
         const int first =
-            program->families[piece->family].first_param + member * n;
+            program->patterns[piece->pattern].first_param + member * n;
         for (int k = 0; k < n; k++) {
             czr_binding binding = {
                 .is_bound = true, .param = loose_param, .grad = loose_grad};

@@ -105,7 +105,7 @@ static czr_status open_step_memory(czr_engine *engine)
     engine->call_in = czr_alloc(CZR_MAX_SLOTS, sizeof(void *));
     engine->call_out = czr_alloc(CZR_MAX_SLOTS, sizeof(void *));
     engine->updates = czr_alloc(n_params, sizeof(int64_t));
-    engine->whole = czr_alloc(n_params, sizeof(int64_t));
+    engine->full_matrix = czr_alloc(n_params, sizeof(int64_t));
     engine->sent = czr_alloc(n_ops, sizeof(int64_t));
     engine->received = czr_alloc(n_ops, sizeof(int64_t));
     engine->faults =
@@ -113,7 +113,7 @@ static czr_status open_step_memory(czr_engine *engine)
     return engine->comms && engine->bindings && engine->hypers &&
                    engine->scalars && engine->call_scalars && engine->names &&
                    engine->call_in && engine->call_out && engine->updates &&
-                   engine->whole && engine->sent && engine->received &&
+                   engine->full_matrix && engine->sent && engine->received &&
                    engine->faults
                ? CZR_OK
                : CZR_ERR_NO_MEMORY;
@@ -196,7 +196,7 @@ czr_status czr_engine_join(czr_engine *engine)
         if (czr_op_is_communication(&program->ops[op]))
             status = czr_world_join_axes(
                 engine->world, CZR_CHANNEL_PLAN, program, program->ops[op].comm,
-                program->ops[op].group, program->ops[op].stride,
+                program->ops[op].block_size, program->ops[op].stride,
                 &engine->comms[op]);
     return status == CZR_OK
                ? CZR_OK
@@ -315,7 +315,7 @@ void czr_close(czr_engine *engine)
     czr_free(engine->call_in);
     czr_free(engine->call_out);
     czr_free(engine->updates);
-    czr_free(engine->whole);
+    czr_free(engine->full_matrix);
     czr_free(engine->sent);
     czr_free(engine->received);
     czr_free(engine->faults);

@@ -16,15 +16,15 @@ enum { CZR_ERROR_BYTES = 320, CZR_MAX_SLOTS = 255, CZR_ENGINE_COUNTS = 2 };
 
 /* The spaces of a bucket (dsl/IR.md, "Memory of a rank").  REDUCED and MASTER
  * hold the slice alone: element `offset` of the bucket lies at offset -
- * slice.first there.  All NULL where the bucket is not at home. */
+ * slice.first there.  All NULL where the bucket is not resident. */
 typedef struct czr_spaces {
     czr_range slice;
     czr_range part; /* of an equal bucket; else the slice */
     unsigned char *param, *grad;
     float *reduced; /* the slice; of an equal bucket, behind it the part */
-    czr_transfer_row *rows; /* of an exchange; NULL: the rank has none */
-    unsigned char *master;  /* NULL: the parameter is its own */
-    unsigned char *states;  /* of its parameters, as they lie in the slice */
+    czr_transfer_entry *rows; /* of an exchange; NULL: the rank has none */
+    unsigned char *master;    /* NULL: the parameter is its own */
+    unsigned char *states;    /* of its parameters, as they lie in the slice */
     size_t state_bytes;
     unsigned char *kept; /* to undo a step: czr_undo_find's, one behind the
                           * other; NULL: no step is undone */
@@ -61,7 +61,7 @@ typedef struct czr_fault {
     int64_t update;        /* t */
 } czr_fault;
 
-/* One that this rank's trainer gives, of a parameter at home. */
+/* One that this rank's trainer gives, of a parameter resident. */
 typedef struct czr_extern {
     int param, state;
     bool is_given; /* since the last step */
@@ -75,15 +75,16 @@ typedef struct czr_binding {
 
 /* An operation is one turn or several: work of the rank's own, then, where it
  * says so, a unit for the world, which is complete before the next turn. */
-typedef struct czr_turn {
+typedef struct czr_segment {
     int number;   /* from 0 */
     bool is_last; /* the operation is over behind it */
-    bool has_unit;
-    czr_unit unit;
-} czr_turn;
+    bool has_collective;
+    czr_collective collective;
+} czr_segment;
 
 /* How a kind of operation is carried out; sets is_last, and the unit. */
-typedef czr_status (*czr_op_body)(czr_engine *engine, int op, czr_turn *turn);
+typedef czr_status (*czr_op_body)(czr_engine *engine, int op,
+                                  czr_segment *segment);
 
 /* Bytes of an element of each slot that lies in scratch, per stage. */
 typedef struct czr_slot_sizes {
@@ -123,7 +124,7 @@ struct czr_engine {
                             * they use in turn; 0: none */
     czr_slot_sizes *slot_sizes; /* [n_stages] */
     uint8_t *phases;            /* [n_params], at the update under way */
-    czr_transfer_row *moving;   /* rows of one transfer that travel then; NULL:
+    czr_transfer_entry *moving; /* rows of one transfer that travel then; NULL:
                                  * always all */
     czr_binding *bindings;      /* [n_params] */
     int n_states;
@@ -157,7 +158,7 @@ struct czr_engine {
     czr_fault *faults; /* [ranks] while they do */
 
     int64_t steps, skips; /* applied updates; steps that changed nothing */
-    int64_t *updates, *whole, *sent, *received;
+    int64_t *updates, *full_matrix, *sent, *received;
     int64_t step_allocations;
 };
 
@@ -219,7 +220,7 @@ void czr_externs_take(czr_engine *engine);
 
 /* phase.c: the number of the phase of update t for a turn, or -1; the phase of
  * every parameter at update t; the body of a stage for a parameter then. */
-int czr_phase_at(const czr_phases *phases, int64_t turn, int64_t t);
+int czr_phase_at(const czr_phases *phases, int64_t segment, int64_t t);
 czr_kernel czr_phase_body(const czr_engine *engine, int stage, int param);
 czr_status czr_phase_choose(czr_engine *engine, int64_t t);
 
@@ -251,7 +252,7 @@ void czr_guard_skip(czr_engine *engine, const char *why);
 void czr_guard_skip_for(czr_engine *engine, int param);
 /* The turn's unit: sums of n of the engine's counts over the operation's
  * ranks. */
-void czr_guard_sum(czr_engine *engine, int n, czr_turn *turn);
+void czr_guard_sum(czr_engine *engine, int n, czr_segment *segment);
 
 /* fault.c: a rule failed for a parameter; false: the step cannot go on, as it
  * is not undone. */
@@ -260,7 +261,7 @@ bool czr_fault_note(czr_engine *engine, czr_status status, int param);
 /* undo.c: what a step writes, kept before it and put back.  Memory is taken
  * where options ask for it; to put it back is collective. */
 czr_status czr_undo_open(czr_engine *engine);
-/* What updates write of a bucket at home, and where it is kept, NULL before
+/* What updates write of a bucket resident, and where it is kept, NULL before
  * there is memory: states, masters, parameters. */
 enum { CZR_UNDO_REGIONS = 3 };
 typedef struct czr_undo_region {
@@ -277,12 +278,13 @@ czr_status czr_undo_restore(czr_engine *engine);
 bool czr_op_is_skipped(const czr_engine *engine, int op);
 czr_status czr_op_run(void *engine, int op);
 /* The next turn of an operation that is not skipped: its own work alone. */
-czr_status czr_op_take_turn(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_run_segment(czr_engine *engine, int op, czr_segment *segment);
 /* All turns, each with its unit. */
 czr_status czr_op_carry_out(czr_engine *engine, int op);
 extern const czr_op_body czr_op_host_bodies[CZR_N_OP_KINDS];
-czr_status czr_op_reduce_scatter(czr_engine *engine, int op, czr_turn *turn);
-czr_status czr_op_all_gather(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_op_reduce_scatter(czr_engine *engine, int op,
+                                 czr_segment *segment);
+czr_status czr_op_all_gather(czr_engine *engine, int op, czr_segment *segment);
 /* Between the parts and the slices of an equal bucket: element e of it lies
  * e + shift elements behind `base`. */
 typedef struct czr_exchange {
@@ -290,24 +292,24 @@ typedef struct czr_exchange {
     bool to_owners; /* else from them */
     unsigned char *base;
     int64_t element; /* bytes */
-    int64_t part_shift, slice_shift;
+    int64_t equal_part_shift, slice_shift;
 } czr_exchange;
 /* The turn's unit, where anything travels. */
 void czr_op_exchange(czr_engine *engine, int op, const czr_exchange *exchange,
-                     czr_turn *turn);
-czr_status czr_op_all_reduce(czr_engine *engine, int op, czr_turn *turn);
-czr_status czr_op_transfer(czr_engine *engine, int op, czr_turn *turn);
-czr_status czr_op_group_sum(czr_engine *engine, int op, czr_turn *turn);
-czr_status czr_op_kernel(czr_engine *engine, int op, czr_turn *turn);
-czr_status czr_op_square_sum(czr_engine *engine, int op, czr_turn *turn);
-czr_status czr_op_decide(czr_engine *engine, int op, czr_turn *turn);
-czr_status czr_op_prologue(czr_engine *engine, int op, czr_turn *turn);
-czr_status czr_op_guard(czr_engine *engine, int op, czr_turn *turn);
-czr_status czr_op_keep(czr_engine *engine, int op, czr_turn *turn);
-czr_status czr_op_undo(czr_engine *engine, int op, czr_turn *turn);
+                     czr_segment *segment);
+czr_status czr_op_all_reduce(czr_engine *engine, int op, czr_segment *segment);
+czr_status czr_op_transfer(czr_engine *engine, int op, czr_segment *segment);
+czr_status czr_op_group_sum(czr_engine *engine, int op, czr_segment *segment);
+czr_status czr_op_kernel(czr_engine *engine, int op, czr_segment *segment);
+czr_status czr_op_square_sum(czr_engine *engine, int op, czr_segment *segment);
+czr_status czr_op_decide(czr_engine *engine, int op, czr_segment *segment);
+czr_status czr_op_prologue(czr_engine *engine, int op, czr_segment *segment);
+czr_status czr_op_guard(czr_engine *engine, int op, czr_segment *segment);
+czr_status czr_op_keep(czr_engine *engine, int op, czr_segment *segment);
+czr_status czr_op_undo(czr_engine *engine, int op, czr_segment *segment);
 /* Where the slots of a row lie, in order of the stage's; and its counters. */
-void czr_op_find_slots(const czr_engine *engine, const czr_kernel_row *row,
+void czr_op_find_slots(const czr_engine *engine, const czr_kernel_entry *row,
                        const void **in, void **out);
-void czr_op_count_row(czr_engine *engine, const czr_kernel_row *row);
+void czr_op_count_row(czr_engine *engine, const czr_kernel_entry *row);
 
 #endif

@@ -10,7 +10,7 @@ static const czr_state_desc *desc_of(const czr_engine *engine, int param, int k)
     return &program->states[program->places[param].rule].of[k];
 }
 
-/* Lists those of parameters at home; with `externs` NULL it only counts. */
+/* Lists those of parameters resident; with `externs` NULL it only counts. */
 static int list_externs(const czr_engine *engine, czr_extern *externs)
 {
     const czr_program *program = engine->program;

@@ -28,27 +28,27 @@ static czr_status undo(czr_engine *engine, czr_status why, const char *name,
 }
 
 /* Has a rule failed on any rank?  Without undo the next step asks. */
-static void ask(czr_engine *engine, czr_turn *turn)
+static void ask(czr_engine *engine, czr_segment *segment)
 {
-    turn->is_last = !engine->undoes || engine->is_skipped;
-    if (turn->is_last)
+    segment->is_last = !engine->undoes || engine->is_skipped;
+    if (segment->is_last)
         return;
     engine->counts[0] = engine->fault.status != CZR_OK;
-    czr_guard_sum(engine, 1, turn);
+    czr_guard_sum(engine, 1, segment);
 }
 
 /* All ranks learn each other's. */
-static void tell(czr_engine *engine, czr_turn *turn)
+static void tell(czr_engine *engine, czr_segment *segment)
 {
     const size_t bytes = sizeof engine->fault;
 
-    turn->is_last = !engine->is_faulty && engine->counts[0] == 0;
-    if (turn->is_last)
+    segment->is_last = !engine->is_faulty && engine->counts[0] == 0;
+    if (segment->is_last)
         return;
     engine->faults[engine->rank] = engine->fault;
-    turn->has_unit = true;
-    turn->unit = (czr_unit){
-        .kind = CZR_UNIT_ALL_GATHER,
+    segment->has_collective = true;
+    segment->collective = (czr_collective){
+        .kind = CZR_COLLECTIVE_ALL_GATHER,
         .of.all_gather = {.send = &engine->fault,
                           .bytes = bytes,
                           .at = (size_t)engine->rank * bytes,
@@ -56,20 +56,20 @@ static void tell(czr_engine *engine, czr_turn *turn)
 }
 
 /* Where a decision before this update has found a failure, nobody asks. */
-czr_status czr_op_undo(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_undo(czr_engine *engine, int op, czr_segment *segment)
 {
     enum { ASK, TELL, SETTLE };
 
     (void)op;
-    switch (turn->number + engine->is_faulty) {
+    switch (segment->number + engine->is_faulty) {
     case ASK:
-        ask(engine, turn);
+        ask(engine, segment);
         return CZR_OK;
     case TELL:
-        tell(engine, turn);
+        tell(engine, segment);
         return CZR_OK;
     default:
-        turn->is_last = true;
+        segment->is_last = true;
         /* What all ranks say alike, of the first that failed. */
         char name[128];
         /* The lowest rank that has one; some rank has. */

@@ -78,53 +78,53 @@ void czr_guard_skip(czr_engine *engine, const char *why)
             czr_engine_refuse(engine, CZR_ERR_GRADIENT, "%s", why);
 }
 
-void czr_guard_sum(czr_engine *engine, int n, czr_turn *turn)
+void czr_guard_sum(czr_engine *engine, int n, czr_segment *segment)
 {
-    turn->has_unit = true;
-    turn->unit = (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
-                            .of.all_reduce = {.data = engine->counts,
-                                              .count = (size_t)n,
-                                              .type = CZR_SUM_I64}};
+    segment->has_collective = true;
+    segment->collective = (czr_collective){
+        .kind = CZR_COLLECTIVE_ALL_REDUCE,
+        .of.all_reduce = {
+            .data = engine->counts, .count = (size_t)n, .type = CZR_SUM_I64}};
 }
 
 enum { BEYOND, FAULTY, N_COUNTS };
 _Static_assert((int)N_COUNTS <= (int)CZR_ENGINE_COUNTS, "room for counts");
 
 /* Could an element be too large for some rule, and has a rule failed? */
-static void ask(czr_engine *engine, czr_turn *turn)
+static void ask(czr_engine *engine, czr_segment *segment)
 {
     engine->counts[BEYOND] = may_be_beyond(engine);
     engine->counts[FAULTY] = engine->fault.status != CZR_OK;
-    czr_guard_sum(engine, N_COUNTS, turn);
+    czr_guard_sum(engine, N_COUNTS, segment);
 }
 
 /* The limit of some rule was reached: is it by a gradient of that rule? */
-static void look(czr_engine *engine, czr_turn *turn)
+static void look(czr_engine *engine, czr_segment *segment)
 {
     engine->is_faulty = engine->counts[FAULTY] > 0;
     engine->is_skipped |= engine->is_faulty;
-    turn->is_last = engine->is_faulty || engine->counts[BEYOND] == 0;
-    if (turn->is_last)
+    segment->is_last = engine->is_faulty || engine->counts[BEYOND] == 0;
+    if (segment->is_last)
         return;
     engine->beyond = find_beyond(engine);
     engine->counts[BEYOND] = engine->beyond >= 0;
-    czr_guard_sum(engine, 1, turn);
+    czr_guard_sum(engine, 1, segment);
 }
 
-czr_status czr_op_guard(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_guard(czr_engine *engine, int op, czr_segment *segment)
 {
     enum { ASK, LOOK, SKIP };
 
     (void)op;
-    switch (turn->number) {
+    switch (segment->number) {
     case ASK:
-        ask(engine, turn);
+        ask(engine, segment);
         break;
     case LOOK:
-        look(engine, turn);
+        look(engine, segment);
         break;
     default:
-        turn->is_last = true;
+        segment->is_last = true;
         if (engine->counts[BEYOND] > 0)
             czr_guard_skip_for(engine, engine->beyond);
         break;

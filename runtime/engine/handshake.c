@@ -49,13 +49,13 @@ static czr_status compare(czr_engine *engine, const descriptor *descriptors,
 czr_status czr_handshake_sum(czr_engine *engine, int64_t *count)
 {
     char why[CZR_WHY_BYTES];
-    const czr_unit unit = {
-        .kind = CZR_UNIT_ALL_REDUCE,
+    const czr_collective collective = {
+        .kind = CZR_COLLECTIVE_ALL_REDUCE,
         .op = -1,
         .of.all_reduce = {.data = count, .count = 1, .type = CZR_SUM_I64}};
 
-    const czr_status status =
-        czr_comm_run(engine->world->everyone[CZR_CHANNEL_PLAN], &unit, why);
+    const czr_status status = czr_comm_run(
+        engine->world->everyone[CZR_CHANNEL_PLAN], &collective, why);
     return status == CZR_OK
                ? CZR_OK
                : czr_engine_poison(engine, status,
@@ -80,13 +80,13 @@ czr_status czr_handshake(czr_engine *engine, czr_status own)
                                  "no memory to compare plans");
     if (hash)
         memcpy(mine.hash, hash, strnlen(hash, HASH_BYTES));
-    const czr_unit unit = {.kind = CZR_UNIT_ALL_GATHER,
-                           .op = -1,
-                           .of.all_gather = {&mine, sizeof mine,
-                                             (size_t)world->rank * sizeof mine,
-                                             (unsigned char *)descriptors}};
+    const czr_collective collective = {
+        .kind = CZR_COLLECTIVE_ALL_GATHER,
+        .op = -1,
+        .of.all_gather = {&mine, sizeof mine, (size_t)world->rank * sizeof mine,
+                          (unsigned char *)descriptors}};
     czr_status status =
-        czr_comm_run(world->everyone[CZR_CHANNEL_PLAN], &unit, why);
+        czr_comm_run(world->everyone[CZR_CHANNEL_PLAN], &collective, why);
     if (status != CZR_OK)
         czr_engine_refuse(engine, status, "comparing plans: %s", why);
     else

@@ -128,7 +128,7 @@ void czr_loose_copy_grad(czr_engine *engine, int param)
     const czr_bucket *bucket = &program->buckets[place->bucket];
     const size_t element = czr_dtype_bytes(bucket->grad_dtype);
     czr_loose leaf = engine->bindings[param].grad;
-    const int lead = bucket->leaves > 1;
+    const int lead = bucket->n_grads > 1;
 
     if (!leaf.data)
         return;
@@ -140,7 +140,7 @@ void czr_loose_copy_grad(czr_engine *engine, int param)
     }
     const ptrdiff_t stride =
         lead ? (ptrdiff_t)engine->bindings[param].grad.strides[0] : 0;
-    for (int k = 0; k < bucket->leaves; k++) {
+    for (int k = 0; k < bucket->n_grads; k++) {
         const size_t at = (size_t)(k * bucket->length + place->offset);
         copy_runs(engine, &leaf,
                   engine->spaces[place->bucket].grad + at * element, element,
@@ -199,7 +199,7 @@ static void note_all(const czr_engine *engine, intervals *list)
         note(list, engine->spaces[b].param,
              length * czr_dtype_bytes(bucket->dtype), -1);
         note(list, engine->spaces[b].grad,
-             length * (size_t)bucket->leaves *
+             length * (size_t)bucket->n_grads *
                  czr_dtype_bytes(bucket->grad_dtype),
              -1);
     }

@@ -11,7 +11,8 @@ bool czr_op_is_skipped(const czr_engine *engine, int op)
     const czr_op *row = &engine->program->ops[op];
 
     if (row->kind == CZR_REDUCE_SCATTER || row->kind == CZR_ALL_GATHER)
-        return !czr_program_is_home(engine->program, row->bucket, engine->rank);
+        return !czr_program_is_resident(engine->program, row->bucket,
+                                        engine->rank);
     if (row->kind == CZR_KEEP)
         return !engine->undoes;
     return row->table >= 0 &&
@@ -28,21 +29,22 @@ czr_status czr_op_run(void *user, int op)
     return czr_op_carry_out(engine, op);
 }
 
-czr_status czr_op_take_turn(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_run_segment(czr_engine *engine, int op, czr_segment *segment)
 {
-    turn->is_last = turn->has_unit = false;
+    segment->is_last = segment->has_collective = false;
     const czr_status status =
-        engine->bodies[engine->program->ops[op].kind](engine, op, turn);
-    turn->unit.op = op;
-    turn->unit.stream = engine->stream;
-    turn->number++;
+        engine->bodies[engine->program->ops[op].kind](engine, op, segment);
+    segment->collective.op = op;
+    segment->collective.stream = engine->stream;
+    segment->number++;
     return status;
 }
 
-static czr_status communicate(czr_engine *engine, int op, const czr_unit *unit)
+static czr_status communicate(czr_engine *engine, int op,
+                              const czr_collective *collective)
 {
     char why[CZR_WHY_BYTES];
-    const czr_status status = czr_comm_run(engine->comms[op], unit, why);
+    const czr_status status = czr_comm_run(engine->comms[op], collective, why);
 
     return status == CZR_OK
                ? CZR_OK
@@ -53,13 +55,13 @@ static czr_status communicate(czr_engine *engine, int op, const czr_unit *unit)
 
 czr_status czr_op_carry_out(czr_engine *engine, int op)
 {
-    czr_turn turn = {.is_last = false};
+    czr_segment segment = {.is_last = false};
     czr_status status = CZR_OK;
 
-    while (status == CZR_OK && !turn.is_last) {
-        status = czr_op_take_turn(engine, op, &turn);
-        if (status == CZR_OK && turn.has_unit)
-            status = communicate(engine, op, &turn.unit);
+    while (status == CZR_OK && !segment.is_last) {
+        status = czr_op_run_segment(engine, op, &segment);
+        if (status == CZR_OK && segment.has_collective)
+            status = communicate(engine, op, &segment.collective);
     }
     return status;
 }

@@ -2,13 +2,13 @@
  * share them. */
 #include "runtime/engine/engine.h"
 
-static czr_band band_of(const czr_sum_row *row)
+static czr_band band_of(const czr_sum_entry *row)
 {
     return (czr_band){(size_t)row->side, (size_t)row->band};
 }
 
 /* Ranks with two of the members' parts would have sent their sum as bf16. */
-static czr_sum type_of(const czr_sum_row *row)
+static czr_sum type_of(const czr_sum_entry *row)
 {
     static const czr_sum types[CZR_N_DTYPES] = {[CZR_F64] = CZR_SUM_F64,
                                                 [CZR_F32] = CZR_SUM_F32,
@@ -17,43 +17,44 @@ static czr_sum type_of(const czr_sum_row *row)
     return types[row->dtype];
 }
 
-static czr_unit sum_of(const czr_engine *engine, const czr_sum_row *row)
+static czr_collective sum_of(const czr_engine *engine, const czr_sum_entry *row)
 {
-    return (czr_unit){.kind = row->how == CZR_EXCHANGE_SUM
-                                  ? CZR_UNIT_ALL_REDUCE
-                                  : CZR_UNIT_SUM_SCATTER,
-                      .of.all_reduce = {.data = engine->scratch + row->offset,
-                                        .count = (size_t)row->count,
-                                        .type = type_of(row),
-                                        .band = band_of(row)}};
+    return (czr_collective){
+        .kind = row->how == CZR_EXCHANGE_SUM ? CZR_COLLECTIVE_ALL_REDUCE
+                                             : CZR_COLLECTIVE_SUM_SCATTER,
+        .of.all_reduce = {.data = engine->scratch + row->offset,
+                          .count = (size_t)row->count,
+                          .type = type_of(row),
+                          .band = band_of(row)}};
 }
 
 /* Every member has its part where all want it. */
-static czr_unit gather_of(const czr_engine *engine, const czr_comm *comm,
-                          const czr_sum_row *row)
+static czr_collective gather_of(const czr_engine *engine, const czr_comm *comm,
+                                const czr_sum_entry *row)
 {
     const size_t bytes =
         (size_t)row->count / (size_t)comm->size * czr_dtype_bytes(row->dtype);
     const size_t at = (size_t)comm->position * bytes;
     unsigned char *const all = engine->scratch + row->offset;
 
-    return (czr_unit){
-        .kind = CZR_UNIT_ALL_GATHER,
+    return (czr_collective){
+        .kind = CZR_COLLECTIVE_ALL_GATHER,
         .of.all_gather = {
             .send = all + at, .bytes = bytes, .at = at, .receive = all}};
 }
 
-static czr_unit band_gather_of(const czr_engine *engine, const czr_sum_row *row)
+static czr_collective band_gather_of(const czr_engine *engine,
+                                     const czr_sum_entry *row)
 {
-    return (czr_unit){
-        .kind = CZR_UNIT_BAND_GATHER,
+    return (czr_collective){
+        .kind = CZR_COLLECTIVE_BAND_GATHER,
         .of.band_gather = {.data = engine->scratch + row->offset,
                            .element_bytes = czr_dtype_bytes(row->dtype),
                            .band = band_of(row)}};
 }
 
-static czr_unit unit_of(const czr_engine *engine, const czr_comm *comm,
-                        const czr_sum_row *row)
+static czr_collective unit_of(const czr_engine *engine, const czr_comm *comm,
+                              const czr_sum_entry *row)
 {
     if (row->how != CZR_EXCHANGE_GATHER)
         return sum_of(engine, row);
@@ -62,7 +63,7 @@ static czr_unit unit_of(const czr_engine *engine, const czr_comm *comm,
 }
 
 /* Behind a row's unit. */
-static void mirror(czr_engine *engine, const czr_sum_row *row)
+static void mirror(czr_engine *engine, const czr_sum_entry *row)
 {
     const czr_band band = band_of(row);
 
@@ -73,19 +74,19 @@ static void mirror(czr_engine *engine, const czr_sum_row *row)
 }
 
 /* Row after row. */
-czr_status czr_op_group_sum(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_group_sum(czr_engine *engine, int op, czr_segment *segment)
 {
     const czr_program *program = engine->program;
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, engine->rank);
-    const czr_sum_row *rows =
-        (const czr_sum_row *)program->tables[table].rows + range.first;
+    const czr_sum_entry *rows =
+        (const czr_sum_entry *)program->tables[table].rows + range.first;
 
-    if (turn->number > 0)
-        mirror(engine, &rows[turn->number - 1]);
-    turn->is_last = turn->number == range.n;
-    if (!turn->is_last) {
-        const czr_sum_row *row = &rows[turn->number];
+    if (segment->number > 0)
+        mirror(engine, &rows[segment->number - 1]);
+    segment->is_last = segment->number == range.n;
+    if (!segment->is_last) {
+        const czr_sum_entry *row = &rows[segment->number];
         /* Bytes that a member sends, and receives.  Of sums for all: the other
          * members' shares of its elements, then its own share to each of them.
          * What is gathered or scattered moves once. */
@@ -101,8 +102,8 @@ czr_status czr_op_group_sum(czr_engine *engine, int op, czr_turn *turn)
         const int64_t bytes = (others + own * (members - 1)) *
                               (int64_t)czr_dtype_bytes(row->dtype);
 
-        turn->has_unit = true;
-        turn->unit = unit_of(engine, engine->comms[op], row);
+        segment->has_collective = true;
+        segment->collective = unit_of(engine, engine->comms[op], row);
         engine->sent[op] += bytes;
         engine->received[op] += bytes;
     }

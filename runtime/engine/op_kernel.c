@@ -3,7 +3,7 @@
 #include "runtime/base/memory.h"
 
 /* Where one row's slots of the kinds that lie in scratch start. */
-static int64_t scratch_start(const czr_kernel_row *row, unsigned kind)
+static int64_t scratch_start(const czr_kernel_entry *row, unsigned kind)
 {
     switch (kind) {
     case CZR_SLOT_GATHER:
@@ -21,7 +21,7 @@ static unsigned char *element(void *space, int64_t index, czr_dtype dtype)
 }
 
 static unsigned char *find_slot(const czr_engine *engine,
-                                const czr_kernel_row *row, czr_slot slot)
+                                const czr_kernel_entry *row, czr_slot slot)
 {
     const czr_program *program = engine->program;
     const int bucket = program->places[row->param].bucket;
@@ -70,7 +70,7 @@ static bool writes_param(const czr_stage *stage)
     return false;
 }
 
-void czr_op_find_slots(const czr_engine *engine, const czr_kernel_row *row,
+void czr_op_find_slots(const czr_engine *engine, const czr_kernel_entry *row,
                        const void **in, void **out)
 {
     const czr_stage *stage = &engine->program->stages[row->stage];
@@ -81,16 +81,16 @@ void czr_op_find_slots(const czr_engine *engine, const czr_kernel_row *row,
         out[i] = find_slot(engine, row, stage->out[i]);
 }
 
-void czr_op_count_row(czr_engine *engine, const czr_kernel_row *row)
+void czr_op_count_row(czr_engine *engine, const czr_kernel_entry *row)
 {
     const czr_stage *stage = &engine->program->stages[row->stage];
 
     if (writes_param(stage))
         engine->updates[row->param] += row->count;
-    engine->whole[row->param] += stage->is_whole;
+    engine->full_matrix[row->param] += stage->is_full_matrix;
 }
 
-static czr_status run_row(czr_engine *engine, const czr_kernel_row *row)
+static czr_status run_row(czr_engine *engine, const czr_kernel_entry *row)
 {
     czr_status status = CZR_OK;
     const czr_stage *stage = &engine->program->stages[row->stage];
@@ -116,7 +116,7 @@ static czr_status run_row(czr_engine *engine, const czr_kernel_row *row)
 
 /* Says which parameter; the rest of the step is not run, where it is not
  * undone. */
-static czr_status check_row(czr_engine *engine, const czr_kernel_row *row,
+static czr_status check_row(czr_engine *engine, const czr_kernel_entry *row,
                             czr_status status)
 {
     char name[128];
@@ -135,16 +135,16 @@ static bool is_in_vain(const czr_engine *engine)
     return engine->undoes && engine->fault.status != CZR_OK;
 }
 
-czr_status czr_op_kernel(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_kernel(czr_engine *engine, int op, czr_segment *segment)
 {
     const czr_program *program = engine->program;
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, engine->rank);
-    const czr_kernel_row *rows = program->tables[table].rows;
+    const czr_kernel_entry *rows = program->tables[table].rows;
 
-    turn->is_last = true;
+    segment->is_last = true;
     for (int64_t i = 0; i < range.n && !is_in_vain(engine); i++) {
-        const czr_kernel_row *row = &rows[range.first + i];
+        const czr_kernel_entry *row = &rows[range.first + i];
         const czr_status status = check_row(engine, row, run_row(engine, row));
         if (status != CZR_OK)
             return status;

@@ -1,14 +1,14 @@
 /* The global norm, what is decided from it, and the step's scalars. */
 #include "runtime/engine/engine.h"
 
-czr_status czr_op_square_sum(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_square_sum(czr_engine *engine, int op, czr_segment *segment)
 {
     const czr_program *program = engine->program;
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, engine->rank);
-    const czr_span_row *rows = program->tables[table].rows;
+    const czr_span_entry *rows = program->tables[table].rows;
 
-    turn->is_last = true;
+    segment->is_last = true;
     for (int64_t i = range.first; i < range.first + range.n; i++) {
         const czr_spaces *spaces =
             &engine->spaces[program->places[rows[i].param].bucket];
@@ -19,24 +19,25 @@ czr_status czr_op_square_sum(czr_engine *engine, int op, czr_turn *turn)
     return CZR_OK;
 }
 
-czr_status czr_op_all_reduce(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_all_reduce(czr_engine *engine, int op, czr_segment *segment)
 {
     (void)op;
-    turn->is_last = turn->has_unit = true;
-    turn->unit = (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
-                            .of.all_reduce = {.data = engine->norm_at->words,
-                                              .count = CZR_NORM_WORDS,
-                                              .type = CZR_SUM_I64}};
+    segment->is_last = segment->has_collective = true;
+    segment->collective =
+        (czr_collective){.kind = CZR_COLLECTIVE_ALL_REDUCE,
+                         .of.all_reduce = {.data = engine->norm_at->words,
+                                           .count = CZR_NORM_WORDS,
+                                           .type = CZR_SUM_I64}};
     return CZR_OK;
 }
 
-czr_status czr_op_decide(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_decide(czr_engine *engine, int op, czr_segment *segment)
 {
     const double floor = 1e-6; /* keeps 0 / 0 away, as trainers have it */
     const czr_program *program = engine->program;
 
     (void)op;
-    turn->is_last = true;
+    segment->is_last = true;
     engine->grad_norm = czr_norm_root(&engine->norm);
     engine->is_faulty = engine->norm.words[CZR_NORM_FAULTS] > 0;
     if (engine->is_faulty)
@@ -51,10 +52,10 @@ czr_status czr_op_decide(czr_engine *engine, int op, czr_turn *turn)
     return CZR_OK;
 }
 
-czr_status czr_op_prologue(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_prologue(czr_engine *engine, int op, czr_segment *segment)
 {
     (void)op;
-    turn->is_last = true;
+    segment->is_last = true;
     engine->program->prologue((double)(engine->steps + 1), engine->clip,
                               engine->hypers, engine->scalars);
     return CZR_OK;

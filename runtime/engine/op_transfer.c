@@ -3,11 +3,11 @@
 #include "runtime/engine/engine.h"
 
 /* The next row to oneself of one direction from *at on; NULL: none. */
-static const czr_transfer_row *next_to_self(const czr_transfer *transfer,
-                                            int self, int is_recv, int64_t *at)
+static const czr_transfer_entry *
+next_to_self(const czr_transfer *transfer, int self, int is_recv, int64_t *at)
 {
     while (*at < transfer->n_rows) {
-        const czr_transfer_row *row = &transfer->rows[(*at)++];
+        const czr_transfer_entry *row = &transfer->rows[(*at)++];
         if (row->peer == self && row->is_recv == is_recv)
             return row;
     }
@@ -21,9 +21,9 @@ static czr_status copy_to_self(czr_engine *engine, int op,
     int64_t send_at = 0, receive_at = 0;
 
     for (;;) {
-        const czr_transfer_row *from =
+        const czr_transfer_entry *from =
             next_to_self(transfer, self, 0, &send_at);
-        const czr_transfer_row *to =
+        const czr_transfer_entry *to =
             next_to_self(transfer, self, 1, &receive_at);
         if (!from && !to)
             return CZR_OK;
@@ -44,7 +44,7 @@ static czr_transfer moving_rows(czr_engine *engine, int op)
     const czr_program *program = engine->program;
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, engine->rank);
-    const czr_transfer_row *rows = program->tables[table].rows;
+    const czr_transfer_entry *rows = program->tables[table].rows;
     int64_t n = 0;
 
     rows += range.first;
@@ -56,26 +56,28 @@ static czr_transfer moving_rows(czr_engine *engine, int op)
     return (czr_transfer){engine->moving, n, engine->scratch};
 }
 
-czr_status czr_op_transfer(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_transfer(czr_engine *engine, int op, czr_segment *segment)
 {
-    turn->is_last = true;
-    turn->unit = (czr_unit){.kind = CZR_UNIT_TRANSFER,
-                            .of.transfer = moving_rows(engine, op)};
-    const czr_status status = copy_to_self(engine, op, &turn->unit.of.transfer);
+    segment->is_last = true;
+    segment->collective =
+        (czr_collective){.kind = CZR_COLLECTIVE_TRANSFER,
+                         .of.transfer = moving_rows(engine, op)};
+    const czr_status status =
+        copy_to_self(engine, op, &segment->collective.of.transfer);
     if (status == CZR_OK) {
         /* Counts bytes; returns whether any row is of another rank. */
-        const czr_transfer *transfer = &turn->unit.of.transfer;
+        const czr_transfer *transfer = &segment->collective.of.transfer;
         bool has_others = false;
 
         for (int64_t i = 0; i < transfer->n_rows; i++) {
-            const czr_transfer_row *row = &transfer->rows[i];
+            const czr_transfer_entry *row = &transfer->rows[i];
             if (row->peer == engine->comms[op]->position)
                 continue;
             has_others = true;
             int64_t *bytes = row->is_recv ? engine->received : engine->sent;
             bytes[op] += czr_box_bytes(row);
         }
-        turn->has_unit = has_others;
+        segment->has_collective = has_others;
     }
     return status;
 }

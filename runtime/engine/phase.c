@@ -2,24 +2,24 @@
  * to the next, and where they are staggered from one parameter to the next. */
 #include "runtime/engine/engine.h"
 
-static int64_t early_by(const czr_event *event, int64_t turn)
+static int64_t early_by(const czr_event *event, int64_t segment)
 {
-    return event->staggered ? turn % event->period : 0;
+    return event->staggered ? segment % event->period : 0;
 }
 
-static bool fires(const czr_event *event, int64_t turn, int64_t t)
+static bool fires(const czr_event *event, int64_t segment, int64_t t)
 {
     if (t <= event->start || event->period == 0)
         return t == event->start;
-    return (t - event->start + early_by(event, turn)) % event->period == 0;
+    return (t - event->start + early_by(event, segment)) % event->period == 0;
 }
 
-int czr_phase_at(const czr_phases *phases, int64_t turn, int64_t t)
+int czr_phase_at(const czr_phases *phases, int64_t segment, int64_t t)
 {
     uint32_t fired = 0;
 
     for (int e = 0; e < phases->n_events; e++)
-        fired |= (uint32_t)fires(&phases->events[e], turn, t) << e;
+        fired |= (uint32_t)fires(&phases->events[e], segment, t) << e;
     for (int p = 0; p < phases->n_phases; p++)
         if (phases->fires[p] == fired)
             return p;
@@ -36,8 +36,9 @@ czr_status czr_phase_choose(czr_engine *engine, int64_t t)
     for (int p = 0; program->phases && p < program->n_params; p++) {
         const czr_place *place = &program->places[p];
         const czr_phases *phases = program->phases[place->rule];
-        if (!last || last->rule != place->rule || last->turn != place->turn)
-            phase = phases ? czr_phase_at(phases, place->turn, t) : 0;
+        if (!last || last->rule != place->rule ||
+            last->stagger_offset != place->stagger_offset)
+            phase = phases ? czr_phase_at(phases, place->stagger_offset, t) : 0;
         if (phase < 0)
             return czr_engine_poison(engine, CZR_ERR_VERSION,
                                      "rule %d has no phase for update %lld",

@@ -7,14 +7,14 @@
  * nothing relies on zeros. */
 enum { UNTOUCHED = 0xa5 };
 
-static unsigned char *take(czr_engine *engine, int64_t n, int64_t leaves,
+static unsigned char *take(czr_engine *engine, int64_t n, int64_t n_grads,
                            czr_dtype dtype)
 {
     const size_t bytes = czr_dtype_bytes(dtype);
 
-    if (n < 0 || leaves < 1 || n > INT64_MAX / leaves)
+    if (n < 0 || n_grads < 1 || n > INT64_MAX / n_grads)
         return NULL;
-    return engine->device->ops->alloc(engine->device, (size_t)(n * leaves),
+    return engine->device->ops->alloc(engine->device, (size_t)(n * n_grads),
                                       bytes);
 }
 
@@ -47,16 +47,17 @@ static czr_status open_bucket(czr_engine *engine, int b)
     const czr_bucket *bucket = &program->buckets[b];
     czr_spaces *spaces = &engine->spaces[b];
 
-    if (!czr_program_is_home(program, b, engine->rank))
+    if (!czr_program_is_resident(program, b, engine->rank))
         return CZR_OK;
     spaces->slice = czr_program_slice(program, b, engine->rank);
-    spaces->part = bucket->is_equal ? czr_program_part(program, b, engine->rank)
-                                    : spaces->slice;
+    spaces->part = bucket->is_equal
+                       ? czr_program_equal_part(program, b, engine->rank)
+                       : spaces->slice;
     const int64_t n = spaces->slice.n;
     const int64_t staged = bucket->is_equal ? spaces->part.n : 0;
     spaces->param = take(engine, bucket->length, 1, bucket->dtype);
     spaces->grad =
-        take(engine, bucket->length, bucket->leaves, bucket->grad_dtype);
+        take(engine, bucket->length, bucket->n_grads, bucket->grad_dtype);
     spaces->reduced = (float *)(void *)take(engine, n + staged, 1, CZR_F32);
     if (bucket->has_master)
         spaces->master = take(engine, n, 1, program->master_dtype);

@@ -15,11 +15,11 @@ static czr_status submit(czr_engine *engine, int op)
 
 /* ---- while the backward pass runs --------------------------------------- */
 
-/* One that is not at home has nothing to wait for: its operations are skipped.
+/* One that is not resident has nothing to wait for: its operations are skipped.
  */
 static bool is_bucket_ready(const czr_engine *engine, int bucket)
 {
-    if (!czr_program_is_home(engine->program, bucket, engine->rank))
+    if (!czr_program_is_resident(engine->program, bucket, engine->rank))
         return true;
     for (int param = 0; param < engine->program->n_params; param++)
         if (engine->program->places[param].bucket == bucket &&
@@ -101,7 +101,7 @@ static czr_status take_hypers(czr_engine *engine, const czr_hyper *given)
         if (!is_given && !desc->has_default)
             return czr_engine_poison(engine, CZR_ERR_HYPER,
                                      "%s.%s has no default and was not given",
-                                     desc->group, desc->name);
+                                     desc->param_group, desc->name);
         engine->hypers[i] = is_given ? given->values[i] : desc->value;
     }
     return CZR_OK;
@@ -212,7 +212,7 @@ czr_status czr_counters_get(const czr_engine *engine, czr_counters *out)
     *out = (czr_counters){.steps = engine->steps,
                           .skips = engine->skips,
                           .updates = engine->updates,
-                          .whole = engine->whole,
+                          .full_matrix = engine->full_matrix,
                           .bytes_sent = engine->sent,
                           .bytes_received = engine->received,
                           .peak_scratch_bytes = czr_spaces_peak_scratch(engine),

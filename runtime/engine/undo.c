@@ -69,10 +69,10 @@ static void copy_all(czr_engine *engine, bool is_back)
             copy_bucket(engine, b, is_back);
 }
 
-czr_status czr_op_keep(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_op_keep(czr_engine *engine, int op, czr_segment *segment)
 {
     (void)op;
-    turn->is_last = true;
+    segment->is_last = true;
     copy_all(engine, false);
     return CZR_OK;
 }

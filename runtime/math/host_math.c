@@ -27,7 +27,7 @@ czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads)
     math->packed_b = czr_alloc((size_t)CZR_BLOCK_DEPTH * CZR_BLOCK_COLUMNS,
                                sizeof *math->packed_b);
     if (strict)
-        math->parts = czr_alloc((size_t)CZR_PART_LEVELS * CZR_BLOCK_ROWS *
+        math->parts = czr_alloc((size_t)CZR_BLOCK_LEVELS * CZR_BLOCK_ROWS *
                                     CZR_BLOCK_COLUMNS,
                                 sizeof *math->parts);
     else
@@ -35,9 +35,10 @@ czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads)
     const bool has_syrk = !strict && czr_product_has_syrk();
     const bool has_f32 = !strict && czr_product_has_syrk_f32();
     math->pairs =
-        has_syrk ? czr_alloc(CZR_SYRK_ROOM, sizeof *math->pairs) : NULL;
-    math->panels =
-        has_f32 ? czr_alloc(CZR_SYRK_F32_ROOM, sizeof *math->panels) : NULL;
+        has_syrk ? czr_alloc(CZR_SYRK_WORKSPACE, sizeof *math->pairs) : NULL;
+    math->panels = has_f32
+                       ? czr_alloc(CZR_SYRK_F32_WORKSPACE, sizeof *math->panels)
+                       : NULL;
     return math->packed_a && math->packed_b && (math->parts || !strict) &&
                    (math->pairs || !has_syrk) && (math->panels || !has_f32)
                ? CZR_OK

@@ -21,7 +21,7 @@ static void multiply(czr_newton *it, const void *b, void **a)
 
 static void step(czr_newton *it)
 {
-    it->calls->turn(it);
+    it->calls->mirror_step(it);
     multiply(it, it->t, &it->x);
     for (int left = it->k; left > 0; left /= 2) {
         if (left % 2)

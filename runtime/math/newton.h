@@ -20,7 +20,7 @@ typedef struct czr_newton_calls {
     /* M <- z (a + shift I), X <- root I */
     void (*start)(czr_newton *it, double z, double root);
     /* T <- ((k + 1) I - M) / k */
-    void (*turn)(czr_newton *it);
+    void (*mirror_step)(czr_newton *it);
     /* product <- b @ a, symmetric */
     void (*multiply)(czr_newton *it, const void *b, const void *a,
                      void *product);

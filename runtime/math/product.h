@@ -10,10 +10,11 @@
 typedef struct czr_host_math {
     czr_math math;
     float *packed_a, *packed_b;
-    float *parts;    /* strict: CZR_PART_LEVELS results of a block */
-    czr_bf16 *pairs; /* CZR_SYRK_ROOM, where there is czr_product_syrk */
-    float *panels; /* CZR_SYRK_F32_ROOM, where there is czr_product_syrk_f32 */
-    int n_threads; /* of a library, per call */
+    float *parts;    /* strict: CZR_BLOCK_LEVELS results of a block */
+    czr_bf16 *pairs; /* CZR_SYRK_WORKSPACE, where there is czr_product_syrk */
+    float *panels;   /* CZR_SYRK_F32_WORKSPACE, where there is
+                        czr_product_syrk_f32 */
+    int n_threads;   /* of a library, per call */
 } czr_host_math;
 
 /* The processors that this process may use, shared among its ranks; at least
@@ -60,7 +61,7 @@ typedef struct czr_block {
     size_t stride;
 } czr_block;
 
-enum { CZR_PART_LEVELS = 4 }; /* 1 + log2(CZR_MAX_BLOCKS) */
+enum { CZR_BLOCK_LEVELS = 4 }; /* 1 + log2(CZR_MAX_BLOCKS) */
 
 typedef void (*czr_add_block)(const czr_product *product,
                               const czr_host_math *math,
@@ -88,7 +89,7 @@ enum {
     CZR_SYRK_DEPTH = 512, /* of k at once */
     CZR_SYRK_COLUMNS = 48,
     /* Two more, so that groups of rows do not share lines of a cache. */
-    CZR_SYRK_ROOM = 2 * CZR_STRIP_ROWS * (CZR_SYRK_DEPTH + 2)
+    CZR_SYRK_WORKSPACE = 2 * CZR_STRIP_ROWS * (CZR_SYRK_DEPTH + 2)
 };
 bool czr_product_has_syrk(void);
 void czr_product_syrk(const czr_host_math *math, const czr_product *product,
@@ -101,7 +102,7 @@ enum {
     CZR_SYRK_F32_ROWS = 1024, /* of both operands at once */
     /* Numbers of 16 rows: a line more, so that groups do not share lines. */
     CZR_SYRK_F32_STEP = 16 * (CZR_SYRK_F32_DEPTH + 1),
-    CZR_SYRK_F32_ROOM = CZR_SYRK_F32_ROWS / 16 * CZR_SYRK_F32_STEP
+    CZR_SYRK_F32_WORKSPACE = CZR_SYRK_F32_ROWS / 16 * CZR_SYRK_F32_STEP
 };
 bool czr_product_has_syrk_f32(void);
 void czr_product_syrk_f32(const czr_host_math *math,

@@ -12,7 +12,7 @@ void czr_product_by_strips(const czr_host_math *math, const czr_product *p,
 {
     for (size_t first = 0; first < p->m;) {
         /* Without `out` rows stay where they are made. */
-        const size_t room = p->out && p->room_rows ? p->room_rows : p->m;
+        const size_t room = p->out && p->held_rows ? p->held_rows : p->m;
         const size_t n_rows = least(least(CZR_STRIP_ROWS, room), p->m - first);
         const size_t n_columns = p->symmetric ? first + n_rows : p->n;
 

@@ -41,12 +41,12 @@ enum {
 #define ABI_EXCHANGE(tag, name) SAME(EXCHANGE_##tag, CZR_EXCHANGE_##tag)
 #define ABI_SECTION(tag, name) SAME(SECTION_##tag, CZR_SECTION_##tag)
 #define ABI_OP(tag, ...) SAME(OP_##tag, CZR_##tag)
-#define ABI_ENTRY(tag, name) SAME(ROW_##tag, CZR_ROW_##tag)
+#define ABI_ENTRY(tag, name) SAME(ROW_##tag, CZR_ENTRY_##tag)
 #include "runtime/abi.def"
 SAME(N_DTYPES, CZR_N_DTYPES)
 SAME(N_SLOTS, CZR_SLOT_TEMP + 1)
 SAME(N_EXCHANGES, CZR_N_EXCHANGES)
-SAME(N_ENTRIES, CZR_ROW_EXCHANGE + 1)
+SAME(N_ENTRIES, CZR_ENTRY_EXCHANGE + 1)
 SAME(N_SECTIONS, CZR_N_SECTIONS)
 SAME(N_OPS, CZR_N_OP_KINDS)
 
@@ -62,15 +62,16 @@ SAME(N_OPS, CZR_N_OP_KINDS)
 #include "runtime/abi.def"
 
 #define ABI_ENTRY(tag, name)                                                   \
-    SAME(sizeof(name##_entry), sizeof(czr_##name##_row))
+    SAME(sizeof(name##_entry), sizeof(czr_##name##_entry))
 #define ABI_COLUMN(entry, column, type, place, range)                          \
-    SAME(offsetof(entry##_entry, column), offsetof(czr_##entry##_row, column)) \
-    SAME(sizeof(type), sizeof(((czr_##entry##_row *)0)->column))
+    SAME(offsetof(entry##_entry, column),                                      \
+         offsetof(czr_##entry##_entry, column))                                \
+    SAME(sizeof(type), sizeof(((czr_##entry##_entry *)0)->column))
 #include "runtime/abi.def"
 
 /* And no others: the compiler warns of members without a value. */
 #define ABI_ENTRY(tag, name)                                                   \
-    static const czr_##name##_row name##_full __attribute__((unused)) = {
+    static const czr_##name##_entry name##_full __attribute__((unused)) = {
 #define ABI_COLUMN(entry, column, type, place, range) (type)0,
 #define ABI_ENTRY_END(name)                                                    \
     }                                                                          \

@@ -56,69 +56,70 @@ static bool check_bounds(const int64_t *bounds, int parts, int64_t size)
     return length == size;
 }
 
-static bool check_cut(const czr_check *c, const czr_family *family, int d)
+static bool check_cut(const czr_check *c, const czr_pattern *pattern, int d)
 {
-    const uint32_t axes = family->shard[d];
-    const int64_t size = family->shape[d];
+    const uint32_t axes = pattern->shard[d];
+    const int64_t size = pattern->shape[d];
 
     if ((axes & ~czr_program_all_axes(c->program)) || size < 1)
         return false;
     const int parts = czr_program_extent(c->program, axes);
-    return family->bounds[d] ? check_bounds(family->bounds[d], parts, size)
-                             : size % parts == 0;
+    return pattern->bounds[d] ? check_bounds(pattern->bounds[d], parts, size)
+                              : size % parts == 0;
 }
 
-static bool check_family(const czr_check *c, const czr_family *family)
+static bool check_pattern(const czr_check *c, const czr_pattern *pattern)
 {
-    if (family->n_indices > 4 || family->n_dims > 8)
-        return fail(c, "dimensions of a family", family->first_param);
-    for (int i = 0; i < family->n_indices; i++)
-        if (family->extents[i] < 1)
-            return fail(c, "index of a family", family->first_param);
-    if ((family->spread & ~czr_program_all_axes(c->program)) ||
-        (family->spread && family->spread_index >= family->n_indices))
-        return fail(c, "spread of a family", family->first_param);
-    for (int d = 0; d < family->n_dims; d++)
-        if (!check_cut(c, family, d))
-            return fail(c, "shard of a family", family->first_param);
-    for (const char *at = family->pattern; *at; at++)
+    if (pattern->n_indices > 4 || pattern->n_dims > 8)
+        return fail(c, "dimensions of a pattern", pattern->first_param);
+    for (int i = 0; i < pattern->n_indices; i++)
+        if (pattern->extents[i] < 1)
+            return fail(c, "index of a pattern", pattern->first_param);
+    if ((pattern->expert_axes & ~czr_program_all_axes(c->program)) ||
+        (pattern->expert_axes && pattern->expert_index >= pattern->n_indices))
+        return fail(c, "expert axes of a pattern", pattern->first_param);
+    for (int d = 0; d < pattern->n_dims; d++)
+        if (!check_cut(c, pattern, d))
+            return fail(c, "shard of a pattern", pattern->first_param);
+    for (const char *at = pattern->name; *at; at++)
         if (*at == '{' &&
-            (at[1] < '0' || at[1] >= '0' + family->n_indices || at[2] != '}'))
-            return fail(c, "pattern of a family", family->first_param);
+            (at[1] < '0' || at[1] >= '0' + pattern->n_indices || at[2] != '}'))
+            return fail(c, "pattern of a pattern", pattern->first_param);
     return true;
 }
 
-static bool check_families(const czr_check *c)
+static bool check_patterns(const czr_check *c)
 {
     const czr_program *p = c->program;
     int64_t n = 0;
 
-    for (int f = 0; f < p->n_families; f++) {
-        if (p->families[f].first_param != n ||
-            !check_family(c, &p->families[f]))
-            return c->why[0] ? false : fail(c, "first of a family", f);
-        n += czr_family_params(&p->families[f]);
+    for (int f = 0; f < p->n_patterns; f++) {
+        if (p->patterns[f].first_param != n ||
+            !check_pattern(c, &p->patterns[f]))
+            return c->why[0] ? false : fail(c, "first of a pattern", f);
+        n += czr_pattern_params(&p->patterns[f]);
     }
     return n == p->n_params || fail(c, "number of parameters", n);
 }
 
 /* A rank's part of each piece lies in its part of the storage. */
 static bool check_piece(const czr_check *c, const czr_storage *storage,
-                        const czr_piece *piece)
+                        const czr_stored_pattern *piece)
 {
-    if (!czr_is_below(piece->family, c->program->n_families))
+    if (!czr_is_below(piece->pattern, c->program->n_patterns))
         return false;
-    const czr_family *family = &c->program->families[piece->family];
-    const czr_shard all = czr_family_shard(c->program, &storage->of, c->rank);
-    const czr_shard own = czr_family_shard(c->program, family, c->rank);
+    const czr_pattern *pattern = &c->program->patterns[piece->pattern];
+    const czr_shard all = czr_pattern_shard(c->program, &storage->of, c->rank);
+    const czr_shard own = czr_pattern_shard(c->program, pattern, c->rank);
 
     if (piece->batch < 0 || piece->batch > 1 ||
-        (piece->batch && family->n_indices == 0) ||
-        family->n_dims + piece->batch != storage->of.n_dims ||
-        family->dtype != storage->of.dtype ||
-        czr_family_params(family) != czr_family_params(&storage->of) *
-                                         czr_piece_batch(c->program, piece) ||
-        (piece->batch && czr_piece_batch(c->program, piece) != all.shape[0]))
+        (piece->batch && pattern->n_indices == 0) ||
+        pattern->n_dims + piece->batch != storage->of.n_dims ||
+        pattern->dtype != storage->of.dtype ||
+        czr_pattern_params(pattern) !=
+            czr_pattern_params(&storage->of) *
+                czr_stored_batch(c->program, piece) ||
+        (piece->batch && czr_stored_batch(c->program, piece) != all.shape[0]))
         return false;
     for (int own_d = 0; own_d < own.n_dims && own.n > 0; own_d++) {
         const int d = own_d + piece->batch;
@@ -142,18 +143,18 @@ static bool check_others(const czr_check *c)
     const czr_program *p = c->program;
 
     for (int f = 0; f < p->n_frozen; f++)
-        if (!check_family(c, &p->frozen[f]))
+        if (!check_pattern(c, &p->frozen[f]))
             return false;
     for (int t = 0; t < p->n_ties; t++)
-        if (!check_family(c, &p->ties[t]) ||
+        if (!check_pattern(c, &p->ties[t]) ||
             !czr_is_below(p->ties[t].first_param, p->n_params))
             return c->why[0] ? false : fail(c, "parameter of a tie", t);
     for (int s = 0; s < p->n_storages; s++) {
-        if (!check_family(c, &p->storages[s].of))
+        if (!check_pattern(c, &p->storages[s].of))
             return c->why[0] ? false : fail(c, "pieces of a storage", s);
         const czr_storage *storage = &p->storages[s];
-        for (int i = 0; i < storage->n_pieces; i++)
-            if (!check_piece(c, storage, &storage->pieces[i]))
+        for (int i = 0; i < storage->n_patterns; i++)
+            if (!check_piece(c, storage, &storage->patterns[i]))
                 return c->why[0] ? false : fail(c, "pieces of a storage", s);
     }
     return true;
@@ -168,11 +169,11 @@ static bool check_bucket(const czr_check *c, int b)
         return fail(c, "split of bucket", b);
     if (bucket->grad_dtype != CZR_F32 && bucket->grad_dtype != CZR_BF16)
         return fail(c, "type of gradients", bucket->grad_dtype);
-    if (!czr_home_is_valid(p, bucket))
-        return fail(c, "home of bucket", b);
+    if (!czr_residents_are_valid(p, bucket))
+        return fail(c, "residents of bucket", b);
     if (bucket->is_equal > 1)
         return fail(c, "geometry of bucket", b);
-    if (bucket->leaves < 1 || bucket->terms < 1)
+    if (bucket->n_grads < 1 || bucket->divisor < 1)
         return fail(c, "leaves or terms of bucket", b);
     const int members = czr_program_extent(p, bucket->split_axes);
     if (bucket->slices[0] != 0 || bucket->slices[members] != bucket->length)
@@ -195,7 +196,8 @@ static bool check_places(const czr_check *c)
     for (int i = 0; i < p->n_params; i++) {
         const czr_place *place = &p->places[i];
         if (!czr_is_below(place->bucket, p->n_buckets) ||
-            !czr_is_below(place->rule, p->n_rules) || place->turn < 0 ||
+            !czr_is_below(place->rule, p->n_rules) ||
+            place->stagger_offset < 0 ||
             !czr_is_inside(place->offset, czr_program_shard(p, i, c->rank).n,
                            p->buckets[place->bucket].length))
             return fail(c, "place of parameter", i);
@@ -315,20 +317,20 @@ static bool check_tables(const czr_check *c)
 /* What the table of an operation of this kind has; -1: it has none. */
 static int row_kind_of(unsigned kind)
 {
-    enum { CZR_ROW_NONE = -1 };
+    enum { CZR_ENTRY_NONE = -1 };
     static const int kinds[CZR_N_OP_KINDS] = {
-#define ABI_OP(tag, name, entry, ...) [CZR_##tag] = CZR_ROW_##entry,
+#define ABI_OP(tag, name, entry, ...) [CZR_##tag] = CZR_ENTRY_##entry,
 #include "runtime/abi.def"
     };
 
-    return kind < CZR_N_OP_KINDS ? kinds[kind] : CZR_ROW_NONE;
+    return kind < CZR_N_OP_KINDS ? kinds[kind] : CZR_ENTRY_NONE;
 }
 
 static bool check_peers(const czr_check *c, const czr_op *op)
 {
     const czr_program *p = c->program;
     const czr_range rows = czr_program_rows(p, op->table, c->rank);
-    const czr_transfer_row *row = p->tables[op->table].rows;
+    const czr_transfer_entry *row = p->tables[op->table].rows;
 
     for (int64_t i = rows.first; i < rows.first + rows.n; i++)
         if (!czr_is_below(row[i].peer, czr_program_extent(p, op->comm)))
@@ -344,18 +346,18 @@ static bool check_exchange(const czr_check *c, int number)
     const czr_op *op = &p->ops[number];
     const bool to_owners = op->kind == CZR_REDUCE_SCATTER;
 
-    if (!czr_program_has_parts(p, number))
+    if (!czr_program_has_equal_parts(p, number))
         return op->table < 0;
     if (op->table < 0)
         return false;
     const czr_range rows = czr_program_rows(p, op->table, c->rank);
-    const czr_exchange_row *row =
-        (const czr_exchange_row *)p->tables[op->table].rows + rows.first;
+    const czr_exchange_entry *row =
+        (const czr_exchange_entry *)p->tables[op->table].rows + rows.first;
     for (int64_t i = 0; i < rows.n; i++) {
         const bool of_slice = (row[i].is_recv != 0) == to_owners;
-        const czr_range own = of_slice
-                                  ? czr_program_slice(p, op->bucket, c->rank)
-                                  : czr_program_part(p, op->bucket, c->rank);
+        const czr_range own =
+            of_slice ? czr_program_slice(p, op->bucket, c->rank)
+                     : czr_program_equal_part(p, op->bucket, c->rank);
         if (!czr_is_below(row[i].peer, czr_program_extent(p, op->comm)) ||
             !czr_is_inside(row[i].offset - own.first, row[i].count, own.n))
             return false;
@@ -366,11 +368,11 @@ static bool check_exchange(const czr_check *c, int number)
 /* Only sums are made in blocks, and these are equal. */
 static bool check_blocks(const czr_check *c, const czr_op *op)
 {
-    const int64_t span = (int64_t)op->group * op->stride;
+    const int64_t span = (int64_t)op->block_size * op->stride;
 
     if (op->kind != CZR_GROUP_SUM)
-        return op->group == 0 && op->stride == 0;
-    return op->group > 1 && op->stride > 0 &&
+        return op->block_size == 0 && op->stride == 0;
+    return op->block_size > 1 && op->stride > 0 &&
            czr_program_extent(c->program, op->comm) % span == 0;
 }
 
@@ -379,11 +381,12 @@ static bool check_parts(const czr_check *c, const czr_op *op)
 {
     const czr_program *p = c->program;
     const czr_range rows = czr_program_rows(p, op->table, c->rank);
-    const czr_sum_row *row = p->tables[op->table].rows;
+    const czr_sum_entry *row = p->tables[op->table].rows;
 
     for (int64_t i = rows.first; i < rows.first + rows.n; i++)
         if (row[i].how != CZR_EXCHANGE_SUM &&
-            (row[i].count % op->group != 0 || row[i].band % op->group != 0))
+            (row[i].count % op->block_size != 0 ||
+             row[i].band % op->block_size != 0))
             return false;
     return true;
 }
@@ -405,7 +408,7 @@ static bool check_op(const czr_check *c, int number)
     if (has_bucket ? !czr_is_below(op->bucket, p->n_buckets)
                    : op->bucket >= p->n_buckets)
         return fail(c, "bucket of operation", number);
-    if (has_bucket && (op->comm & p->buckets[op->bucket].home_axes))
+    if (has_bucket && (op->comm & p->buckets[op->bucket].resident_axes))
         return fail(c, "communicator of operation", number);
     const bool has_none = rows < 0 || (has_bucket && op->table < 0);
     if (has_none ? op->table >= 0
@@ -467,7 +470,7 @@ czr_status czr_check_program(const czr_program *program, int world_size,
                  czr_program_ranks(program), world_size);
         return CZR_ERR_WORLD_SIZE;
     }
-    return check_families(&c) && check_others(&c) && check_places(&c) &&
+    return check_patterns(&c) && check_others(&c) && check_places(&c) &&
                    check_arena(&c) && check_stages(&c) && check_variants(&c) &&
                    check_tables(&c) && check_ops(&c)
                ? CZR_OK

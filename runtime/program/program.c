@@ -59,57 +59,59 @@ int czr_program_rank_at(const czr_program *program, uint32_t axes,
     return result;
 }
 
-int czr_family_params(const czr_family *family)
+int czr_pattern_params(const czr_pattern *pattern)
 {
     int n = 1;
 
-    for (int i = 0; i < family->n_indices; i++)
-        n *= family->extents[i];
+    for (int i = 0; i < pattern->n_indices; i++)
+        n *= pattern->extents[i];
     return n;
 }
 
-const czr_family *czr_program_family(const czr_program *program, int param)
+const czr_pattern *czr_program_pattern(const czr_program *program, int param)
 {
-    int low = 0, high = program->n_families - 1;
+    int low = 0, high = program->n_patterns - 1;
 
     while (low < high) {
         const int middle = (low + high + 1) / 2;
-        if (program->families[middle].first_param <= param)
+        if (program->patterns[middle].first_param <= param)
             low = middle;
         else
             high = middle - 1;
     }
-    return &program->families[low];
+    return &program->patterns[low];
 }
 
-static void cut_dimension(const czr_program *program, const czr_family *family,
-                          int rank, int d, czr_shard *shard)
+static void cut_dimension(const czr_program *program,
+                          const czr_pattern *pattern, int rank, int d,
+                          czr_shard *shard)
 {
-    const uint32_t axes = family->shard[d];
+    const uint32_t axes = pattern->shard[d];
     const int part = czr_program_coordinate(program, axes, rank);
 
-    if (family->bounds[d]) {
-        const int64_t *bounds = family->bounds[d] + 2 * (ptrdiff_t)part;
+    if (pattern->bounds[d]) {
+        const int64_t *bounds = pattern->bounds[d] + 2 * (ptrdiff_t)part;
         shard->start[d] = bounds[0];
         shard->shape[d] = bounds[1] - bounds[0];
     } else {
-        shard->shape[d] = family->shape[d] / czr_program_extent(program, axes);
+        shard->shape[d] = pattern->shape[d] / czr_program_extent(program, axes);
         shard->start[d] = shard->shape[d] * part;
     }
 }
 
 czr_shard czr_program_shard(const czr_program *program, int param, int rank)
 {
-    return czr_family_shard(program, czr_program_family(program, param), rank);
+    return czr_pattern_shard(program, czr_program_pattern(program, param),
+                             rank);
 }
 
-czr_shard czr_family_shard(const czr_program *program, const czr_family *family,
-                           int rank)
+czr_shard czr_pattern_shard(const czr_program *program,
+                            const czr_pattern *pattern, int rank)
 {
-    czr_shard shard = {.n_dims = family->n_dims, .n = 1};
+    czr_shard shard = {.n_dims = pattern->n_dims, .n = 1};
 
     for (int d = 0; d < shard.n_dims; d++) {
-        cut_dimension(program, family, rank, d, &shard);
+        cut_dimension(program, pattern, rank, d, &shard);
         shard.n *= shard.shape[d];
     }
     return shard;
@@ -117,26 +119,28 @@ czr_shard czr_family_shard(const czr_program *program, const czr_family *family,
 
 /* Values of an index that other coordinates of a spread have before this
  * rank's. */
-static int values_before(const czr_program *program, const czr_family *family,
+static int values_before(const czr_program *program, const czr_pattern *pattern,
                          int index, int rank)
 {
-    return family->spread && index == family->spread_index
-               ? czr_program_coordinate(program, family->spread, rank) *
-                     family->extents[index]
+    return pattern->expert_axes && index == pattern->expert_index
+               ? czr_program_coordinate(program, pattern->expert_axes, rank) *
+                     pattern->extents[index]
                : 0;
 }
 
 /* The place of a value among a rank's, or, with rank -1, among those of the
  * rank that has it; -1 if there is none. */
-static int place_of_value(const czr_program *program, const czr_family *family,
-                          int index, int64_t value, int rank)
+static int place_of_value(const czr_program *program,
+                          const czr_pattern *pattern, int index, int64_t value,
+                          int rank)
 {
-    const int extent = family->extents[index];
-    value -= family->first[index];
+    const int extent = pattern->extents[index];
+    value -= pattern->first[index];
     if (rank >= 0)
-        value -= values_before(program, family, index, rank);
-    else if (family->spread && index == family->spread_index && value >= 0 &&
-             value / extent < czr_program_extent(program, family->spread))
+        value -= values_before(program, pattern, index, rank);
+    else if (pattern->expert_axes && index == pattern->expert_index &&
+             value >= 0 &&
+             value / extent < czr_program_extent(program, pattern->expert_axes))
         value %= extent;
     return value >= 0 && value < extent ? (int)value : -1;
 }
@@ -156,28 +160,28 @@ static int64_t match_index(const char **pattern, const char **name, int *which)
     return value;
 }
 
-/* The member of the family that has this name on a rank, from 0, or -1. */
-static int match_family(const czr_program *program, const czr_family *family,
-                        const char *name, int rank)
+/* The member of the pattern that has this name on a rank, from 0, or -1. */
+static int match_pattern(const czr_program *program, const czr_pattern *pattern,
+                         const char *name, int rank)
 {
-    const char *pattern = family->pattern;
+    const char *text = pattern->name;
     int index[4] = {0}, param = 0;
 
-    while (*pattern) {
+    while (*text) {
         int which;
-        if (*pattern == '{') {
-            const int64_t value = match_index(&pattern, &name, &which);
-            index[which] =
-                value < 0 ? -1
-                          : place_of_value(program, family, which, value, rank);
+        if (*text == '{') {
+            const int64_t value = match_index(&text, &name, &which);
+            index[which] = value < 0 ? -1
+                                     : place_of_value(program, pattern, which,
+                                                      value, rank);
             if (index[which] < 0)
                 return -1;
-        } else if (*pattern++ != *name++) {
+        } else if (*text++ != *name++) {
             return -1;
         }
     }
-    for (int i = 0; i < family->n_indices; i++)
-        param = param * family->extents[i] + index[i];
+    for (int i = 0; i < pattern->n_indices; i++)
+        param = param * pattern->extents[i] + index[i];
     return *name ? -1 : param;
 }
 
@@ -189,38 +193,39 @@ static bool is_there(const czr_program *program, int param, int rank)
 
 int czr_program_find(const czr_program *program, const char *name, int rank)
 {
-    for (int f = 0; f < program->n_families; f++) {
-        const czr_family *family = &program->families[f];
-        const int member = match_family(program, family, name, rank);
-        if (member >= 0 && is_there(program, family->first_param, rank))
-            return family->first_param + member;
+    for (int f = 0; f < program->n_patterns; f++) {
+        const czr_pattern *pattern = &program->patterns[f];
+        const int member = match_pattern(program, pattern, name, rank);
+        if (member >= 0 && is_there(program, pattern->first_param, rank))
+            return pattern->first_param + member;
     }
     for (int t = 0; t < program->n_ties; t++)
-        if (match_family(program, &program->ties[t], name, rank) >= 0 &&
+        if (match_pattern(program, &program->ties[t], name, rank) >= 0 &&
             is_there(program, program->ties[t].first_param, rank))
             return program->ties[t].first_param;
     return -1;
 }
 
-int czr_piece_batch(const czr_program *program, const czr_piece *piece)
+int czr_stored_batch(const czr_program *program,
+                     const czr_stored_pattern *piece)
 {
-    const czr_family *family = &program->families[piece->family];
+    const czr_pattern *pattern = &program->patterns[piece->pattern];
 
-    return piece->batch ? family->extents[family->n_indices - 1] : 1;
+    return piece->batch ? pattern->extents[pattern->n_indices - 1] : 1;
 }
 
 /* The storage that a parameter is a piece of, or NULL. */
 static const czr_storage *storage_of(const czr_program *program, int param,
                                      int *member)
 {
-    const czr_family *family = czr_program_family(program, param);
+    const czr_pattern *pattern = czr_program_pattern(program, param);
 
     for (int s = 0; s < program->n_storages; s++) {
         const czr_storage *storage = &program->storages[s];
-        for (int i = 0; i < storage->n_pieces; i++)
-            if (&program->families[storage->pieces[i].family] == family) {
-                *member = (param - family->first_param) /
-                          czr_piece_batch(program, &storage->pieces[i]);
+        for (int i = 0; i < storage->n_patterns; i++)
+            if (&program->patterns[storage->patterns[i].pattern] == pattern) {
+                *member = (param - pattern->first_param) /
+                          czr_stored_batch(program, &storage->patterns[i]);
                 return storage;
             }
     }
@@ -234,13 +239,13 @@ const czr_storage *czr_program_find_storage(const czr_program *program,
     for (int s = 0; s < program->n_storages; s++) {
         const czr_storage *storage = &program->storages[s];
         const int first =
-            program->families[storage->pieces[0].family].first_param;
-        *member = match_family(program, &storage->of, name, rank);
+            program->patterns[storage->patterns[0].pattern].first_param;
+        *member = match_pattern(program, &storage->of, name, rank);
         if (*member >= 0 && is_there(program, first, rank))
             return storage;
     }
     for (int t = 0; t < program->n_ties; t++)
-        if (match_family(program, &program->ties[t], name, rank) >= 0 &&
+        if (match_pattern(program, &program->ties[t], name, rank) >= 0 &&
             is_there(program, program->ties[t].first_param, rank))
             return storage_of(program, program->ties[t].first_param, member);
     return NULL;
@@ -249,7 +254,7 @@ const czr_storage *czr_program_find_storage(const czr_program *program,
 bool czr_program_is_frozen(const czr_program *program, const char *name)
 {
     for (int f = 0; f < program->n_frozen; f++)
-        if (match_family(program, &program->frozen[f], name, -1) >= 0)
+        if (match_pattern(program, &program->frozen[f], name, -1) >= 0)
             return true;
     return false;
 }
@@ -264,17 +269,17 @@ static void append(char *text, size_t n, size_t *length, const char *piece)
 size_t czr_program_name(const czr_program *program, int param, int rank,
                         char *text, size_t n)
 {
-    const czr_family *family = czr_program_family(program, param);
+    const czr_pattern *pattern = czr_program_pattern(program, param);
     int index[4] = {0};
     size_t length = 0;
 
-    param -= family->first_param;
-    for (int i = family->n_indices - 1; i >= 0; i--) {
-        index[i] = family->first[i] + param % family->extents[i] +
-                   values_before(program, family, i, rank);
-        param /= family->extents[i];
+    param -= pattern->first_param;
+    for (int i = pattern->n_indices - 1; i >= 0; i--) {
+        index[i] = pattern->first[i] + param % pattern->extents[i] +
+                   values_before(program, pattern, i, rank);
+        param /= pattern->extents[i];
     }
-    for (const char *c = family->pattern; *c; c++) {
+    for (const char *c = pattern->name; *c; c++) {
         char piece[16] = {*c};
         if (*c == '{') {
             snprintf(piece, sizeof piece, "%d", index[c[1] - '0']);
@@ -296,21 +301,22 @@ czr_range czr_program_slice(const czr_program *program, int bucket, int rank)
                        b->slices[owner + 1] - b->slices[owner]};
 }
 
-czr_range czr_program_part(const czr_program *program, int bucket, int rank)
+czr_range czr_program_equal_part(const czr_program *program, int bucket,
+                                 int rank)
 {
     const czr_bucket *b = &program->buckets[bucket];
     const int64_t n = czr_program_extent(program, b->split_axes);
     const int64_t at = czr_program_coordinate(program, b->split_axes, rank);
-    const int64_t units =
-        b->length / CZR_PART_ALIGN + (b->length % CZR_PART_ALIGN != 0);
-    const int64_t step = (units / n + (units % n != 0)) * CZR_PART_ALIGN;
+    const int64_t units = b->length / CZR_EQUAL_PART_ALIGN +
+                          (b->length % CZR_EQUAL_PART_ALIGN != 0);
+    const int64_t step = (units / n + (units % n != 0)) * CZR_EQUAL_PART_ALIGN;
     const int64_t first = at * step < b->length ? at * step : b->length;
     const int64_t left = b->length - first;
 
     return (czr_range){first, left < step ? left : step};
 }
 
-bool czr_program_has_parts(const czr_program *program, int op)
+bool czr_program_has_equal_parts(const czr_program *program, int op)
 {
     const czr_op *row = &program->ops[op];
     const czr_bucket *bucket = &program->buckets[row->bucket];
@@ -318,12 +324,12 @@ bool czr_program_has_parts(const czr_program *program, int op)
     return bucket->is_equal && !(bucket->split_axes & ~row->comm);
 }
 
-czr_range czr_program_share(const czr_program *program, int op, int rank)
+czr_range czr_program_range(const czr_program *program, int op, int rank)
 {
     const int bucket = program->ops[op].bucket;
 
-    return czr_program_has_parts(program, op)
-               ? czr_program_part(program, bucket, rank)
+    return czr_program_has_equal_parts(program, op)
+               ? czr_program_equal_part(program, bucket, rank)
                : czr_program_slice(program, bucket, rank);
 }
 

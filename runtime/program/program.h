@@ -30,11 +30,11 @@ int czr_program_coordinate(const czr_program *program, uint32_t axes, int rank);
 int czr_program_rank_at(const czr_program *program, uint32_t axes,
                         int coordinate, int rank);
 
-const czr_family *czr_program_family(const czr_program *program, int param);
-int czr_family_params(const czr_family *family);
+const czr_pattern *czr_program_pattern(const czr_program *program, int param);
+int czr_pattern_params(const czr_pattern *pattern);
 czr_shard czr_program_shard(const czr_program *program, int param, int rank);
-czr_shard czr_family_shard(const czr_program *program, const czr_family *family,
-                           int rank);
+czr_shard czr_pattern_shard(const czr_program *program,
+                            const czr_pattern *pattern, int rank);
 
 /* The element of a storage that a piece's element r lies at; `map` is base,
  * block and stride. */
@@ -46,9 +46,10 @@ static inline int64_t czr_map(const int64_t map[3], int64_t r)
 /* The parameter that has the name on a rank, the names of ties included, or -1;
  * with rank -1, the one that has it on any rank. */
 int czr_program_find(const czr_program *program, const char *name, int rank);
-/* How many parameters of a piece's family one stored tensor holds on a rank:
+/* How many parameters of a piece's pattern one stored tensor holds on a rank:
  * those of a batch, or 1. */
-int czr_piece_batch(const czr_program *program, const czr_piece *piece);
+int czr_stored_batch(const czr_program *program,
+                     const czr_stored_pattern *stored);
 /* The stored tensor that has the name on a rank (or, -1, on any), with *member
  * of it, or NULL.  A tie to a
  * piece is another name of the tensor that holds it. */
@@ -63,23 +64,25 @@ size_t czr_program_name(const czr_program *program, int param, int rank,
 
 /* Whether a rank has a bucket, and a parameter: elsewhere there is no memory
  * for it and nothing to do. */
-bool czr_program_is_home(const czr_program *program, int bucket, int rank);
+bool czr_program_is_resident(const czr_program *program, int bucket, int rank);
 bool czr_program_has_param(const czr_program *program, int param, int rank);
 /* Whether it is the one that computes a whole matrix. */
 bool czr_program_is_owner(const czr_program *program, int param, int rank);
 /* Is a bucket's home coordinates over axes that do not split it? */
-bool czr_home_is_valid(const czr_program *program, const czr_bucket *bucket);
+bool czr_residents_are_valid(const czr_program *program,
+                             const czr_bucket *bucket);
 
 /* The part of an equal bucket that a rank sums: equal ones, but for the last,
- * that begin at multiples of CZR_PART_ALIGN elements. */
-enum { CZR_PART_ALIGN = 16 };
-czr_range czr_program_part(const czr_program *program, int bucket, int rank);
-/* The slice of a bucket that a rank owns, where that is at home. */
+ * that begin at multiples of CZR_EQUAL_PART_ALIGN elements. */
+enum { CZR_EQUAL_PART_ALIGN = 16 };
+czr_range czr_program_equal_part(const czr_program *program, int bucket,
+                                 int rank);
+/* The slice of a bucket that a rank owns, where that is resident. */
 czr_range czr_program_slice(const czr_program *program, int bucket, int rank);
 /* Whether a reduce_scatter or all_gather is between equal parts: its members
  * have all of the split.  Else each has its slice.  And that part or slice. */
-bool czr_program_has_parts(const czr_program *program, int op);
-czr_range czr_program_share(const czr_program *program, int op, int rank);
+bool czr_program_has_equal_parts(const czr_program *program, int op);
+czr_range czr_program_range(const czr_program *program, int op, int rank);
 
 /* Rows of a table that this rank has. */
 czr_range czr_program_rows(const czr_program *program, int table, int rank);

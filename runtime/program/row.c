@@ -22,7 +22,7 @@ static bool is_of(const czr_check *c, int param, int64_t offset, int64_t count)
 
 /* A slot that does not lie in scratch: states exist, whole ones at their owner;
  * the others are elements of the slice. */
-static bool check_kept(const czr_check *c, const czr_kernel_row *row,
+static bool check_kept(const czr_check *c, const czr_kernel_entry *row,
                        czr_slot slot)
 {
     const czr_states *states =
@@ -40,7 +40,7 @@ static bool check_kept(const czr_check *c, const czr_kernel_row *row,
 }
 
 /* The slots of a stage against the row's places: scratch slots have a start. */
-static bool check_slots(const czr_check *c, const czr_kernel_row *row,
+static bool check_slots(const czr_check *c, const czr_kernel_entry *row,
                         const czr_slot *slots, int n)
 {
     const int64_t starts[] = {row->gather, row->scatter, row->temp};
@@ -64,7 +64,7 @@ static bool check_slots(const czr_check *c, const czr_kernel_row *row,
 }
 
 /* A stage with bodies for phases has those of its parameter's rule. */
-static bool has_phases_of(const czr_program *p, const czr_kernel_row *row)
+static bool has_phases_of(const czr_program *p, const czr_kernel_entry *row)
 {
     const czr_phases *phases =
         p->variants ? p->variants[row->stage].phases : NULL;
@@ -73,7 +73,7 @@ static bool has_phases_of(const czr_program *p, const czr_kernel_row *row)
            (p->phases && p->phases[p->places[row->param].rule] == phases);
 }
 
-static bool check_kernel_row(const czr_check *c, const czr_kernel_row *row)
+static bool check_kernel_row(const czr_check *c, const czr_kernel_entry *row)
 {
     const czr_program *p = c->program;
 
@@ -88,7 +88,8 @@ static bool check_kernel_row(const czr_check *c, const czr_kernel_row *row)
            check_slots(c, row, stage->out, stage->n_out);
 }
 
-static bool check_transfer_row(const czr_check *c, const czr_transfer_row *row)
+static bool check_transfer_row(const czr_check *c,
+                               const czr_transfer_entry *row)
 {
     const int64_t n = row->n_rows;
 
@@ -105,7 +106,7 @@ static bool check_transfer_row(const czr_check *c, const czr_transfer_row *row)
 }
 
 /* None, or one of a square matrix. */
-static bool has_band(const czr_sum_row *row)
+static bool has_band(const czr_sum_entry *row)
 {
     if (row->band == 0)
         return row->side == 0;
@@ -114,7 +115,7 @@ static bool has_band(const czr_sum_row *row)
            row->count / row->side == row->side;
 }
 
-static bool check_sum_row(const czr_check *c, const czr_sum_row *row)
+static bool check_sum_row(const czr_check *c, const czr_sum_entry *row)
 {
     if (!czr_is_below(row->how, CZR_N_EXCHANGES) || !has_band(row) ||
         row->dtype >= CZR_N_DTYPES)
@@ -126,7 +127,7 @@ static bool check_sum_row(const czr_check *c, const czr_sum_row *row)
            czr_is_inside(row->offset, row->count * element, c->arena);
 }
 
-static bool check_span_row(const czr_check *c, const czr_span_row *row)
+static bool check_span_row(const czr_check *c, const czr_span_entry *row)
 {
     return czr_is_below(row->param, c->program->n_params) &&
            czr_program_has_param(c->program, row->param, c->rank) &&
@@ -136,15 +137,16 @@ static bool check_span_row(const czr_check *c, const czr_span_row *row)
 bool czr_check_row(const czr_check *c, const czr_table *table, int64_t i)
 {
     switch (table->kind) {
-    case CZR_ROW_KERNEL:
-        return check_kernel_row(c, (const czr_kernel_row *)table->rows + i);
-    case CZR_ROW_TRANSFER:
-        return check_transfer_row(c, (const czr_transfer_row *)table->rows + i);
-    case CZR_ROW_SUM:
-        return check_sum_row(c, (const czr_sum_row *)table->rows + i);
-    case CZR_ROW_SPAN:
-        return check_span_row(c, (const czr_span_row *)table->rows + i);
-    case CZR_ROW_EXCHANGE: /* by their operation */
+    case CZR_ENTRY_KERNEL:
+        return check_kernel_row(c, (const czr_kernel_entry *)table->rows + i);
+    case CZR_ENTRY_TRANSFER:
+        return check_transfer_row(c,
+                                  (const czr_transfer_entry *)table->rows + i);
+    case CZR_ENTRY_SUM:
+        return check_sum_row(c, (const czr_sum_entry *)table->rows + i);
+    case CZR_ENTRY_SPAN:
+        return check_span_row(c, (const czr_span_entry *)table->rows + i);
+    case CZR_ENTRY_EXCHANGE: /* by their operation */
         return true;
     }
     return false;

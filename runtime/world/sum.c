@@ -7,8 +7,7 @@ enum { CHUNK = 2048, MAX_LEVELS = 32 };
 static void add_leaf(float *acc, const czr_reduce_scatter *member, int leaf,
                      int64_t at, size_t n, bool is_first)
 {
-    const size_t start =
-        (size_t)((int64_t)leaf * member->microbatch_stride + at);
+    const size_t start = (size_t)((int64_t)leaf * member->grad_stride + at);
     float converted[CHUNK];
     const float *values = converted;
 
@@ -26,12 +25,12 @@ static void add_leaf(float *acc, const czr_reduce_scatter *member, int leaf,
             acc[i] += values[i];
 }
 
-static int leaves_of(const czr_unit *member)
+static int leaves_of(const czr_collective *member)
 {
-    return member->of.reduce_scatter.leaves;
+    return member->of.reduce_scatter.n_grads;
 }
 
-static void sum_in_leaf_order(float *acc, const czr_unit *const *members,
+static void sum_in_leaf_order(float *acc, const czr_collective *const *members,
                               int n_members, int64_t at, size_t n)
 {
     for (int m = 0; m < n_members; m++)
@@ -40,7 +39,7 @@ static void sum_in_leaf_order(float *acc, const czr_unit *const *members,
                      m == 0 && leaf == 0);
 }
 
-static void sum_in_rank_order(float *acc, const czr_unit *const *members,
+static void sum_in_rank_order(float *acc, const czr_collective *const *members,
                               int n_members, int64_t at, size_t n)
 {
     float own[CHUNK] = {0};
@@ -73,14 +72,14 @@ static int32_t scale_chunk(float *restrict out, const float *restrict sum,
 static const float *find_sum(const czr_reduce_scatter *mine, int n_members,
                              int64_t at)
 {
-    return n_members == 1 && mine->leaves == 1 && mine->dtype == CZR_F32
+    return n_members == 1 && mine->n_grads == 1 && mine->dtype == CZR_F32
                ? (const float *)mine->grad + at
                : NULL;
 }
 
-void czr_sum_leaves(const czr_reduce_scatter *mine,
-                    const czr_unit *const *members, int n_members,
-                    bool rank_order)
+void czr_sum_grads(const czr_reduce_scatter *mine,
+                   const czr_collective *const *members, int n_members,
+                   bool rank_order)
 {
     float acc[CHUNK] = {0};
 
@@ -123,7 +122,7 @@ static float rounded(float sum)
     }
 
 /* Members from `to` to before `to_end` get the sums. */
-static void add_run(const czr_unit *const *members, int n_members, int to,
+static void add_run(const czr_collective *const *members, int n_members, int to,
                     int to_end, czr_run run)
 {
     switch (members[0]->of.all_reduce.type) {
@@ -147,13 +146,14 @@ static void add_run(const czr_unit *const *members, int n_members, int to,
     }
 }
 
-void czr_sum_slice(const czr_unit *const *members, int n_members, size_t first,
-                   size_t n)
+void czr_sum_slice(const czr_collective *const *members, int n_members,
+                   size_t first, size_t n)
 {
     add_run(members, n_members, 0, n_members, (czr_run){first, n});
 }
 
-void czr_sum_part(const czr_unit *const *members, int n_members, int member)
+void czr_sum_equal_part(const czr_collective *const *members, int n_members,
+                        int member)
 {
     const czr_all_reduce *sum = &members[member]->of.all_reduce;
     const size_t position = (size_t)member, n = (size_t)n_members;

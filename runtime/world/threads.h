@@ -12,7 +12,7 @@
 /* A member of a communicator: what it has posted, and how far that has come.
  * Cursors go through the rows of its transfer, one per peer. */
 typedef struct czr_member {
-    const czr_unit *transfer;
+    const czr_collective *transfer;
     int64_t *send_cursor, *receive_cursor;
     int64_t sends_left, receives_left;
     int being_read; /* of its sends, right now */
@@ -26,7 +26,8 @@ typedef struct czr_communicator {
     int size;
     int *ranks;
     czr_member *members;
-    const czr_unit **posted; /* [size] collectives, NULL before they come */
+    const czr_collective *
+        *posted; /* [size] collectives, NULL before they come */
     int arrived, finished;
     unsigned generation; /* collectives completed here */
 } czr_communicator;
@@ -59,9 +60,11 @@ czr_status czr_threads_world_missing(czr_comm *comm, int absent,
                                      czr_status status, char *why);
 
 /* One file each: threads_collective.c, threads_transfer.c. */
-void czr_collective_post(czr_comm *comm, const czr_unit *unit);
-czr_status czr_collective_wait(czr_comm *comm, const czr_unit *unit, char *why);
-void czr_transfer_post(czr_comm *comm, const czr_unit *unit);
-czr_status czr_transfer_wait(czr_comm *comm, const czr_unit *unit, char *why);
+void czr_collective_post(czr_comm *comm, const czr_collective *collective);
+czr_status czr_collective_wait(czr_comm *comm, const czr_collective *collective,
+                               char *why);
+void czr_transfer_post(czr_comm *comm, const czr_collective *collective);
+czr_status czr_transfer_wait(czr_comm *comm, const czr_collective *collective,
+                             char *why);
 
 #endif

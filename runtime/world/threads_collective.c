@@ -8,12 +8,12 @@
 
 #include "runtime/world/sum.h"
 
-void czr_collective_post(czr_comm *comm, const czr_unit *unit)
+void czr_collective_post(czr_comm *comm, const czr_collective *collective)
 {
     czr_communicator *communicator = comm->communicator;
 
     pthread_mutex_lock(&communicator->threads->lock);
-    communicator->posted[comm->position] = unit;
+    communicator->posted[comm->position] = collective;
     if (++communicator->arrived == communicator->size)
         for (int i = 0; i < communicator->size; i++)
             czr_threads_world_wake(communicator, i);
@@ -42,11 +42,11 @@ static czr_status await_arrivals(czr_comm *comm, char *why)
 }
 
 static czr_status check_agreement(const czr_communicator *communicator,
-                                  const czr_unit *mine, char *why)
+                                  const czr_collective *mine, char *why)
 {
     for (int i = 0; i < communicator->size; i++) {
-        const czr_unit *other = communicator->posted[i];
-        if (czr_unit_agrees(other, mine))
+        const czr_collective *other = communicator->posted[i];
+        if (czr_collective_agrees(other, mine))
             continue;
         snprintf(why, CZR_WHY_BYTES,
                  "rank %d is in another collective, or of another size: "
@@ -57,16 +57,16 @@ static czr_status check_agreement(const czr_communicator *communicator,
     return CZR_OK;
 }
 
-static void reduce_scatter(const czr_comm *comm, const czr_unit *mine)
+static void reduce_scatter(const czr_comm *comm, const czr_collective *mine)
 {
     const czr_communicator *communicator = comm->communicator;
 
-    czr_sum_leaves(&mine->of.reduce_scatter, communicator->posted,
-                   communicator->size, comm->world->rank_order_reduction);
+    czr_sum_grads(&mine->of.reduce_scatter, communicator->posted,
+                  communicator->size, comm->world->rank_order_reduction);
 }
 
 /* Every member sums its share of the elements, on all members. */
-static void all_reduce(const czr_comm *comm, const czr_unit *mine)
+static void all_reduce(const czr_comm *comm, const czr_collective *mine)
 {
     const czr_communicator *communicator = comm->communicator;
     const size_t size = (size_t)communicator->size,
@@ -79,7 +79,7 @@ static void all_reduce(const czr_comm *comm, const czr_unit *mine)
                   share + (member < rest));
 }
 
-static void all_gather(const czr_comm *comm, const czr_unit *mine)
+static void all_gather(const czr_comm *comm, const czr_collective *mine)
 {
     const czr_communicator *communicator = comm->communicator;
 
@@ -92,7 +92,7 @@ static void all_gather(const czr_comm *comm, const czr_unit *mine)
 }
 
 /* All other members' rows of the band. */
-static void band_gather(const czr_comm *comm, const czr_unit *mine)
+static void band_gather(const czr_comm *comm, const czr_collective *mine)
 {
     const czr_communicator *communicator = comm->communicator;
     const czr_band_gather *to = &mine->of.band_gather;
@@ -113,32 +113,34 @@ static void band_gather(const czr_comm *comm, const czr_unit *mine)
     }
 }
 
-static void do_share(const czr_comm *comm, const czr_unit *unit)
+static void do_share(const czr_comm *comm, const czr_collective *collective)
 {
-    switch (unit->kind) {
-    case CZR_UNIT_REDUCE_SCATTER:
-        reduce_scatter(comm, unit);
+    switch (collective->kind) {
+    case CZR_COLLECTIVE_REDUCE_SCATTER:
+        reduce_scatter(comm, collective);
         break;
-    case CZR_UNIT_ALL_GATHER:
-        all_gather(comm, unit);
+    case CZR_COLLECTIVE_ALL_GATHER:
+        all_gather(comm, collective);
         break;
-    case CZR_UNIT_ALL_REDUCE:
-        all_reduce(comm, unit);
+    case CZR_COLLECTIVE_ALL_REDUCE:
+        all_reduce(comm, collective);
         break;
-    case CZR_UNIT_SUM_SCATTER:
-        czr_sum_part(((const czr_communicator *)comm->communicator)->posted,
-                     comm->size, comm->position);
+    case CZR_COLLECTIVE_SUM_SCATTER:
+        czr_sum_equal_part(
+            ((const czr_communicator *)comm->communicator)->posted, comm->size,
+            comm->position);
         break;
-    case CZR_UNIT_BAND_GATHER:
-        band_gather(comm, unit);
+    case CZR_COLLECTIVE_BAND_GATHER:
+        band_gather(comm, collective);
         break;
-    case CZR_UNIT_BARRIER:
-    case CZR_UNIT_TRANSFER:
+    case CZR_COLLECTIVE_BARRIER:
+    case CZR_COLLECTIVE_TRANSFER:
         break;
     }
 }
 
-czr_status czr_collective_wait(czr_comm *comm, const czr_unit *unit, char *why)
+czr_status czr_collective_wait(czr_comm *comm, const czr_collective *collective,
+                               char *why)
 {
     czr_communicator *communicator = comm->communicator;
 
@@ -146,9 +148,9 @@ czr_status czr_collective_wait(czr_comm *comm, const czr_unit *unit, char *why)
     czr_status status = await_arrivals(comm, why);
     if (status == CZR_OK) {
         pthread_mutex_unlock(&communicator->threads->lock);
-        status = check_agreement(communicator, unit, why);
+        status = check_agreement(communicator, collective, why);
         if (status == CZR_OK)
-            do_share(comm, unit);
+            do_share(comm, collective);
         pthread_mutex_lock(&communicator->threads->lock);
         /* Waits, without deadline, for the others' work.  Lock held. */
         const unsigned generation = communicator->generation;

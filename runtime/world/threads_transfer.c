@@ -21,28 +21,28 @@ static void count_rows(czr_member *member, const czr_transfer *transfer,
     }
 }
 
-void czr_transfer_post(czr_comm *comm, const czr_unit *unit)
+void czr_transfer_post(czr_comm *comm, const czr_collective *collective)
 {
     czr_communicator *communicator = comm->communicator;
     czr_member *member = &communicator->members[comm->position];
 
     pthread_mutex_lock(&communicator->threads->lock);
-    count_rows(member, &unit->of.transfer, comm->position);
+    count_rows(member, &collective->of.transfer, comm->position);
     for (int peer = 0; peer < communicator->size; peer++) {
         member->send_cursor[peer] = member->receive_cursor[peer] = 0;
         if (peer != comm->position)
             czr_threads_world_wake(communicator, peer);
     }
-    member->transfer = unit;
+    member->transfer = collective;
     pthread_mutex_unlock(&communicator->threads->lock);
 }
 
 /* Moves the cursor to the next row of this direction and peer; NULL: none. */
-static const czr_transfer_row *row_at(const czr_transfer *transfer,
-                                      int64_t *cursor, int is_recv, int peer)
+static const czr_transfer_entry *row_at(const czr_transfer *transfer,
+                                        int64_t *cursor, int is_recv, int peer)
 {
     for (; *cursor < transfer->n_rows; ++*cursor) {
-        const czr_transfer_row *row = &transfer->rows[*cursor];
+        const czr_transfer_entry *row = &transfer->rows[*cursor];
         if (row->is_recv == is_recv && row->peer == peer)
             return row;
     }
@@ -50,8 +50,8 @@ static const czr_transfer_row *row_at(const czr_transfer *transfer,
 }
 
 static czr_status check_sizes(const czr_comm *comm, int peer,
-                              const czr_transfer_row *to,
-                              const czr_transfer_row *from, int op, char *why)
+                              const czr_transfer_entry *to,
+                              const czr_transfer_entry *from, int op, char *why)
 {
     if (to->n_rows == from->n_rows && to->row_bytes == from->row_bytes)
         return CZR_OK;
@@ -66,24 +66,25 @@ static czr_status check_sizes(const czr_comm *comm, int peer,
 
 /* Pulls the next row of `peer`, if it is there.  Lock held, but released
  * while bytes move; the sender stays as long as it is being read. */
-static czr_status pull(czr_comm *comm, const czr_unit *unit, int peer,
-                       bool *is_progress, char *why)
+static czr_status pull(czr_comm *comm, const czr_collective *collective,
+                       int peer, bool *is_progress, char *why)
 {
     czr_communicator *communicator = comm->communicator;
     czr_member *mine = &communicator->members[comm->position],
                *theirs = &communicator->members[peer];
-    const czr_unit *other = theirs->transfer;
+    const czr_collective *other = theirs->transfer;
 
-    if (!other || other->op != unit->op)
+    if (!other || other->op != collective->op)
         return CZR_OK;
-    const czr_transfer_row *to =
-        row_at(&unit->of.transfer, &mine->receive_cursor[peer], 1, peer);
-    const czr_transfer_row *from =
+    const czr_transfer_entry *to =
+        row_at(&collective->of.transfer, &mine->receive_cursor[peer], 1, peer);
+    const czr_transfer_entry *from =
         row_at(&other->of.transfer, &theirs->send_cursor[comm->position], 0,
                comm->position);
     if (!to || !from)
         return CZR_OK;
-    const czr_status status = check_sizes(comm, peer, to, from, unit->op, why);
+    const czr_status status =
+        check_sizes(comm, peer, to, from, collective->op, why);
     if (status != CZR_OK)
         return status;
     *is_progress = true;
@@ -91,7 +92,8 @@ static czr_status pull(czr_comm *comm, const czr_unit *unit, int peer,
     theirs->send_cursor[comm->position]++;
     theirs->being_read++;
     pthread_mutex_unlock(&communicator->threads->lock);
-    czr_box_copy(unit->of.transfer.base, to, other->of.transfer.base, from);
+    czr_box_copy(collective->of.transfer.base, to, other->of.transfer.base,
+                 from);
     pthread_mutex_lock(&communicator->threads->lock);
     theirs->being_read--;
     theirs->sends_left--;
@@ -100,13 +102,15 @@ static czr_status pull(czr_comm *comm, const czr_unit *unit, int peer,
     return CZR_OK;
 }
 
-static czr_status pull_from_all(czr_comm *comm, const czr_unit *unit,
+static czr_status pull_from_all(czr_comm *comm,
+                                const czr_collective *collective,
                                 bool *is_progress, char *why)
 {
     for (int peer = 0; peer < comm->size; peer++) {
         const czr_status status =
-            peer == comm->position ? CZR_OK
-                                   : pull(comm, unit, peer, is_progress, why);
+            peer == comm->position
+                ? CZR_OK
+                : pull(comm, collective, peer, is_progress, why);
         if (status != CZR_OK)
             return status;
     }
@@ -114,21 +118,23 @@ static czr_status pull_from_all(czr_comm *comm, const czr_unit *unit,
 }
 
 /* A peer of a row that has not been matched. */
-static int find_absent(czr_comm *comm, const czr_unit *unit)
+static int find_absent(czr_comm *comm, const czr_collective *collective)
 {
     czr_communicator *communicator = comm->communicator;
     czr_member *member = &communicator->members[comm->position];
 
     for (int peer = 0; peer < comm->size; peer++)
         if (peer != comm->position &&
-            (row_at(&unit->of.transfer, &member->receive_cursor[peer], 1,
+            (row_at(&collective->of.transfer, &member->receive_cursor[peer], 1,
                     peer) ||
-             row_at(&unit->of.transfer, &member->send_cursor[peer], 0, peer)))
+             row_at(&collective->of.transfer, &member->send_cursor[peer], 0,
+                    peer)))
             return peer;
     return comm->position;
 }
 
-static czr_status progress(czr_comm *comm, const czr_unit *unit, char *why)
+static czr_status progress(czr_comm *comm, const czr_collective *collective,
+                           char *why)
 {
     czr_communicator *communicator = comm->communicator;
     czr_member *member = &communicator->members[comm->position];
@@ -137,7 +143,8 @@ static czr_status progress(czr_comm *comm, const czr_unit *unit, char *why)
 
     for (;;) {
         bool is_progress = false;
-        const czr_status status = pull_from_all(comm, unit, &is_progress, why);
+        const czr_status status =
+            pull_from_all(comm, collective, &is_progress, why);
         if (status != CZR_OK) {
             czr_threads_world_abort(communicator->threads, why);
             return status;
@@ -147,20 +154,21 @@ static czr_status progress(czr_comm *comm, const czr_unit *unit, char *why)
         if (is_progress)
             continue;
         if (late != CZR_OK)
-            return czr_threads_world_missing(comm, find_absent(comm, unit),
-                                             late, why);
+            return czr_threads_world_missing(
+                comm, find_absent(comm, collective), late, why);
         late = czr_threads_world_sleep(communicator->threads, comm->world->rank,
                                        &deadline, why);
     }
 }
 
-czr_status czr_transfer_wait(czr_comm *comm, const czr_unit *unit, char *why)
+czr_status czr_transfer_wait(czr_comm *comm, const czr_collective *collective,
+                             char *why)
 {
     czr_communicator *communicator = comm->communicator;
     czr_member *member = &communicator->members[comm->position];
 
     pthread_mutex_lock(&communicator->threads->lock);
-    const czr_status status = progress(comm, unit, why);
+    const czr_status status = progress(comm, collective, why);
     member->transfer = NULL;
     while (member->being_read)
         pthread_cond_wait(&communicator->threads->wake[comm->world->rank],

@@ -162,7 +162,7 @@ static czr_status join(czr_world *world, czr_channel channel, const int *ranks,
 {
     rank_world *me = (rank_world *)world;
     /* The members' common communicator: made by whoever comes first. */
-    czr_threads_world *threads = world->shared;
+    czr_threads_world *threads = world->common;
     pthread_mutex_lock(&threads->lock);
     czr_communicator *communicator = threads->communicators;
     while (communicator && !is_communicator_of(communicator, channel, ranks, n))
@@ -185,24 +185,25 @@ static czr_status join(czr_world *world, czr_channel channel, const int *ranks,
     return member ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
-static void post(czr_comm *comm, const czr_unit *unit)
+static void post(czr_comm *comm, const czr_collective *collective)
 {
-    if (unit->kind == CZR_UNIT_TRANSFER)
-        czr_transfer_post(comm, unit);
+    if (collective->kind == CZR_COLLECTIVE_TRANSFER)
+        czr_transfer_post(comm, collective);
     else
-        czr_collective_post(comm, unit);
+        czr_collective_post(comm, collective);
 }
 
-static czr_status wait(czr_comm *comm, const czr_unit *unit, char *why)
+static czr_status wait(czr_comm *comm, const czr_collective *collective,
+                       char *why)
 {
-    return unit->kind == CZR_UNIT_TRANSFER
-               ? czr_transfer_wait(comm, unit, why)
-               : czr_collective_wait(comm, unit, why);
+    return collective->kind == CZR_COLLECTIVE_TRANSFER
+               ? czr_transfer_wait(comm, collective, why)
+               : czr_collective_wait(comm, collective, why);
 }
 
 static void abort_world(czr_world *world, const char *why)
 {
-    czr_threads_world *threads = world->shared;
+    czr_threads_world *threads = world->common;
 
     pthread_mutex_lock(&threads->lock);
     czr_threads_world_abort(threads, why);
@@ -249,7 +250,7 @@ static void *run(void *argument)
     czr_world *world = &self->own.world;
     char why[CZR_WHY_BYTES];
 
-    self->status = join_everyone(world, world->shared);
+    self->status = join_everyone(world, world->common);
     if (self->status == CZR_OK)
         self->status = self->body(world, self->user);
     if (self->status != CZR_OK) {
@@ -340,7 +341,7 @@ czr_status czr_world_threads_run(int ranks,
             (runner){.body = body,
                      .user = user,
                      .own.world = {.ops = &threads_ops,
-                                   .shared = &threads,
+                                   .common = &threads,
                                    .rank = rank,
                                    .size = ranks,
                                    .deadline_ms = CZR_DEFAULT_DEADLINE_MS}};

@@ -20,40 +20,42 @@ void czr_testing_rank_order_reduction(czr_world *world, int is_on)
     world->rank_order_reduction = is_on != 0;
 }
 
-czr_status czr_comm_run(czr_comm *comm, const czr_unit *unit, char *why)
+czr_status czr_comm_run(czr_comm *comm, const czr_collective *collective,
+                        char *why)
 {
     const czr_world_ops *ops = comm->world->ops;
 
-    ops->post(comm, unit);
-    return ops->wait(comm, unit, why);
+    ops->post(comm, collective);
+    return ops->wait(comm, collective, why);
 }
 
 /* What all members must agree on, beyond kind and operation. */
-static size_t signature(const czr_unit *unit)
+static size_t signature(const czr_collective *collective)
 {
-    switch (unit->kind) {
-    case CZR_UNIT_ALL_REDUCE:
-    case CZR_UNIT_SUM_SCATTER:
-        return (unit->of.all_reduce.count + unit->of.all_reduce.band.blocks) *
+    switch (collective->kind) {
+    case CZR_COLLECTIVE_ALL_REDUCE:
+    case CZR_COLLECTIVE_SUM_SCATTER:
+        return (collective->of.all_reduce.count +
+                collective->of.all_reduce.band.blocks) *
                    CZR_N_SUMS +
-               unit->of.all_reduce.type;
-    case CZR_UNIT_BAND_GATHER:
-        return (unit->of.band_gather.band.side +
-                unit->of.band_gather.band.blocks) *
-               unit->of.band_gather.element_bytes;
-    case CZR_UNIT_REDUCE_SCATTER:
-        return (size_t)unit->of.reduce_scatter.microbatch_stride *
+               collective->of.all_reduce.type;
+    case CZR_COLLECTIVE_BAND_GATHER:
+        return (collective->of.band_gather.band.side +
+                collective->of.band_gather.band.blocks) *
+               collective->of.band_gather.element_bytes;
+    case CZR_COLLECTIVE_REDUCE_SCATTER:
+        return (size_t)collective->of.reduce_scatter.grad_stride *
                    CZR_N_DTYPES +
-               unit->of.reduce_scatter.dtype;
-    case CZR_UNIT_ALL_GATHER:
-    case CZR_UNIT_BARRIER:
-    case CZR_UNIT_TRANSFER:
+               collective->of.reduce_scatter.dtype;
+    case CZR_COLLECTIVE_ALL_GATHER:
+    case CZR_COLLECTIVE_BARRIER:
+    case CZR_COLLECTIVE_TRANSFER:
         break;
     }
     return 0;
 }
 
-bool czr_unit_agrees(const czr_unit *a, const czr_unit *b)
+bool czr_collective_agrees(const czr_collective *a, const czr_collective *b)
 {
     return a->kind == b->kind && a->op == b->op && signature(a) == signature(b);
 }
@@ -156,11 +158,12 @@ static czr_comm *comm_of(czr_world *world, const char *axis)
     return found ? found->comm : NULL;
 }
 
-static czr_status run_for_trainer(czr_comm *comm, const czr_unit *unit)
+static czr_status run_for_trainer(czr_comm *comm,
+                                  const czr_collective *collective)
 {
     char why[CZR_WHY_BYTES];
 
-    return comm ? czr_comm_run(comm, unit, why) : CZR_ERR_NOT_FOUND;
+    return comm ? czr_comm_run(comm, collective, why) : CZR_ERR_NOT_FOUND;
 }
 
 czr_status czr_world_all_reduce(czr_world *world, const char *axis, void *data,
@@ -172,11 +175,11 @@ czr_status czr_world_all_reduce(czr_world *world, const char *axis, void *data,
 
     if ((unsigned)dtype >= CZR_N_DTYPES || (!data && count))
         return CZR_ERR_ARGUMENT;
-    const czr_unit unit = {
-        .kind = CZR_UNIT_ALL_REDUCE,
+    const czr_collective collective = {
+        .kind = CZR_COLLECTIVE_ALL_REDUCE,
         .op = -1,
         .of.all_reduce = {.data = data, .count = count, .type = sums[dtype]}};
-    return run_for_trainer(comm_of(world, axis), &unit);
+    return run_for_trainer(comm_of(world, axis), &collective);
 }
 
 czr_status czr_world_all_gather(czr_world *world, const char *axis,
@@ -189,15 +192,17 @@ czr_status czr_world_all_gather(czr_world *world, const char *axis,
     if ((unsigned)dtype >= CZR_N_DTYPES || (count && (!send || !receive)))
         return CZR_ERR_ARGUMENT;
     const size_t at = comm ? (size_t)comm->position * bytes : 0;
-    const czr_unit unit = {.kind = CZR_UNIT_ALL_GATHER,
-                           .op = -1,
-                           .of.all_gather = {send, bytes, at, receive}};
-    return run_for_trainer(comm, &unit);
+    const czr_collective collective = {
+        .kind = CZR_COLLECTIVE_ALL_GATHER,
+        .op = -1,
+        .of.all_gather = {send, bytes, at, receive}};
+    return run_for_trainer(comm, &collective);
 }
 
 czr_status czr_world_barrier(czr_world *world)
 {
-    const czr_unit unit = {.kind = CZR_UNIT_BARRIER, .op = -1};
+    const czr_collective collective = {.kind = CZR_COLLECTIVE_BARRIER,
+                                       .op = -1};
 
-    return run_for_trainer(comm_of(world, NULL), &unit);
+    return run_for_trainer(comm_of(world, NULL), &collective);
 }

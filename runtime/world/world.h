@@ -24,15 +24,15 @@ typedef struct czr_comm {
     void *communicator; /* the implementation's, shared by the members */
 } czr_comm;
 
-typedef enum czr_unit_kind {
-    CZR_UNIT_BARRIER,
-    CZR_UNIT_REDUCE_SCATTER,
-    CZR_UNIT_ALL_GATHER,
-    CZR_UNIT_ALL_REDUCE,
-    CZR_UNIT_SUM_SCATTER,
-    CZR_UNIT_BAND_GATHER,
-    CZR_UNIT_TRANSFER
-} czr_unit_kind;
+typedef enum czr_collective_kind {
+    CZR_COLLECTIVE_BARRIER,
+    CZR_COLLECTIVE_REDUCE_SCATTER,
+    CZR_COLLECTIVE_ALL_GATHER,
+    CZR_COLLECTIVE_ALL_REDUCE,
+    CZR_COLLECTIVE_SUM_SCATTER,
+    CZR_COLLECTIVE_BAND_GATHER,
+    CZR_COLLECTIVE_TRANSFER
+} czr_collective_kind;
 
 typedef enum czr_sum {
     CZR_SUM_F64,
@@ -49,8 +49,8 @@ typedef enum czr_sum {
 typedef struct czr_reduce_scatter {
     const void *grad; /* of leaf 0, whole bucket */
     czr_dtype dtype;
-    int leaves;
-    int64_t microbatch_stride; /* elements */
+    int n_grads;
+    int64_t grad_stride; /* elements */
     int64_t first, n;
     float *out; /* [n] */
     float scale;
@@ -83,7 +83,7 @@ typedef struct czr_band_gather {
 
 /* Rows to and from others; those to oneself are not looked at. */
 typedef struct czr_transfer {
-    const czr_transfer_row *rows;
+    const czr_transfer_entry *rows;
     int64_t n_rows;
     unsigned char *base; /* offsets of rows count from here */
 } czr_transfer;
@@ -91,8 +91,8 @@ typedef struct czr_transfer {
 /* Of the host's memory, and done when it is waited for; or, where it has a
  * stream, of a device's: all pointers but those to rows of transfers are the
  * device's, and waiting ends when the work is on that stream. */
-typedef struct czr_unit {
-    czr_unit_kind kind;
+typedef struct czr_collective {
+    czr_collective_kind kind;
     int op; /* its number in the plan; -1: a trainer's */
     void *stream;
     union {
@@ -102,7 +102,7 @@ typedef struct czr_unit {
         czr_band_gather band_gather;
         czr_transfer transfer;
     } of;
-} czr_unit;
+} czr_collective;
 
 typedef struct czr_world_ops {
     const char *name;
@@ -112,10 +112,11 @@ typedef struct czr_world_ops {
     /* Starts a unit and returns at once: of one with a stream, before or behind
      * putting anything there.  The unit, and all it points at, is
      * the world's until `wait` has returned; one unit at a time per member. */
-    void (*post)(czr_comm *comm, const czr_unit *unit);
+    void (*post)(czr_comm *comm, const czr_collective *collective);
     /* Blocks until the posted unit is complete.  On failure no partner
      * touches it any more, and why[CZR_WHY_BYTES] has a sentence. */
-    czr_status (*wait)(czr_comm *comm, const czr_unit *unit, char *why);
+    czr_status (*wait)(czr_comm *comm, const czr_collective *collective,
+                       char *why);
     /* From now on all waits of all ranks fail with CZR_ERR_ABORTED. */
     void (*abort)(czr_world *world, const char *why);
 } czr_world_ops;
@@ -129,7 +130,7 @@ typedef struct czr_mesh_axis {
 
 struct czr_world {
     const czr_world_ops *ops;
-    void *shared; /* the implementation's, one for all ranks */
+    void *common; /* the implementation's, one for all ranks */
     int rank, size;
     int64_t deadline_ms;
     czr_comm *everyone[CZR_CHANNEL_PLAN + 1];
@@ -145,11 +146,12 @@ void czr_world_clear_mesh(czr_world *world);
  * among those of so many positions each, `stride` apart, in order. */
 czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
                                const czr_program *program, uint32_t axes,
-                               int group, int stride, czr_comm **out);
+                               int block_size, int stride, czr_comm **out);
 /* post and wait; a single member needs no partners but does its own work. */
-czr_status czr_comm_run(czr_comm *comm, const czr_unit *unit, char *why);
+czr_status czr_comm_run(czr_comm *comm, const czr_collective *collective,
+                        char *why);
 size_t czr_sum_bytes(czr_sum type);
 /* Whether two members of a communicator are in the same collective. */
-bool czr_unit_agrees(const czr_unit *a, const czr_unit *b);
+bool czr_collective_agrees(const czr_collective *a, const czr_collective *b);
 
 #endif

@@ -77,7 +77,7 @@ def check_state(plan):
 
 def has_room(plan):
     """Whether every matrix may be whole in a micro-group."""
-    cap = plan.data["policy"]["group_bytes"]
+    cap = plan.data["policy"]["micro_group_bytes"]
     return not cap or all(
         sum(round_up(plan.params[i]["element_count"] * BYTES[t])
             for t in m["wire"]["gather"] + m["wire"]["scatter"]) <= cap
@@ -151,7 +151,7 @@ def with_room(text, said):
 
 def with_group(text, said):
     """The program with the groups that a refusal names; or None."""
-    named = re.search(r"`(-D tp_strategy=\w+(?: -D tp_group=\d+)?)`", said)
+    named = re.search(r"`(-D tp_strategy=\w+(?: -D tp_subgroup=\d+)?)`", said)
     if not named:
         return None
     lines = text.split("\n")

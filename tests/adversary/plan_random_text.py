@@ -344,7 +344,7 @@ class Writer:
         """As the first line, a comment."""
         shards = self.size["tp"]
         if self.chance(2):
-            yield "# -D tp_strategy=gram -D tp_group=" + str(self.r.choice(
+            yield "# -D tp_strategy=gram -D tp_subgroup=" + str(self.r.choice(
                 [k for k in range(1, shards + 1)
                  if shards % k == 0 or self.chance(8)]))
 

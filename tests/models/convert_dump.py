@@ -92,13 +92,13 @@ def check_stages(example, folder):
     convert.expect_ok(convert_canzona(), "import", "-o", source, path)
     ir = convert.expect_ok(convert_canzona(), "plan", "--ir=source", source)
     found = {}
-    for line in re.findall(r'"canzona\.family"\(\) \{(.*)\} :', ir):
-        first, extents, home = (
+    for line in re.findall(r'"canzona\.pattern"\(\) \{(.*)\} :', ir):
+        first, extents, residents = (
             counts.integers(re.search(rf"\b{key} = array<(i64[^>]*)>", line)[1])
-            for key in ("first", "extents", "home"))
-        pattern = re.search(r'pattern = "([^"]+)"', line)[1]
+            for key in ("first", "extents", "residents"))
+        pattern = re.search(r'name = "([^"]+)"', line)[1]
         values = range(first[0], first[0] + extents[0]) if first else [0]
-        found.update({pattern.replace("{0}", str(i)): home for i in values})
+        found.update({pattern.replace("{0}", str(i)): residents for i in values})
     expected = {name: [] if at == [0, 1] else [at] for name, at in stages.items()}
     if found != expected:
         sys.exit(f"stages came back as {found}, not {expected}")

@@ -55,11 +55,11 @@ def count_ir(ir):
     uses = dict(re.findall(
         r'"canzona\.rule"\(\) \{.*?sym_name = "([^"]+)".*?use = @"?(\w+)', ir))
     count = Count()
-    for line in re.findall(r'"canzona\.(?:family|frozen)"\(\) \{(.*)\} :', ir):
+    for line in re.findall(r'"canzona\.(?:pattern|frozen)"\(\) \{(.*)\} :', ir):
         extents = integers(re.search(r"extents = array<(i64[^>]*)>", line)[1])
         shape = integers(re.search(r" shape = array<(i64[^>]*)>", line)[1])
         rule = re.search(r'rule = @"?([^",]+)', line)
-        spread = int((re.search(r"spread = (\d+)", line) or [0, 0])[1])
+        spread = int((re.search(r"expert_axes = (\d+)", line) or [0, 0])[1])
         ranks = math.prod(s for a, s in enumerate(sizes) if spread >> a & 1)
         count.add(ranks * math.prod(extents), shape,
                   bool(rule) and uses[rule[1]] == "matrices")
@@ -271,11 +271,11 @@ def self_test():
     ir = ('"canzona.mesh"() {axes = ["a", "b", "c"], sets = array<i64: 7>, '
           'sizes = array<i64: 5, 2, 7>} : x\n'
           '"canzona.rule"() {sym_name = "matrices.2x3", use = @matrices} : x\n'
-          '"canzona.family"() {extents = array<i64: 2, 5>, '
+          '"canzona.pattern"() {extents = array<i64: 2, 5>, '
           'rule = @matrices.2x3, shape = array<i64: 2, 3>, '
-          'spread = 2 : i64, spread_index = 0 : i64} : x\n'
+          'expert_axes = 2 : i64, expert_index = 0 : i64} : x\n'
           '"canzona.rule"() {sym_name = "rest.any", use = @rest} : x\n'
-          '"canzona.family"() {extents = array<i64>, rule = @rest.any, '
+          '"canzona.pattern"() {extents = array<i64>, rule = @rest.any, '
           'shape = array<i64: 7>} : x\n'
           '"canzona.frozen"() {extents = array<i64: 3>, '
           'shape = array<i64: 2>} : x\n')

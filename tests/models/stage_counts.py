@@ -47,11 +47,11 @@ def families(tool, config, model, pp, clause, defines=()):
     if done.returncode != 0:
         sys.exit(f"{config.name} {model} {clause}: {done.stdout}{done.stderr}")
     found = []
-    for line in re.findall(r'"canzona\.family"\(\) \{(.*)\} :', done.stdout):
+    for line in re.findall(r'"canzona\.pattern"\(\) \{(.*)\} :', done.stdout):
         lists = [counts.integers(
             re.search(rf" ?\b{key} = array<(i64[^>]*)>", line)[1])
-            for key in ("first", "extents", "shape", "home")]
-        found.append((re.search(r'pattern = "([^"]+)"', line)[1], *lists))
+            for key in ("first", "extents", "shape", "residents")]
+        found.append((re.search(r'name = "([^"]+)"', line)[1], *lists))
     return found
 
 

@@ -43,11 +43,11 @@ def matrices_of(ir):
     sizes = counts.integers(
         re.search(r'"canzona\.mesh".*? sizes = array<(i64[^>]*)>', ir)[1])
     shapes, elements = collections.Counter(), 0
-    for line in re.findall(r'"canzona\.family"\(\) \{(.*)\} :', ir):
+    for line in re.findall(r'"canzona\.pattern"\(\) \{(.*)\} :', ir):
         extents, shape = (
             counts.integers(re.search(rf" ?{key} = array<(i64[^>]*)>", line)[1])
             for key in ("extents", "shape"))
-        spread = int((re.search(r"spread = (\d+)", line) or [0, 0])[1])
+        spread = int((re.search(r"expert_axes = (\d+)", line) or [0, 0])[1])
         n = math.prod(extents) * math.prod(
             s for axis, s in enumerate(sizes) if spread >> axis & 1)
         elements += n * math.prod(shape)

@@ -146,7 +146,7 @@ endforeach()
 
 # Matrices that ranks share: blocks of two inside four, of both axes, of chunks of
 # unequal length, with experts on the stages of a pipeline.
-set(gram -D tp_strategy=gram -D tp_group=2)
+set(gram -D tp_strategy=gram -D tp_subgroup=2)
 cz_plan_json(gram_gpt -D mesh.dp=2 -D mesh.tp=4 ${gram} ${examples}/gpt.cz)
 cz_plan_json(gram_fused -D mesh.dp=2 -D mesh.tp=4 ${gram} ${plans}/fused.cz)
 cz_plan_json(gram_fsdp -D mesh.dp=1 -D mesh.fsdp=2 -D mesh.tp=2 ${gram} ${plans}/fsdp.cz)

@@ -35,7 +35,7 @@ def is_admitted(plan, of, group):
     policy = plan.data["policy"]
     if of["shards"] == 1 or policy["tp_strategy"] == "owner":
         return group == 1
-    asked = policy["tp_group"] or of["shards"]
+    asked = policy["tp_subgroup"] or of["shards"]
     return policy["tp_strategy"] == "auto" or group == asked
 
 
@@ -239,7 +239,7 @@ def spare_bytes(plan):
 
 
 def why_not(plan, form, time, chosen):
-    cap = plan.data["policy"]["group_bytes"] or CAP
+    cap = plan.data["policy"]["micro_group_bytes"] or CAP
     group, own_time, own_link, own_bytes = chosen
     if not form["admitted"]:
         return "the schedule asks for another"

@@ -104,7 +104,7 @@ def check_group(tool, mesh, cap, options):
     if status != PLANNED or found:
         yield f"{options} does not help: {said} {found[:3]}"
     n = int(options[-1].split("=")[1])
-    fewer = [*options[:-1], f"tp_group={n // 2}"]
+    fewer = [*options[:-1], f"tp_subgroup={n // 2}"]
     if n > 2 and tool.plan(mesh, cap, fewer)[0] != REFUSED:
         yield f"{fewer} is enough"
 
@@ -116,7 +116,7 @@ def check_case(tool, mesh, cap, word):
         yield f"status {status}: {said}"
         return
     yield from check_cap(tool, mesh, named[1], int(named[2]))
-    shared = re.search(r"`(-D tp_strategy=gram -D tp_group=\d+)`", said)
+    shared = re.search(r"`(-D tp_strategy=gram -D tp_subgroup=\d+)`", said)
     if shared:
         yield from check_group(tool, mesh, cap, shared[1].split())
 

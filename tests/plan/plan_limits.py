@@ -14,7 +14,7 @@ def check_buckets(plan):
 
 
 def check_groups(plan):
-    cap = plan.data["policy"]["group_bytes"]
+    cap = plan.data["policy"]["micro_group_bytes"]
     for g, group in enumerate(plan.data["groups"]):
         if cap and group["peak_bytes"] > cap:
             yield f"micro-group above its cap: group {g}, {group['peak_bytes']}"

@@ -121,8 +121,8 @@ class Plan:
 
     def home(self, part):
         """Axes and coordinates of who has a parameter or a bucket; no axes: all."""
-        home = (self.params[part["order"][0]] if "order" in part else part)["home"]
-        return home["axes"], home["coordinates"]
+        residents = (self.params[part["order"][0]] if "order" in part else part)["home"]
+        return residents["axes"], residents["coordinates"]
 
     def is_home(self, part, rank):
         axes, coordinates = self.home(part)

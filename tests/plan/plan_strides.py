@@ -15,7 +15,7 @@ def plan_of(canzona, source, width, group):
     return Plan(parse(subprocess.run(
         [canzona, "plan", "--json", "--no-baselines", "-D", "mesh.dp=1",
          "-D", f"mesh.tp={width}", "-D", "tp_strategy=gram",
-         "-D", f"tp_group={group}", source],
+         "-D", f"tp_subgroup={group}", source],
         check=True, stdout=subprocess.PIPE).stdout.decode()))
 
 

@@ -45,7 +45,7 @@ class Layout(ct.Structure):
                 ("n", ct.c_int64), ("param", ct.c_void_p),
                 ("grad", ct.c_void_p), ("param_dtype", ct.c_int),
                 ("grad_dtype", ct.c_int), ("leaves", ct.c_int64),
-                ("microbatch_stride", ct.c_int64), ("n_dims", ct.c_int),
+                ("grad_stride", ct.c_int64), ("n_dims", ct.c_int),
                 ("shape", DIMS), ("globe", DIMS), ("start", DIMS)]
 
     def dims(self):

@@ -33,8 +33,8 @@ def check_edits(canzona, ir, folder):
     """What a tie or a frozen family may not say in IR."""
     edits = [(b"family = @param.0", b"family = @param.77", "names no"),
              (b"index = array<i64: 1>", b"index = array<i64: 3>", "tie: index"),
-             (b'pattern = "head.weight"', b'pattern = "embed.weight"', "are named"),
-             (b'pattern = "pos.weight"', b'pattern = "embed.weight"', "are named")]
+             (b'name = "head.weight"', b'name = "embed.weight"', "are named"),
+             (b'name = "pos.weight"', b'name = "embed.weight"', "are named")]
     for old, new, message in edits:
         if old not in ir:
             sys.exit(f"{old} is not in the IR")

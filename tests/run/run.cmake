@@ -131,8 +131,8 @@ foreach(case gpt_4x1x2_0 gpt_2x1x4_1 gpt_2x1x4_2 gpt_2x1x4_4 gpt_1x1x4_2
   if("${CMAKE_MATCH_1}" STREQUAL "gpt")
     set(file ${gpt})
   endif()
-  cz_mesh(defines "dp;fsdp;tp;tp_group" ${CMAKE_MATCH_2})
-  string(REGEX REPLACE "-D;(mesh.fsdp=1|tp_group=0)(;|$)" "" defines "${defines}")
+  cz_mesh(defines "dp;fsdp;tp;tp_subgroup" ${CMAKE_MATCH_2})
+  string(REGEX REPLACE "-D;(mesh.fsdp=1|tp_subgroup=0)(;|$)" "" defines "${defines}")
   cz_run_late_too(gram_${case} ${defines} -D tp_strategy=gram ${file})
 endforeach()
 
@@ -146,7 +146,7 @@ function(cz_refuses_to_share name command file message)
 endfunction()
 cz_refuses_to_share(group plan ${gpt}
   "'h.{0}.attn.q' is sharded over 2 ranks, which make no groups of 4"
-  -D mesh.tp=2 -D tp_group=4)
+  -D mesh.tp=2 -D tp_subgroup=4)
 cz_refuses_to_share(length plan ${plans}/fused.cz
   "'head.weight.unpadded.' cannot be shared by 4 ranks: they do not divide its 50 columns"
   -D mesh.tp=4)

@@ -204,8 +204,9 @@ def headers(root):
         for where, _, names in os.walk(os.path.join(root, folder)):
             for name in names:
                 path = os.path.relpath(os.path.join(where, name), root)
-                if name.endswith((".h", ".def")) and \
-                        not name.endswith("_calls.def"):  # others' functions
+                # the language's own words; others' functions
+                if name.endswith((".h", ".def")) and name != "tokens.def" and \
+                        not name.endswith("_calls.def"):
                     yield path
 
 

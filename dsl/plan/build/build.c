@@ -161,10 +161,14 @@ static bool read_header(cz_view_builder *b)
     static const struct {
         cz_fact_kind kind;
         int low;
-    } once[] = {{CZ_FACT_program, 1},  {CZ_FACT_mesh, 1},
-                {CZ_FACT_policy, 1},   {CZ_FACT_machine, 0},
-                {CZ_FACT_gpu, 0},      {CZ_FACT_batch_arena, 0},
-                {CZ_FACT_grouping, 0}, {CZ_FACT_arena, 0}};
+    } once[] = {{CZ_FACT_program, 1},
+                {CZ_FACT_mesh, 1},
+                {CZ_FACT_policy, 1},
+                {CZ_FACT_machine, 0},
+                {CZ_FACT_gpu, 0},
+                {CZ_FACT_batch_arena, 0},
+                {CZ_FACT_micro_group_choice, 0},
+                {CZ_FACT_arena, 0}};
     int n;
     bool ok = true;
 
@@ -195,10 +199,12 @@ cz_plan_view *cz_plan_view_build(cz_arena *arena, const cz_ir *ir,
                                  cz_diags *diags)
 {
     static bool (*const steps[])(cz_view_builder *) = {
-        read_header,           cz_view_read_rules,      cz_view_read_phases,
-        cz_view_read_families, cz_view_read_stages,     cz_view_read_assigns,
-        cz_view_read_buckets,  cz_view_read_geometries, cz_view_read_tables,
-        cz_view_read_ops,      cz_view_read_gpu,        cz_view_read_grouping,
+        read_header,          cz_view_read_rules,
+        cz_view_read_phases,  cz_view_read_patterns,
+        cz_view_read_stages,  cz_view_read_assigns,
+        cz_view_read_buckets, cz_view_read_geometries,
+        cz_view_read_tables,  cz_view_read_ops,
+        cz_view_read_gpu,     cz_view_read_micro_group_choice,
         cz_view_read_updates,
     };
     cz_view_builder builder = {.arena = arena,

@@ -20,7 +20,7 @@ static bool check_batches(cz_view_builder *b, const cz_view_table *table,
     const int n = of->first.n;
     bool ok;
 
-    if (table->kind != CZ_ROW_KERNEL || table->batch_of_row || n == 0)
+    if (table->kind != CZ_ENTRY_KERNEL || table->batch_of_row || n == 0)
         return cz_view_fail(b,
                             "batches of table '%s', which has no kernel rows, "
                             "or has batches, or of which these are none",

@@ -37,9 +37,9 @@ typedef struct cz_view_builder {
     int n_symbols;
     cz_view_symbol *symbols; /* sorted by name */
     cz_view_body *bodies;    /* the view's, still growing */
-    /* by family, frozen family and storage */
+    /* by pattern, frozen pattern and storage */
     cz_view_cuts *bounds, *frozen_bounds, *storage_bounds;
-    cz_view_family *families; /* the view's, and so on */
+    cz_view_pattern *patterns; /* the view's, and so on */
     cz_view_storage *storages;
     cz_view_rule *rules;
     cz_view_param *params;
@@ -78,23 +78,25 @@ bool cz_view_all_in(cz_view_builder *builder, const char *what,
                     const cz_ints *list, int n, int64_t low, int64_t high);
 bool cz_view_dtype(cz_view_builder *builder, const char *what, const char *name,
                    cz_dtype *dtype);
-/* [0, ..., n], ascending, of n_parts + 1 entries. */
+/* [0, ..., n], ascending, of n_ranges + 1 entries. */
 bool cz_view_bounds(cz_view_builder *builder, const char *what,
-                    const cz_ints *bounds, int64_t n_parts, int64_t n);
+                    const cz_ints *bounds, int64_t n_ranges, int64_t n);
 
-/* ---- boxes of names (family.c) ---- */
+/* ---- boxes of names (pattern.c) ---- */
 
-/* All of a family but its rule; `n` counts the parameters of its kind. */
-bool cz_view_read_box(cz_view_builder *builder, cz_view_family *family, int *n);
+/* All of a pattern but its rule; `n` counts the parameters of its kind. */
+bool cz_view_read_box(cz_view_builder *builder, cz_view_pattern *pattern,
+                      int *n);
 /* Coordinates of the spread deal out the values of one index: how many. */
-bool cz_view_read_spread(cz_view_builder *builder, cz_view_family *family);
-/* The names of a family's member `k`, by coordinate of the spread. */
+bool cz_view_read_expert_axes(cz_view_builder *builder,
+                              cz_view_pattern *pattern);
+/* The names of a pattern's member `k`, by coordinate of the spread. */
 const char **cz_view_names_of(cz_view_builder *builder,
-                              const cz_view_family *family, int k);
+                              const cz_view_pattern *pattern, int k);
 
 /* ---- storage (storage.c) ---- */
 
-/* Storages and pieces; families are there. */
+/* Storages and pieces; patterns are there. */
 bool cz_view_read_storages(cz_view_builder *builder);
 
 /* ---- stages (stage.c, step.c, shared.c) ---- */
@@ -103,19 +105,19 @@ bool cz_view_read_storages(cz_view_builder *builder);
 bool cz_view_read_steps(cz_view_builder *builder, cz_view_stage *stage,
                         cz_ir_op function);
 /* Who shares the shared ones, and in which segments. */
-bool cz_view_read_shared(cz_view_builder *builder, cz_view_stage *stages,
-                         int n);
+bool cz_view_read_subgroups(cz_view_builder *builder, cz_view_stage *stages,
+                            int n);
 
 /* ---- steps, in this order ---- */
 
 bool cz_view_read_rules(cz_view_builder *builder);
 bool cz_view_read_phases(cz_view_builder *builder);
-bool cz_view_read_families(cz_view_builder *builder);
+bool cz_view_read_patterns(cz_view_builder *builder);
 bool cz_view_read_stages(cz_view_builder *builder);
 bool cz_view_read_assigns(cz_view_builder *builder);
 bool cz_view_read_buckets(cz_view_builder *builder);
 bool cz_view_read_geometries(cz_view_builder *builder);
-bool cz_view_read_grouping(cz_view_builder *builder);
+bool cz_view_read_micro_group_choice(cz_view_builder *builder);
 bool cz_view_read_tables(cz_view_builder *builder);
 bool cz_view_read_ops(cz_view_builder *builder);
 /* What is said of a GPU; tables are there. */

@@ -10,7 +10,7 @@
 static bool check_group(cz_view_builder *b, const cz_view_param *param,
                         int64_t n_shards)
 {
-    const cz_block block = {param->group, param->stride};
+    const cz_block block = {param->subgroup_size, param->stride};
     if (block.size == 1 ? block.stride == 1
                         : cz_block_divides(block, n_shards) &&
                               cz_view_member_at(param, param->shard_owner) == 0)
@@ -30,30 +30,30 @@ static bool read_assign(cz_view_builder *b, const cz_fact_assign *fact,
     int64_t storage[CZ_VIEW_MAX_AXES];
     int number;
 
-    if (!cz_view_find(b, CZ_FACT_family, fact->family, &number))
+    if (!cz_view_find(b, CZ_FACT_pattern, fact->pattern, &number))
         return false;
     if (is_assigned[number])
-        return cz_view_fail(b, "family '%s' is assigned twice", fact->family);
+        return cz_view_fail(b, "pattern '%s' is assigned twice", fact->pattern);
     is_assigned[number] = true;
-    const cz_view_family *family = &view->families[number];
+    const cz_view_pattern *pattern = &view->patterns[number];
     const cz_ints axes = cz_view_shard_axes(view, number, storage);
-    const cz_ints *split = &cz_view_family_reduction(view, number)->split_axes;
+    const cz_ints *split = &cz_view_pattern_reduction(view, number)->split_axes;
     if (!cz_view_all_in(b, "assign: split_owner", &fact->split_owner,
-                        family->n_params, -1,
+                        pattern->n_params, -1,
                         cz_view_extent(view, split) - 1) ||
         !cz_view_all_in(b, "assign: shard_owner", &fact->shard_owner,
-                        family->n_params, -1,
+                        pattern->n_params, -1,
                         cz_view_extent(view, &axes) - 1) ||
-        !cz_view_all_in(b, "assign: group", &fact->group, family->n_params, 1,
-                        cz_view_extent(view, &axes)) ||
-        !cz_view_all_in(b, "assign: stride", &fact->stride, family->n_params, 1,
-                        cz_view_extent(view, &axes)))
+        !cz_view_all_in(b, "assign: subgroup_size", &fact->subgroup_size,
+                        pattern->n_params, 1, cz_view_extent(view, &axes)) ||
+        !cz_view_all_in(b, "assign: stride", &fact->stride, pattern->n_params,
+                        1, cz_view_extent(view, &axes)))
         return false;
-    for (int i = 0; i < family->n_params; i++) {
-        cz_view_param *param = &b->params[family->first_param + i];
+    for (int i = 0; i < pattern->n_params; i++) {
+        cz_view_param *param = &b->params[pattern->first_param + i];
         param->split_owner = fact->split_owner.v[i];
         param->shard_owner = fact->shard_owner.v[i];
-        param->group = fact->group.v[i];
+        param->subgroup_size = fact->subgroup_size.v[i];
         param->stride = fact->stride.v[i];
         if (!check_group(b, param, cz_view_extent(view, &axes)))
             return false;
@@ -65,7 +65,7 @@ bool cz_view_read_assigns(cz_view_builder *b)
 {
     int n;
     const cz_fact_assign *facts = CZ_VIEW_FACTS(b, assign, &n);
-    bool *is_assigned = CZ_NEW(b->arena, bool, b->view->n_families);
+    bool *is_assigned = CZ_NEW(b->arena, bool, b->view->n_patterns);
     bool ok = true;
 
     for (int i = 0; i < n; i++)
@@ -81,20 +81,20 @@ static bool place(cz_view_builder *b, const cz_view_bucket *bucket, int number,
 {
     const cz_fact_bucket *fact = bucket->fact;
     cz_view_param *param = &b->params[fact->params.v[i]];
-    const cz_view_family *family = &b->view->families[param->family];
+    const cz_view_pattern *pattern = &b->view->patterns[param->pattern];
 
     if (param->bucket >= 0)
         return cz_view_fail(b, "parameter '%s' lies in two buckets",
                             param->name);
-    if (family->dtype != bucket->dtype ||
-        family->reduction != bucket->reduction ||
-        !cz_view_same_home(family->fact,
-                           b->view->families[bucket->family].fact))
+    if (pattern->dtype != bucket->dtype ||
+        pattern->reduction != bucket->reduction ||
+        !cz_view_same_residents(pattern->fact,
+                                b->view->patterns[bucket->pattern].fact))
         return cz_view_fail(b,
                             "parameter '%s' has not the reduction, home and "
                             "type of bucket '%s'",
                             param->name, fact->sym_name);
-    if (fact->offsets.v[i] > fact->length - family->local_elements)
+    if (fact->offsets.v[i] > fact->length - pattern->local_elements)
         return cz_view_fail(b, "parameter '%s' goes beyond bucket '%s'",
                             param->name, fact->sym_name);
     param->bucket = number;
@@ -135,9 +135,9 @@ static bool read_bucket(cz_view_builder *b, cz_view_bucket *bucket, int number)
     ok &= cz_view_bounds(b, "bucket: slices", &fact->slices, n_slices,
                          fact->length);
     ok = ok && check_geometry(b, fact);
-    bucket->family = -1;
+    bucket->pattern = -1;
     if (ok && fact->params.n > 0)
-        bucket->family = b->view->params[fact->params.v[0]].family;
+        bucket->pattern = b->view->params[fact->params.v[0]].pattern;
     for (int i = 0; ok && i < fact->params.n; i++)
         ok = place(b, bucket, number, i);
     bucket->has_master = ok && cz_dtype_bytes(b->view->policy->master_dtype) >
@@ -197,10 +197,11 @@ bool cz_view_read_geometries(cz_view_builder *b)
     return ok;
 }
 
-bool cz_view_read_grouping(cz_view_builder *b)
+bool cz_view_read_micro_group_choice(cz_view_builder *b)
 {
     int n;
-    const cz_fact_grouping *fact = CZ_VIEW_FACTS(b, grouping, &n);
-    b->view->grouping = n > 0 ? fact : NULL;
+    const cz_fact_micro_group_choice *fact =
+        CZ_VIEW_FACTS(b, micro_group_choice, &n);
+    b->view->micro_group_choice = n > 0 ? fact : NULL;
     return true;
 }

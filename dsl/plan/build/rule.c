@@ -159,7 +159,7 @@ static bool is_settled(const cz_fact_rule *rule, cz_ints states, int i)
     const int64_t state = states.v[i];
 
     return state < rule->states.n && (i == 0 || states.v[i - 1] < state) &&
-           rule->shape.n == 2 && cz_state_is_whole(rule, (int)state) &&
+           rule->shape.n == 2 && cz_state_is_owned(rule, (int)state) &&
            memcmp(cz_state_shape(rule, (int)state), rule->shape.v,
                   2 * sizeof *rule->shape.v) == 0;
 }

@@ -32,7 +32,7 @@ static bool check_boxes(cz_view_builder *b, const cz_view_table *table,
                         int64_t n_rows)
 {
     for (int64_t i = 0; i < n_rows; i++) {
-        const cz_view_transfer_row *row = &table->rows.transfer[i];
+        const cz_view_transfer_entry *row = &table->rows.transfer[i];
         int64_t bytes;
         if (row->stride_bytes < row->row_bytes ||
             !cz_checked_mul(row->n_rows, row->stride_bytes, &bytes) ||
@@ -66,7 +66,7 @@ static bool read_table(cz_view_builder *b, cz_view_table *table)
         if (!read_row(b, table, numbers->v + i * n_columns,
                       rows + i * n_columns))
             return false;
-    return table->kind != CZ_ROW_TRANSFER || check_boxes(b, table, n_rows);
+    return table->kind != CZ_ENTRY_TRANSFER || check_boxes(b, table, n_rows);
 }
 
 bool cz_view_read_tables(cz_view_builder *b)
@@ -95,7 +95,7 @@ static bool check_peers(cz_view_builder *b, int number, const cz_view_op *op)
     const int64_t n_peers = cz_view_extent(b->view, &op->fact->comm);
     const int64_t n_rows = table->starts[table->n_coordinates];
     for (int64_t i = 0; i < n_rows; i++) {
-        const int64_t peer = table->kind == CZ_ROW_TRANSFER
+        const int64_t peer = table->kind == CZ_ENTRY_TRANSFER
                                  ? table->rows.transfer[i].peer
                                  : table->rows.exchange[i].peer;
         if (peer >= n_peers)
@@ -111,9 +111,9 @@ static bool read_op_table(cz_view_builder *b, int number, cz_view_op *op)
 {
     const int want = cz_step_schemas[op->kind].entries;
     op->table = -1;
-    if (want == CZ_ROW_EXCHANGE && !*op->fact->table)
+    if (want == CZ_ENTRY_EXCHANGE && !*op->fact->table)
         return true;
-    if (want == CZ_ROW_NONE)
+    if (want == CZ_ENTRY_NONE)
         return !*op->fact->table ||
                cz_view_fail(b, "operation %d: %s has no table", number,
                             cz_step_kind_word(op->kind));
@@ -123,7 +123,7 @@ static bool read_op_table(cz_view_builder *b, int number, cz_view_op *op)
         return cz_view_fail(b, "operation %d: %s needs a table of %s rows",
                             number, cz_step_kind_word(op->kind),
                             cz_entry_kind_word((cz_entry_kind)want));
-    return (want != CZ_ROW_TRANSFER && want != CZ_ROW_EXCHANGE) ||
+    return (want != CZ_ENTRY_TRANSFER && want != CZ_ENTRY_EXCHANGE) ||
            check_peers(b, number, op);
 }
 
@@ -131,7 +131,7 @@ static bool read_op_table(cz_view_builder *b, int number, cz_view_op *op)
 static bool check_blocks(cz_view_builder *b, int number, const cz_view_op *op)
 {
     const int64_t members = cz_view_extent(b->view, &op->fact->comm);
-    const cz_block block = {op->fact->group, op->fact->stride};
+    const cz_block block = {op->fact->block_size, op->fact->stride};
 
     if (op->kind != CZ_STEP_GROUP_SUM)
         return (block.size == 0 && block.stride == 0) ||

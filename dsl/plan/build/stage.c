@@ -47,8 +47,8 @@ static bool check_slot(cz_view_builder *b, const cz_view_stage *stage,
     if (slot->index >= rule->states.n)
         return cz_view_fail(b, "stage '%s': rule '%s' has no state %d",
                             stage->fact->sym_name, rule->sym_name, slot->index);
-    if (cz_state_is_whole(rule, slot->index) !=
-        (stage->where == CZ_WHERE_WHOLE))
+    if (cz_state_is_owned(rule, slot->index) !=
+        (stage->where == CZ_WHERE_FULL_MATRIX))
         return cz_view_fail(b,
                             "stage '%s': states that are whole are those of "
                             "the stage on the whole matrix alone, and state "
@@ -178,7 +178,7 @@ static bool is_slot_type(const cz_fact_rule *rule, cz_ir_type type,
 {
     return type.rank >= 0 && !type.is_bool && type.dtype == slot->dtype &&
            (slot->kind != CZ_SLOT_STATE ||
-            !cz_state_is_whole(rule, slot->index) ||
+            !cz_state_is_owned(rule, slot->index) ||
             cz_ir_type_is_state(type, rule, slot->index));
 }
 
@@ -214,8 +214,8 @@ static bool may_renew(const cz_view_stage *stage, int out, int in)
 
     while (stage->out_value[out] >= first + stage->steps[s].n_out)
         first += stage->steps[s++].n_out;
-    return !cz_view_is_in_the_way(stage->steps, stage->n_steps, in, s,
-                                  stage->out_value[out] - first);
+    return !cz_view_conflicts(stage->steps, stage->n_steps, in, s,
+                              stage->out_value[out] - first);
 }
 
 static bool check_renewed(cz_view_builder *b, const cz_view_stage *stage)
@@ -357,5 +357,5 @@ bool cz_view_read_stages(cz_view_builder *b)
     }
     b->view->n_stages = n;
     b->view->stages = stages;
-    return cz_view_read_shared(b, stages, n) && read_variants(b, stages, n);
+    return cz_view_read_subgroups(b, stages, n) && read_variants(b, stages, n);
 }

@@ -101,7 +101,8 @@ static bool fits(const cz_view_step *step, cz_access access, cz_ir_type type)
     case CZ_ACCESS_ELEMENT:
         return is_shape(type, cz_view_all_rows(step), step->columns);
     case CZ_ACCESS_TRANSPOSED:
-        return step->deal <= 1 && is_shape(type, step->columns, step->rows);
+        return step->partition <= 1 &&
+               is_shape(type, step->columns, step->rows);
     case CZ_ACCESS_ROW:
         return type.rank >= 0 && elements_of(type) == cz_view_all_rows(step);
     case CZ_ACCESS_COLUMN:
@@ -171,7 +172,7 @@ static bool read_generated(reader *r, cz_ir_op op, cz_view_step *step)
             return fail(r, "an input that nothing generates");
         generated[i] = (cz_generator)list.v[i];
     }
-    if (list.n == 0 || r->stage->where != CZ_WHERE_WHOLE)
+    if (list.n == 0 || r->stage->where != CZ_WHERE_FULL_MATRIX)
         return fail(r, "generated inputs of what is no whole matrix");
     if (step->rows > CZ_IR_MAX_INDEX || step->columns > CZ_IR_MAX_INDEX)
         return fail(r, "numbers of rows that f32 cannot tell apart");
@@ -244,13 +245,14 @@ static bool take_flag(reader *r, int64_t value, bool *flag)
  * where all steps are there (shared.c). */
 static bool read_deal(reader *r, cz_ir_op op, cz_view_step *step)
 {
-    step->deal = optional_int(op, "deal");
+    step->partition = optional_int(op, "deal");
     step->band = optional_int(op, "band");
-    if (step->deal == 0)
+    if (step->partition == 0)
         return true;
-    if (step->deal < 2 || step->rows % step->deal != 0 || step->transpose_a)
+    if (step->partition < 2 || step->rows % step->partition != 0 ||
+        step->transpose_a)
         return fail(r, "a step whose rows cannot be dealt out like that");
-    step->rows /= step->deal;
+    step->rows /= step->partition;
     return true;
 }
 
@@ -371,7 +373,7 @@ static bool read_call(reader *r, cz_ir_op op, cz_view_step *step)
     static const cz_dtype dtypes[] = {CZ_F32, CZ_F32};
     cz_ir_type types[CZ_FACTOR_OPERANDS];
 
-    if (r->stage->where != CZ_WHERE_WHOLE)
+    if (r->stage->where != CZ_WHERE_FULL_MATRIX)
         return fail(r, "a factorisation of what is no whole matrix");
     step->body = -1;
     step->factor = cz_factor_find(cz_ir_op_string(op, "factor"));
@@ -414,7 +416,7 @@ static void read_rooms(cz_view_builder *b, cz_view_stage *stage,
     for (int i = 0; i < stage->n_out; i++)
         if (stage->out[i].kind == CZ_SLOT_SCATTER)
             room[stage->n_in + i] = bytes_of(cz_ir_function_out(function, i));
-    stage->room = stage->where == CZ_WHERE_WHOLE ? room : NULL;
+    stage->capacity = stage->where == CZ_WHERE_FULL_MATRIX ? room : NULL;
 }
 
 /* Whether the entry's bytes are of the room that it names. */
@@ -428,7 +430,7 @@ static bool is_inside(const cz_view_stage *stage, const cz_view_step *step,
         return within == CZ_WITHIN_WORK;
     if (within < 0 || within > stage->n_in + stage->n_out)
         return false;
-    const int64_t room = cz_view_room(stage, within);
+    const int64_t room = cz_view_capacity(stage, within);
     return offset >= 0 && offset <= room && offset % CZ_ALIGN_BYTES == 0 &&
            cz_view_place_bytes(step, i) <= room - offset;
 }

@@ -53,7 +53,7 @@ const cz_run_result *cz_calls_run_shorter(cz_job *job,
     for (int i = 0; i < job->view->n_rules; i++)
         any |= cz_calls_have_factors(job->view, i);
     for (int p = 0; p < job->view->n_params; p++)
-        elements += job->view->families[job->view->params[p].family].elements;
+        elements += job->view->patterns[job->view->params[p].pattern].elements;
     if (!any || elements > CALLS_LIMIT / request->steps / request->steps)
         return NULL;
     shorter.progress = NULL;
@@ -86,7 +86,7 @@ static int64_t elements_of(const cz_repetition *r, int state)
 {
     const cz_fact_rule *rule = r->job->view->rules[r->rule].fact;
 
-    return state >= 0 && cz_state_is_whole(rule, state)
+    return state >= 0 && cz_state_is_owned(rule, state)
                ? cz_state_elements(rule, state)
                : r->n;
 }
@@ -141,12 +141,12 @@ static double apart(const double *a, const double *b, int64_t n)
 }
 
 /* The larger distance; what is no number counts as infinite. */
-static double further(double spread, const double *a, const double *b,
+static double further(double rounding, const double *a, const double *b,
                       int64_t n)
 {
     const double by = SPREAD_TIMES * apart(a, b, n);
 
-    return isnan(by) ? INFINITY : fmax(spread, by);
+    return isnan(by) ? INFINITY : fmax(rounding, by);
 }
 
 void cz_calls_take(cz_repetition *r, int step, const cz_reference_call *call)
@@ -162,14 +162,14 @@ void cz_calls_take(cz_repetition *r, int step, const cz_reference_call *call)
         samples[i] = take_scattered(
             r, &own, (uint64_t)step * SAMPLES + (uint64_t)i + 1, &arena);
     cz_reference_rule(r->job->ir, r->job->view, &own);
-    memset(r->spreads, 0, (size_t)r->n_states * sizeof *r->spreads);
+    memset(r->roundings, 0, (size_t)r->n_states * sizeof *r->roundings);
     for (int i = 0; i < SAMPLES; i++) {
         moved = further(moved, samples[i][0], r->value, r->n);
         for (int k = 0; k < r->n_states; k++)
-            r->spreads[k] = further(r->spreads[k], samples[i][1 + k],
-                                    r->states[k], elements_of(r, k));
+            r->roundings[k] = further(r->roundings[k], samples[i][1 + k],
+                                      r->states[k], elements_of(r, k));
     }
-    r->spread += isfinite(moved) ? moved : 0;
+    r->rounding += isfinite(moved) ? moved : 0;
     cz_arena_fini(&arena);
 }
 
@@ -180,7 +180,7 @@ static cz_run_state state_of(cz_repetition *r, const cz_run_result *result,
                              int state)
 {
     const cz_fact_rule *rule = r->job->view->rules[r->rule].fact;
-    const int64_t *shape = cz_state_is_whole(rule, state)
+    const int64_t *shape = cz_state_is_owned(rule, state)
                                ? cz_state_shape(rule, state)
                                : rule->shape.v;
     const bool turns = rule->transposed && shape[0] > 1 && shape[1] > 1;
@@ -195,7 +195,7 @@ static cz_run_state state_of(cz_repetition *r, const cz_run_result *result,
         got[at] = values ? (double)values[i] : want[at];
     }
     return (cz_run_state){shape[turns ? 1 : 0], shape[turns ? 0 : 1], got, want,
-                          r->spreads[state]};
+                          r->roundings[state]};
 }
 
 bool cz_calls_take_over(cz_repetition *r, int step, double bound)

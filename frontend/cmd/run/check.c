@@ -145,9 +145,9 @@ static bool check_updates(cz_job *job, const cz_rank_metrics *plan,
         if (result->updates[at] != plan->updates[p])
             return wrong_count(job, rank, job->view->params[p].name,
                                result->updates[at], plan->updates[p]);
-        if (result->whole[at] != plan->whole[p])
+        if (result->full_matrix[at] != plan->full_matrix[p])
             return wrong_count(job, rank, job->view->params[p].name,
-                               result->whole[at], plan->whole[p]);
+                               result->full_matrix[at], plan->full_matrix[p]);
     }
     return true;
 }
@@ -158,11 +158,11 @@ static bool are_all_phases(const cz_plan_view *view, int64_t steps)
     for (int p = 0; p < view->n_params; p++) {
         const cz_view_param *param = &view->params[p];
         const cz_view_rule *rule =
-            &view->rules[view->families[param->family].rule];
+            &view->rules[view->patterns[param->pattern].rule];
         uint32_t seen = 0;
         int n_seen = 0;
         for (int64_t t = 1; t <= steps && n_seen < rule->n_phases; t++) {
-            const int phase = cz_view_phase_at(rule, param->turn, t);
+            const int phase = cz_view_phase_at(rule, param->stagger_offset, t);
             n_seen += (seen >> phase & 1U) == 0;
             seen |= (uint32_t)1 << phase;
         }

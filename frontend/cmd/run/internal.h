@@ -38,8 +38,9 @@ typedef struct cz_repetition {
     int64_t n;
     double *first, *value, *grad;
     double **states;
-    double *spreads; /* [n_states] norms of what rounding may add in one call */
-    double spread;   /* of what it may add to the parameter in all calls */
+    double
+        *roundings;  /* [n_states] norms of what rounding may add in one call */
+    double rounding; /* of what it may add to the parameter in all calls */
     float *sample, *microbatch;
 } cz_repetition;
 
@@ -56,7 +57,7 @@ const cz_run_result *cz_calls_run_shorter(cz_job *job,
                                           const cz_run_request *request);
 
 /* One update from where the repetition stands: with the run's states from
- * where each is computed, if it knows them; adds to spreads, too. */
+ * where each is computed, if it knows them; adds to roundings, too. */
 void cz_calls_take(cz_repetition *r, int step, const cz_reference_call *call);
 
 /* Compares states after a step with the run's, and goes on with these.  False,

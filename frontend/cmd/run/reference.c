@@ -30,12 +30,12 @@ static uint64_t tensor_of(const cz_repetition *r)
 static void begin(cz_repetition *r)
 {
     const cz_plan_view *view = r->job->view;
-    const cz_view_family *family =
-        &view->families[view->params[r->param].family];
+    const cz_view_pattern *pattern =
+        &view->patterns[view->params[r->param].pattern];
     const cz_fact_rule *rule = view->rules[r->rule].fact;
     const cz_sample sample = {r->request->seed, tensor_of(r), -1, -1};
 
-    r->n = family->elements;
+    r->n = pattern->elements;
     r->n_states = rule->states.n;
     r->first = CZ_NEW(&r->arena, double, r->n);
     r->value = CZ_NEW(&r->arena, double, r->n);
@@ -43,10 +43,10 @@ static void begin(cz_repetition *r)
     r->sample = CZ_NEW(&r->arena, float, r->n);
     r->microbatch = CZ_NEW(&r->arena, float, r->n);
     r->states = CZ_NEW(&r->arena, double *, r->n_states + 1);
-    r->spreads = CZ_NEW(&r->arena, double, r->n_states + 1);
+    r->roundings = CZ_NEW(&r->arena, double, r->n_states + 1);
     for (int s = 0; s < r->n_states; s++) {
         const int64_t n =
-            cz_state_is_whole(rule, s) ? cz_state_elements(rule, s) : r->n;
+            cz_state_is_owned(rule, s) ? cz_state_elements(rule, s) : r->n;
         r->states[s] = CZ_NEW(&r->arena, double, n);
         for (int64_t i = 0; i < n; i++)
             r->states[s][i] = cz_state_initial(rule, s, i);
@@ -54,7 +54,7 @@ static void begin(cz_repetition *r)
     cz_sample_fill(&sample, 0, r->n, r->sample);
     for (int64_t i = 0; i < r->n; i++)
         r->first[i] = r->value[i] =
-            round_to(family->dtype, r->sample[i] * INITIAL_SCALE);
+            round_to(pattern->dtype, r->sample[i] * INITIAL_SCALE);
 }
 
 /* As ranks hand it over: leaves that are each rounded to their type. */
@@ -63,11 +63,11 @@ static void fill_grad(cz_repetition *r, int step)
     const int n = r->request->microbatches;
     const cz_plan_view *view = r->job->view;
     const cz_fact_reduction *reduction =
-        cz_view_family_reduction(view, view->params[r->param].family);
+        cz_view_pattern_reduction(view, view->params[r->param].pattern);
     const cz_dtype dtype = reduction->dtype;
-    const int64_t merged =
-        n / (cz_view_extent(view, &reduction->reduce_axes) * reduction->leaves);
-    const float scale = (float)cz_run_microbatch_scale(view, reduction, n);
+    const int64_t merged = n / (cz_view_extent(view, &reduction->reduce_axes) *
+                                reduction->n_grads);
+    const float scale = (float)cz_run_grad_scale(view, reduction, n);
 
     memset(r->grad, 0, (size_t)r->n * sizeof *r->grad);
     for (int m = 0; m < n; m++) {
@@ -80,7 +80,7 @@ static void fill_grad(cz_repetition *r, int step)
             r->grad[i] += round_to(dtype, r->microbatch[i] * scale);
     }
     for (int64_t i = 0; i < r->n; i++)
-        r->grad[i] /= (double)reduction->terms;
+        r->grad[i] /= (double)reduction->divisor;
 }
 
 /* The coefficient of clipping, as dsl/SCHEDULE.md defines it. */
@@ -117,7 +117,7 @@ static void take_step(cz_repetition *r, int step)
         .round = true,
         .count = r->n,
         .t = step + 1,
-        .turn = view->params[r->param].turn,
+        .stagger_offset = view->params[r->param].stagger_offset,
         .name = view->params[r->param].name,
         .clip = clip_of(r, step),
         .hypers = view->uses[view->rules[r->rule].use]->defaults.v,
@@ -152,7 +152,7 @@ static double run_value(const cz_repetition *r, cz_dtype dtype, int64_t i)
 static double compare(const cz_repetition *r, double *bound)
 {
     const cz_plan_view *view = r->job->view;
-    const cz_dtype dtype = view->families[view->params[r->param].family].dtype;
+    const cz_dtype dtype = view->patterns[view->params[r->param].pattern].dtype;
     const double ulp = dtype == CZ_BF16 ? 0x1p-8 : 0x1p-23 * r->request->steps;
     double error = 0, update = 0, size = 0;
 
@@ -164,7 +164,7 @@ static double compare(const cz_repetition *r, double *bound)
         size += r->value[i] * r->value[i];
     }
     *bound = (double)cz_error_bound(view, r->rule) / CZ_ERROR_UNIT +
-             (update > 0 ? (ulp * sqrt(size) + r->spread) / sqrt(update) : 0);
+             (update > 0 ? (ulp * sqrt(size) + r->rounding) / sqrt(update) : 0);
     return update > 0 ? sqrt(error / update) : sqrt(error);
 }
 
@@ -172,12 +172,12 @@ static int first_param(const cz_plan_view *view, int rule)
 {
     int best = -1;
 
-    for (int f = 0; f < view->n_families; f++)
-        if (view->families[f].rule == rule &&
+    for (int f = 0; f < view->n_patterns; f++)
+        if (view->patterns[f].rule == rule &&
             (best < 0 ||
-             view->families[f].elements <
-                 view->families[view->params[best].family].elements))
-            best = view->families[f].first_param;
+             view->patterns[f].elements <
+                 view->patterns[view->params[best].pattern].elements))
+            best = view->patterns[f].first_param;
     return best;
 }
 
@@ -239,7 +239,8 @@ bool cz_run_reference(cz_job *job, const cz_run_request *request,
         if (r.param < 0 ||
             !is_affordable(
                 view, rule,
-                view->families[view->params[r.param].family].elements, request))
+                view->patterns[view->params[r.param].pattern].elements,
+                request))
             continue;
         n_checked++;
         if (!repeat(&r, &error, &bound))

@@ -18,14 +18,15 @@ static void put_message(cz_report *r, const cz_compared_message *message)
     cz_json_close(json);
 }
 
-static void put_groups(cz_report *r, const cz_compared_micro_groups *groups)
+static void put_groups(cz_report *r,
+                       const cz_compared_micro_groups *micro_groups)
 {
     cz_json *json = &r->json;
     cz_json_open(json, NULL, '{');
-    cz_json_string(json, "name", groups->name);
-    cz_json_int(json, "groups", groups->n_groups);
-    cz_json_int(json, "staging_bytes", groups->staging_bytes);
-    cz_json_ints(json, "time_ps", groups->time_ps, r->view->n_ranks);
+    cz_json_string(json, "name", micro_groups->name);
+    cz_json_int(json, "groups", micro_groups->n_micro_groups);
+    cz_json_int(json, "staging_bytes", micro_groups->staging_bytes);
+    cz_json_ints(json, "time_ps", micro_groups->time_ps, r->view->n_ranks);
     cz_json_close(json);
 }
 
@@ -42,8 +43,8 @@ static void put_baseline(cz_report *r, const cz_compared *it)
     cz_json_ints(json, "sent_bytes", it->sent_bytes, r->view->n_ranks);
     cz_json_ints(json, "received_bytes", it->received_bytes, r->view->n_ranks);
     cz_json_open(json, "groupings", '[');
-    for (int g = 0; g < it->n_groupings; g++)
-        put_groups(r, &it->groupings[g]);
+    for (int g = 0; g < it->n_choices; g++)
+        put_groups(r, &it->micro_group_choices[g]);
     cz_json_close(json);
     cz_json_open(json, "messages", '[');
     for (int m = 0; m < it->n_messages; m++)
@@ -86,15 +87,15 @@ void cz_report_put_geometries(cz_report *r)
     cz_json_close(&r->json);
 }
 
-void cz_report_put_groupings(cz_report *r)
+void cz_report_put_micro_group_choices(cz_report *r)
 {
-    const cz_fact_grouping *fact = r->view->grouping;
+    const cz_fact_micro_group_choice *fact = r->view->micro_group_choice;
     cz_json_open(&r->json, "groupings", '[');
-    for (int i = 0; fact && i < fact->n_groups.n; i++) {
-        const cz_document_micro_groups grouping = {fact->n_groups.v[i],
-                                                   fact->time_ps.v[i]};
+    for (int i = 0; fact && i < fact->n_micro_groups.n; i++) {
+        const cz_document_micro_groups micro_group_choice = {
+            fact->n_micro_groups.v[i], fact->time_ps.v[i]};
         cz_json_put_fields(&r->json, NULL, cz_document_micro_groups_fields,
-                           &grouping);
+                           &micro_group_choice);
     }
     cz_json_close(&r->json);
 }

@@ -5,7 +5,7 @@
 
 static int rule_of(const cz_plan_view *view, int param)
 {
-    return view->families[view->params[param].family].rule;
+    return view->patterns[view->params[param].pattern].rule;
 }
 
 const cz_view_stage *cz_report_stage(const cz_plan_view *view, int param,
@@ -22,7 +22,7 @@ static int64_t state_bytes(const cz_plan_view *view, int param)
 {
     const cz_fact_rule *rule = view->rules[rule_of(view, param)].fact;
     return cz_state_shard_bytes(rule) *
-               view->families[view->params[param].family].elements +
+               view->patterns[view->params[param].pattern].elements +
            cz_state_logical_bytes(rule);
 }
 
@@ -32,13 +32,14 @@ cz_use_facts cz_report_use(const cz_plan_view *view, int use)
     for (int p = 0; p < view->n_params; p++) {
         if (view->rules[rule_of(view, p)].use != use)
             continue;
-        const cz_view_family *family = &view->families[view->params[p].family];
-        const int n = (int)family->n_spread;
+        const cz_view_pattern *pattern =
+            &view->patterns[view->params[p].pattern];
+        const int n = (int)pattern->expert_extent;
         facts.n_params += n;
         facts.n_owned += view->params[p].split_owner >= 0 ? n : 0;
         facts.n_sharded += view->params[p].shard_owner >= 0 ? n : 0;
-        facts.n_by_subgroup += view->params[p].group > 1 ? n : 0;
-        facts.elements += family->elements * n;
+        facts.n_by_subgroup += view->params[p].subgroup_size > 1 ? n : 0;
+        facts.elements += pattern->elements * n;
         facts.state_bytes += state_bytes(view, p) * n;
     }
     return facts;
@@ -48,15 +49,15 @@ cz_use_facts cz_report_use(const cz_plan_view *view, int use)
 static int64_t kept_elements(const cz_plan_view *view, int param)
 {
     const cz_view_param *p = &view->params[param];
-    const cz_view_family *family = &view->families[p->family];
+    const cz_view_pattern *pattern = &view->patterns[p->pattern];
     int64_t storage[CZ_VIEW_MAX_AXES], kept = 0;
-    const cz_ints axes = cz_view_shard_axes(view, p->family, storage);
-    for (int64_t k = 0; k < p->group; k++) {
-        const cz_view_shard part = cz_view_part_of(view, param, k);
+    const cz_ints axes = cz_view_shard_axes(view, p->pattern, storage);
+    for (int64_t k = 0; k < p->subgroup_size; k++) {
+        const cz_view_shard part = cz_view_subgroup_shard(view, param, k);
         const int64_t at = p->shard_owner + k * p->stride;
-        const cz_view_shard shard =
-            cz_view_shard_of(view, family, cz_view_rank_at(view, &axes, at, 0));
-        kept += cz_view_overlap(&part, &shard, family->n_dims).elements;
+        const cz_view_shard shard = cz_view_shard_of(
+            view, pattern, cz_view_rank_at(view, &axes, at, 0));
+        kept += cz_view_overlap(&part, &shard, pattern->n_dims).elements;
     }
     return kept;
 }
@@ -65,18 +66,20 @@ int64_t cz_report_wire(const cz_plan_view *view,
                        const cz_frequency *frequencies, int param,
                        cz_slot_kind kind)
 {
-    const cz_view_stage *whole = cz_report_stage(view, param, CZ_WHERE_WHOLE);
-    const cz_view_family *family = &view->families[view->params[param].family];
+    const cz_view_stage *whole =
+        cz_report_stage(view, param, CZ_WHERE_FULL_MATRIX);
+    const cz_view_pattern *pattern =
+        &view->patterns[view->params[param].pattern];
     if (!whole || view->params[param].shard_owner < 0)
         return 0;
     return cz_frequency_slot_bytes(view, frequencies, whole, kind,
-                                   family->elements -
+                                   pattern->elements -
                                        kept_elements(view, param));
 }
 
 /* Whole buffers of one row. */
 static int64_t buffer_bytes(const cz_plan_view *view,
-                            const cz_view_kernel_row *row)
+                            const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &view->stages[row->stage];
     return cz_view_slot_bytes(stage, CZ_SLOT_GATHER, row->count, NULL) +
@@ -90,10 +93,10 @@ static bool is_group(const cz_plan_view *view, const cz_view_op *op)
     const cz_view_table *table = &view->tables[op->table];
     if (table->starts[table->n_coordinates] == 0)
         return false;
-    const cz_view_kernel_row *row = table->rows.kernel;
+    const cz_view_kernel_entry *row = table->rows.kernel;
     const cz_view_stage *stage = &view->stages[row->stage];
     return cz_view_is_shaped(stage) &&
-           (!stage->shared || stage->shared->segment == 0) &&
+           (!stage->subgroup || stage->subgroup->segment == 0) &&
            view->params[row->param].shard_owner >= 0;
 }
 
@@ -106,8 +109,10 @@ static bool is_listed(const cz_micro_group_facts *facts, int64_t param)
 }
 
 /* A matrix of several rows of ranks is a member once. */
-static cz_micro_group_facts group_of(cz_arena *arena, const cz_plan_view *view,
-                                     const cz_frequency *frequencies, int op)
+static cz_micro_group_facts micro_group_of(cz_arena *arena,
+                                           const cz_plan_view *view,
+                                           const cz_frequency *frequencies,
+                                           int op)
 {
     const cz_view_table *table = &view->tables[view->ops[op].table];
     const int64_t n = table->starts[table->n_coordinates];
@@ -116,7 +121,7 @@ static cz_micro_group_facts group_of(cz_arena *arena, const cz_plan_view *view,
     for (int c = 0; c < table->n_coordinates; c++) {
         int64_t bytes = 0;
         for (int64_t i = table->starts[c]; i < table->starts[c + 1]; i++) {
-            const cz_view_kernel_row *row = &table->rows.kernel[i];
+            const cz_view_kernel_entry *row = &table->rows.kernel[i];
             const int param = (int)row->param;
             bytes += buffer_bytes(view, row);
             if (is_listed(&facts, param))
@@ -137,12 +142,13 @@ cz_micro_group_facts *cz_report_micro_groups(cz_arena *arena,
 {
     const cz_frequency *frequencies =
         cz_frequencies(arena, view, CZ_MEAN_UPDATE);
-    cz_micro_group_facts *groups = NULL;
+    cz_micro_group_facts *micro_groups = NULL;
     *n = 0;
     for (int i = 0; i < view->n_ops; i++)
         if (is_group(view, &view->ops[i]))
-            *CZ_PUSH(arena, groups, *n) = group_of(arena, view, frequencies, i);
-    return groups;
+            *CZ_PUSH(arena, micro_groups, *n) =
+                micro_group_of(arena, view, frequencies, i);
+    return micro_groups;
 }
 
 void cz_report_axes(const cz_plan_view *view, const cz_ints *axes, cz_text *out)

@@ -18,16 +18,17 @@ static void put_steps(cz_report *r, const cz_form_class *of,
     cz_step_kernel *kernels =
         CZ_NEW(r->arena, cz_step_kernel, stage->n_steps + 1);
     cz_json_open(json, "steps", '[');
-    if (form->obstacle == CZ_FORM_POSSIBLE && form->group > 1) {
+    if (form->obstacle == CZ_FORM_POSSIBLE && form->subgroup_size > 1) {
         const cz_subgroup_candidate way = {.form = form->form,
-                                           .g = (int)form->group};
+                                           .g = (int)form->subgroup_size};
         cz_cost_form_cuts(r->arena, &of->call, stage, &way, step_cuts);
-        cz_cost_kernels(r->arena, stage, step_cuts, form->group, kernels);
+        cz_cost_kernels(r->arena, stage, step_cuts, form->subgroup_size,
+                        kernels);
         for (int s = 0; s < stage->n_steps; s++) {
             const cz_report_exchange exchange = {
                 &step_cuts[s],
                 cz_cost_behind_bytes(&stage->steps[s], &step_cuts[s],
-                                     form->group)};
+                                     form->subgroup_size)};
             cz_report_put_kernel(r, &kernels[s], 1, &exchange);
         }
     }
@@ -58,7 +59,7 @@ static void put_form(cz_report *r, const cz_form_class *of, const cz_form *form)
     cz_json_string(json, "strategy",
                    form->form == CZ_SUBGROUP_OWNER ? "owner" : "gram");
     cz_json_bool(json, "dealt", form->form == CZ_SUBGROUP_PARTITIONED);
-    cz_json_int(json, "group_size", form->group);
+    cz_json_int(json, "group_size", form->subgroup_size);
     cz_json_bool(json, "admitted", is_possible && form->is_admitted);
     cz_json_string(json, "why", cz_form_obstacle_text(form->obstacle));
     put_steps(r, of, form);
@@ -83,7 +84,7 @@ static void put_class(cz_report *r, const cz_form_class *of)
     cz_json_open(json, NULL, '{');
     cz_json_string(json, "rule", r->view->rules[of->rule].fact->sym_name);
     cz_json_int(json, "parameter",
-                r->view->families[of->first_family].first_param);
+                r->view->patterns[of->first_pattern].first_param);
     cz_json_int(json, "matrices", of->n_matrices);
     cz_json_int(json, "shards", of->n_shards);
     cz_json_int(json, "near", of->call.n_near);
@@ -110,7 +111,7 @@ void cz_report_put_classes(cz_report *r)
 
 /* One way, alone: kernels, then links. */
 typedef struct way {
-    int64_t group, time_ps, link_ps, wire_bytes;
+    int64_t subgroup_size, time_ps, link_ps, wire_bytes;
 } way;
 
 int64_t cz_report_spare(const cz_plan_view *view, const cz_metrics *metrics)
@@ -132,9 +133,10 @@ static int64_t alone_ps(const way *w)
 static way way_of(const cz_report *r, const cz_form_class *of,
                   const cz_form *form)
 {
-    const int whole = cz_rule_stages_find(r->view, of->rule).whole;
-    return (way){form->group,
-                 form->group == 1 ? r->times[whole].time_ps : form->time_ps[0],
+    const int whole = cz_rule_stages_find(r->view, of->rule).full_matrix;
+    return (way){form->subgroup_size,
+                 form->subgroup_size == 1 ? r->times[whole].time_ps
+                                          : form->time_ps[0],
                  form->link_ps, form->wire_bytes};
 }
 
@@ -145,7 +147,7 @@ static const cz_form *executed(const cz_form_class *of, int first, int *end)
     const cz_form *form = &of->forms[first];
     *end = first + 1;
     while (form->obstacle == CZ_FORM_POSSIBLE && *end < of->n_forms &&
-           of->forms[*end].group == form->group &&
+           of->forms[*end].subgroup_size == form->subgroup_size &&
            of->forms[*end].obstacle == CZ_FORM_POSSIBLE)
         form = &of->forms[(*end)++];
     return form;
@@ -154,11 +156,12 @@ static const cz_form *executed(const cz_form_class *of, int first, int *end)
 /* What the plan does. */
 static way chosen_way(const cz_report *r, const cz_form_class *of, int param)
 {
-    way w = {r->view->params[param].group,
+    way w = {r->view->params[param].subgroup_size,
              cz_matrix_time(r->view, r->times, param), 0, 0};
     for (int i = 0; i < of->n_forms; i++) {
         const cz_form *form = &of->forms[i];
-        if (form->obstacle == CZ_FORM_POSSIBLE && form->group == w.group) {
+        if (form->obstacle == CZ_FORM_POSSIBLE &&
+            form->subgroup_size == w.subgroup_size) {
             w.link_ps = form->link_ps;
             w.wire_bytes = form->wire_bytes;
         }
@@ -169,7 +172,7 @@ static way chosen_way(const cz_report *r, const cz_form_class *of, int param)
 static const char *why_not(const cz_report *r, const cz_form *form,
                            const way *other, const way *chosen)
 {
-    const int64_t asked = r->view->policy->group_bytes;
+    const int64_t asked = r->view->policy->micro_group_bytes;
     if (!form->is_admitted)
         return "the schedule asks for another";
     if (form->staging_bytes > (asked > 0 ? asked : DEFAULT_CAP))
@@ -178,8 +181,8 @@ static const char *why_not(const cz_report *r, const cz_form *form,
         return "slower by itself";
     if (other->wire_bytes - chosen->wire_bytes > r->spare_bytes)
         return "`wire` does not let matrices send as much";
-    if ((cz_wide)other->group * other->time_ps >
-        (cz_wide)chosen->group * chosen->time_ps)
+    if ((cz_wide)other->subgroup_size * other->time_ps >
+        (cz_wide)chosen->subgroup_size * chosen->time_ps)
         return "more work in all";
     return "no better for the whole plan";
 }
@@ -187,11 +190,11 @@ static const char *why_not(const cz_report *r, const cz_form *form,
 static void put_candidate(cz_report *r, const cz_form_class *of,
                           const cz_form *form, const way *chosen)
 {
-    const int whole = cz_rule_stages_find(r->view, of->rule).whole;
+    const int whole = cz_rule_stages_find(r->view, of->rule).full_matrix;
     const bool is_owner = form->form == CZ_SUBGROUP_OWNER;
     const way other = way_of(r, of, form);
     cz_document_candidate out = {.strategy = is_owner ? "owner" : "gram",
-                                 .group_size = form->group,
+                                 .subgroup_size = form->subgroup_size,
                                  .time_ps = -1,
                                  .wire_bytes = -1,
                                  .why = cz_form_obstacle_text(form->obstacle)};
@@ -210,7 +213,7 @@ static void put_others(cz_report *r, const cz_form_class *of, int param)
 {
     static const cz_document_candidate local = {
         .strategy = "local",
-        .group_size = 1,
+        .subgroup_size = 1,
         .time_ps = -1,
         .wire_bytes = -1,
         .why = "the update needs the whole matrix"};
@@ -218,7 +221,8 @@ static void put_others(cz_report *r, const cz_form_class *of, int param)
     cz_json_put_fields(&r->json, NULL, cz_document_candidate_fields, &local);
     for (int i = 0, end; i < of->n_forms; i = end) {
         const cz_form *form = executed(of, i, &end);
-        if (form->obstacle != CZ_FORM_POSSIBLE || form->group != chosen.group)
+        if (form->obstacle != CZ_FORM_POSSIBLE ||
+            form->subgroup_size != chosen.subgroup_size)
             put_candidate(r, of, form, &chosen);
     }
 }
@@ -226,7 +230,7 @@ static void put_others(cz_report *r, const cz_form_class *of, int param)
 void cz_report_put_candidates(cz_report *r, int param)
 {
     const int class = r->forms.n_classes > 0
-                          ? r->forms.class_of[r->view->params[param].family]
+                          ? r->forms.class_of[r->view->params[param].pattern]
                           : -1;
     cz_json_optional(&r->json, "class", class);
     cz_json_open(&r->json, "candidates", '[');

@@ -14,7 +14,7 @@ static void put_tiling(cz_json *json, const cz_fact_tiling *t)
     cz_json_bool(json, "addend", t->addend != 0);
     cz_json_ints(json, "tile", (const int64_t[]){t->rows, t->columns}, 2);
     cz_json_int(json, "stages", t->stages);
-    cz_json_int(json, "parts", t->parts);
+    cz_json_int(json, "parts", t->splits);
     cz_json_bool(json, "library", t->library != 0);
     cz_json_int(json, "time_ns", t->time);
     cz_json_int(json, "library_time_ns", t->library_time);
@@ -26,7 +26,7 @@ static void put_tiling(cz_json *json, const cz_fact_tiling *t)
 static void put_params(cz_json *json, const cz_view_table *table,
                        int64_t number, int64_t first, int64_t end)
 {
-    const cz_view_kernel_row *rows = table->rows.kernel;
+    const cz_view_kernel_entry *rows = table->rows.kernel;
 
     cz_json_open(json, "params", '[');
     for (int64_t i = first; i < end; i++)

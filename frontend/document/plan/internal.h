@@ -15,9 +15,9 @@ typedef struct cz_report {
     const cz_metrics *metrics;
     int64_t spare_bytes;             /* cz_report_spare() */
     const cz_frequency *frequencies; /* of the mean update */
-    int n_groups;
-    const cz_micro_group_facts *groups;
-    const int *group_of;        /* [n_params] micro-group of a matrix, or -1 */
+    int n_micro_groups;
+    const cz_micro_group_facts *micro_groups;
+    const int *micro_group_of;  /* [n_params] micro-group of a matrix, or -1 */
     const cz_stage_time *times; /* [n_stages]; all 0 without a machine */
     const int64_t *rank_ps;     /* [n_ranks] */
     bool has_machine;
@@ -31,8 +31,8 @@ void cz_report_put_slots(cz_report *report, const char *key,
                          const cz_view_stage *stage, cz_slot_kind kind);
 /* What a group does behind a kernel. */
 typedef struct cz_report_exchange {
-    const cz_step_cut *share; /* adds up, scatters, gathers */
-    int64_t behind_bytes;     /* cz_cost_behind_bytes() */
+    const cz_step_cut *cut; /* adds up, scatters, gathers */
+    int64_t behind_bytes;   /* cz_cost_behind_bytes() */
 } cz_report_exchange;
 
 /* An entry of `steps`, its bytes `times` those of the kernel; of a group's
@@ -58,7 +58,7 @@ void cz_report_put_metrics(cz_report *report);
 void cz_report_put_stages(cz_report *report);
 void cz_report_put_geometries(cz_report *report);
 void cz_report_put_classes(cz_report *report);
-void cz_report_put_groupings(cz_report *report);
+void cz_report_put_micro_group_choices(cz_report *report);
 void cz_report_put_constants(cz_report *report);
 void cz_report_put_baselines(cz_report *report);
 void cz_report_put_gpu(cz_report *report); /* nothing without one */

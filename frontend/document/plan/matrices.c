@@ -7,14 +7,14 @@
 
 /* ---- what is planned ---- */
 
-static void put_shard(cz_report *r, const cz_view_family *family)
+static void put_shard(cz_report *r, const cz_view_pattern *pattern)
 {
     cz_json *json = &r->json;
     cz_json_open(json, "shard", '[');
-    for (int d = 0; d < family->fact->shard.n; d++) {
+    for (int d = 0; d < pattern->fact->shard.n; d++) {
         int64_t storage[CZ_VIEW_MAX_AXES];
         const cz_ints axes =
-            cz_view_axes_of(r->view, family->fact->shard.v[d], storage);
+            cz_view_axes_of(r->view, pattern->fact->shard.v[d], storage);
         cz_report_put_axes(r, NULL, &axes);
     }
     cz_json_close(json);
@@ -37,7 +37,7 @@ static void put_bounds(cz_report *r, const cz_view_cuts *bounds,
     for (int d = 0; d < shard->n; d++)
         if (bounds->of[d])
             cz_json_ints(json, NULL, bounds->of[d],
-                         2 * cz_view_parts(r->view, shard->v[d]));
+                         2 * cz_view_set_extent(r->view, shard->v[d]));
         else
             cz_json_string(json, NULL, NULL);
     cz_json_close(json);
@@ -45,22 +45,22 @@ static void put_bounds(cz_report *r, const cz_view_cuts *bounds,
 
 /* The tensor that holds a piece, and where in it; null: stored as it is. */
 static void put_stored(cz_report *r, const cz_view_param *p,
-                       const cz_view_family *family)
+                       const cz_view_pattern *pattern)
 {
     cz_json *json = &r->json;
-    if (!family->piece) {
+    if (!pattern->stored) {
         cz_json_string(json, "stored", NULL);
         return;
     }
-    const cz_view_storage *storage = &r->view->storages[family->storage];
-    const cz_ints extents = family->fact->extents;
-    const int64_t batch = family->piece->batch ? extents.v[extents.n - 1] : 1;
-    const int64_t number = p - r->view->params - family->first_param;
-    const cz_ints map = family->piece->map;
-    const int skipped = 3 * (int)family->piece->batch;
+    const cz_view_storage *storage = &r->view->storages[pattern->storage];
+    const cz_ints extents = pattern->fact->extents;
+    const int64_t batch = pattern->stored->batch ? extents.v[extents.n - 1] : 1;
+    const int64_t number = p - r->view->params - pattern->first_param;
+    const cz_ints map = pattern->stored->map;
+    const int skipped = 3 * (int)pattern->stored->batch;
     cz_json_open(json, "stored", '{');
     cz_json_string(json, "name",
-                   storage->names[number / batch * storage->n_spread]);
+                   storage->names[number / batch * storage->expert_extent]);
     cz_json_ints(json, "shape", storage->fact->shape.v, storage->fact->shape.n);
     put_bounds(r, &storage->bounds, &storage->fact->shard);
     cz_json_optional(json, "batch", skipped ? number % batch : -1);
@@ -70,80 +70,83 @@ static void put_stored(cz_report *r, const cz_view_param *p,
 
 /* The axes along which other ranks hold other parameters in this one's place,
  * and the names that it has there. */
-static void put_spread(cz_report *r, const cz_view_param *p,
-                       const cz_view_family *family)
+static void put_summary(cz_report *r, const cz_view_param *p,
+                        const cz_view_pattern *pattern)
 {
     cz_json *json = &r->json;
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes =
-        cz_view_axes_of(r->view, family->fact->spread, storage);
+        cz_view_axes_of(r->view, pattern->fact->expert_axes, storage);
     cz_report_put_axes(r, "spread", &axes);
     cz_json_open(json, "names", '[');
-    for (int64_t c = 0; axes.n > 0 && c < family->n_spread; c++)
+    for (int64_t c = 0; axes.n > 0 && c < pattern->expert_extent; c++)
         cz_json_string(json, NULL, p->names[c]);
     cz_json_close(json);
 }
 
 /* Who has it, and which stages these are. */
-static void put_home(cz_report *r, const cz_fact_family *family)
+static void put_home(cz_report *r, const cz_fact_pattern *pattern)
 {
     cz_json *json = &r->json;
     int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_axes_of(r->view, family->home_axes, storage);
+    const cz_ints axes =
+        cz_view_axes_of(r->view, pattern->resident_axes, storage);
     const int64_t n = cz_report_n_stages(r->view);
     cz_json_open(json, "home", '{');
     cz_report_put_axes(r, "axes", &axes);
-    cz_json_ints(json, "coordinates", family->home.v, family->home.n);
+    cz_json_ints(json, "coordinates", pattern->residents.v,
+                 pattern->residents.n);
     cz_json_close(json);
     cz_json_open(json, "stage", '[');
-    for (int64_t s = 0; cz_report_is_staged(r->view, family) && s < n; s++)
-        if (cz_report_has_stage(r->view, family, s))
+    for (int64_t s = 0; cz_report_is_staged(r->view, pattern) && s < n; s++)
+        if (cz_report_has_stage(r->view, pattern, s))
             cz_json_int(json, NULL, s);
     cz_json_close(json);
 }
 
 /* How a parameter is trained; all NULL where it is not. */
 typedef struct training {
-    const char *group, *optimizer, *rule, *reduction, *grad, *master;
+    const char *subgroup_size, *optimizer, *rule, *reduction, *grad, *master;
 } training;
 
 static training training_of(const cz_plan_view *view, const cz_view_param *p)
 {
-    const cz_view_family *family = &view->families[p->family];
-    const cz_view_rule *rule = &view->rules[family->rule];
+    const cz_view_pattern *pattern = &view->patterns[p->pattern];
+    const cz_view_rule *rule = &view->rules[pattern->rule];
     const cz_fact_use *use = view->uses[rule->use];
     const bool has_master = view->buckets[p->bucket].has_master;
-    return (training){
-        use->sym_name,
-        use->optimizer,
-        rule->fact->sym_name,
-        view->reductions[family->reduction].sym_name,
-        cz_dtype_name(view->reductions[family->reduction].dtype),
-        cz_dtype_name(has_master ? view->policy->master_dtype : family->dtype)};
+    return (training){use->sym_name,
+                      use->optimizer,
+                      rule->fact->sym_name,
+                      view->reductions[pattern->reduction].sym_name,
+                      cz_dtype_name(view->reductions[pattern->reduction].dtype),
+                      cz_dtype_name(has_master ? view->policy->master_dtype
+                                               : pattern->dtype)};
 }
 
 static void put_parameter(cz_report *r, const char *name,
-                          const cz_view_param *p, const cz_view_family *family,
-                          const training *how, const char *tied_to)
+                          const cz_view_param *p,
+                          const cz_view_pattern *pattern, const training *how,
+                          const char *tied_to)
 {
     cz_json *json = &r->json;
     cz_json_open(json, NULL, '{');
     cz_json_string(json, "name", name);
-    cz_json_ints(json, "shape", family->fact->shape.v, family->fact->shape.n);
-    cz_json_string(json, "dtype", cz_dtype_name(family->dtype));
-    put_shard(r, family);
-    put_bounds(r, &family->bounds, &family->fact->shard);
-    put_stored(r, p, family);
-    cz_json_string(json, "group", how->group);
+    cz_json_ints(json, "shape", pattern->fact->shape.v, pattern->fact->shape.n);
+    cz_json_string(json, "dtype", cz_dtype_name(pattern->dtype));
+    put_shard(r, pattern);
+    put_bounds(r, &pattern->bounds, &pattern->fact->shard);
+    put_stored(r, p, pattern);
+    cz_json_string(json, "group", how->subgroup_size);
     cz_json_string(json, "optimizer", how->optimizer);
     cz_json_string(json, "rule", how->rule);
     cz_json_string(json, "reduction", how->reduction);
-    cz_json_optional(json, "turn", family->turn ? p->turn : -1);
-    put_spread(r, p, family);
-    cz_json_int(json, "element_count", family->elements);
-    cz_json_int(json, "local_elements", family->local_elements);
+    cz_json_optional(json, "turn", pattern->stagger ? p->stagger_offset : -1);
+    put_summary(r, p, pattern);
+    cz_json_int(json, "element_count", pattern->elements);
+    cz_json_int(json, "local_elements", pattern->local_elements);
     cz_json_int(json, "matrices", p->split_owner >= 0);
-    put_home(r, family->fact);
+    put_home(r, pattern->fact);
     cz_json_string(json, "tied_to", tied_to);
     cz_json_string(json, "grad", how->grad);
     cz_json_string(json, "master", how->master);
@@ -157,7 +160,7 @@ static void put_trained(cz_report *r, int param, const char *name,
 {
     const cz_view_param *p = &r->view->params[param];
     const training how = training_of(r->view, p);
-    put_parameter(r, name, p, &r->view->families[p->family], &how, tied_to);
+    put_parameter(r, name, p, &r->view->patterns[p->pattern], &how, tied_to);
 }
 
 /* Trained parameters by number, frozen ones, then names of ties. */
@@ -168,7 +171,7 @@ static void put_parameters(cz_report *r)
         put_trained(r, i, view->params[i].name, NULL);
     for (int i = 0; i < view->n_frozen_params; i++) {
         const cz_view_param *p = &view->frozen_params[i];
-        put_parameter(r, p->name, p, &view->frozen_families[p->family],
+        put_parameter(r, p->name, p, &view->frozen_patterns[p->pattern],
                       &(training){0}, NULL);
     }
     for (int t = 0; t < view->n_ties; t++) {
@@ -182,11 +185,11 @@ static void put_parameters(cz_report *r)
 /* Of one that is whole; that of others is the parameter's. */
 static void put_state_shape(cz_report *r, const cz_fact_rule *rule, int state)
 {
-    const bool is_whole = cz_state_is_whole(rule, state);
-    const cz_ints shape = {cz_state_shape(rule, state), is_whole ? 2 : 0};
+    const bool is_full_matrix = cz_state_is_owned(rule, state);
+    const cz_ints shape = {cz_state_shape(rule, state), is_full_matrix ? 2 : 0};
     cz_json_bool(&r->json, "diagonal", rule->state_diagonal.v[state]);
     cz_json_bool(&r->json, "symmetric", rule->state_symmetric.v[state]);
-    cz_json_bool(&r->json, "whole", is_whole);
+    cz_json_bool(&r->json, "whole", is_full_matrix);
     cz_json_ints(&r->json, "shape", shape.v, shape.n);
 }
 
@@ -214,25 +217,25 @@ static void put_states(cz_report *r)
 static void put_matrix(cz_report *r, int param)
 {
     const cz_view_param *p = &r->view->params[param];
-    const cz_view_family *family = &r->view->families[p->family];
-    const cz_ints shape = family->fact->shape;
+    const cz_view_pattern *pattern = &r->view->patterns[p->pattern];
+    const cz_ints shape = pattern->fact->shape;
     const cz_view_stage *whole =
-        cz_report_stage(r->view, param, CZ_WHERE_WHOLE);
+        cz_report_stage(r->view, param, CZ_WHERE_FULL_MATRIX);
     cz_json *json = &r->json;
     cz_json_open(json, NULL, '{');
     cz_json_int(json, "parameter", param);
-    cz_json_string(json, "view", family->piece ? "piece" : "whole");
+    cz_json_string(json, "view", pattern->stored ? "piece" : "whole");
     cz_json_int(json, "rows", shape.v[0]);
     cz_json_int(json, "cols", shape.n > 1 ? shape.v[1] : 1);
-    cz_json_int(json, "batch", family->n_spread);
-    cz_json_string(json, "strategy", p->group > 1 ? "gram" : "owner");
-    cz_json_int(json, "group_size", p->group);
+    cz_json_int(json, "batch", pattern->expert_extent);
+    cz_json_string(json, "strategy", p->subgroup_size > 1 ? "gram" : "owner");
+    cz_json_int(json, "group_size", p->subgroup_size);
     cz_json_int(json, "stride", p->stride);
     cz_json_open(json, "owner", '{');
     cz_json_int(json, "split", p->split_owner);
     cz_json_optional(json, "shard", p->shard_owner);
     cz_json_close(json);
-    cz_json_optional(json, "micro_group", r->group_of[param]);
+    cz_json_optional(json, "micro_group", r->micro_group_of[param]);
     cz_json_open(json, "cost", '{');
     cz_json_int(json, "flops", cz_metrics_item_flops(r->view, param));
     cz_json_int(json, "time_ps", cz_matrix_time(r->view, r->times, param));
@@ -246,7 +249,7 @@ static void put_matrix(cz_report *r, int param)
     cz_report_put_slots(r, "scatter", whole, CZ_SLOT_SCATTER);
     cz_json_close(json);
     cz_json_open(json, "error_bound", '[');
-    cz_json_int(json, NULL, cz_error_bound(r->view, family->rule));
+    cz_json_int(json, NULL, cz_error_bound(r->view, pattern->rule));
     cz_json_int(json, NULL, CZ_ERROR_UNIT);
     cz_json_close(json);
     cz_report_put_candidates(r, param);
@@ -258,7 +261,7 @@ static int64_t padding_of(const cz_plan_view *view, const cz_fact_bucket *fact)
 {
     int64_t pad = fact->length;
     for (int i = 0; i < fact->params.n; i++)
-        pad -= view->families[view->params[fact->params.v[i]].family]
+        pad -= view->patterns[view->params[fact->params.v[i]].pattern]
                    .local_elements;
     return pad;
 }
@@ -270,8 +273,8 @@ static void put_groups_of(cz_report *r, const cz_fact_bucket *fact)
     bool *seen = CZ_NEW(r->arena, bool, view->n_uses + 1);
     cz_json_open(&r->json, "groups", '[');
     for (int i = 0; i < fact->params.n; i++) {
-        const int family = view->params[fact->params.v[i]].family;
-        const int use = view->rules[view->families[family].rule].use;
+        const int pattern = view->params[fact->params.v[i]].pattern;
+        const int use = view->rules[view->patterns[pattern].rule].use;
         if (!seen[use])
             cz_json_string(&r->json, NULL, view->uses[use]->sym_name);
         seen[use] = true;
@@ -307,34 +310,34 @@ static void put_bucket(cz_report *r, const cz_view_bucket *bucket)
     cz_json_close(json);
 }
 
-static void put_group(cz_report *r, const cz_micro_group_facts *group)
+static void put_group(cz_report *r, const cz_micro_group_facts *subgroup_size)
 {
     int64_t storage[CZ_VIEW_MAX_AXES];
-    const int family = r->view->params[group->params[0]].family;
-    const cz_ints axes = cz_view_shard_axes(r->view, family, storage);
+    const int pattern = r->view->params[subgroup_size->params[0]].pattern;
+    const cz_ints axes = cz_view_shard_axes(r->view, pattern, storage);
     cz_json *json = &r->json;
     cz_json_open(json, NULL, '{');
     cz_report_put_axes(r, "axes", &axes);
-    cz_json_int(json, "op", group->op);
-    cz_json_ints(json, "members", group->params, group->n);
-    cz_json_int(json, "gather_bytes", group->gather_bytes);
-    cz_json_int(json, "scatter_bytes", group->scatter_bytes);
-    cz_json_int(json, "peak_bytes", group->peak_bytes);
+    cz_json_int(json, "op", subgroup_size->op);
+    cz_json_ints(json, "members", subgroup_size->params, subgroup_size->n);
+    cz_json_int(json, "gather_bytes", subgroup_size->gather_bytes);
+    cz_json_int(json, "scatter_bytes", subgroup_size->scatter_bytes);
+    cz_json_int(json, "peak_bytes", subgroup_size->peak_bytes);
     cz_json_close(json);
 }
 
 /* ---- in order ---- */
 
 /* Names with indices in place of numbers, of which turns count some. */
-static void put_family(cz_report *r, const cz_view_family *family)
+static void put_pattern(cz_report *r, const cz_view_pattern *pattern)
 {
     cz_json *json = &r->json;
     cz_json_open(json, NULL, '{');
-    cz_json_string(json, "pattern", family->fact->pattern);
-    cz_json_int(json, "parameters", family->n_params);
-    if (family->turn)
-        cz_json_ints(json, "turn_indices", family->turn->indices.v,
-                     family->turn->indices.n);
+    cz_json_string(json, "pattern", pattern->fact->name);
+    cz_json_int(json, "parameters", pattern->n_params);
+    if (pattern->stagger)
+        cz_json_ints(json, "turn_indices", pattern->stagger->indices.v,
+                     pattern->stagger->indices.n);
     else
         cz_json_string(json, "turn_indices", NULL);
     cz_json_close(json);
@@ -347,8 +350,8 @@ void cz_report_put_lists(cz_report *r)
     put_parameters(r);
     cz_json_close(&r->json);
     cz_json_open(&r->json, "families", '[');
-    for (int f = 0; f < view->n_families; f++)
-        put_family(r, &view->families[f]);
+    for (int f = 0; f < view->n_patterns; f++)
+        put_pattern(r, &view->patterns[f]);
     cz_json_close(&r->json);
     cz_report_put_stages(r);
     cz_report_put_classes(r);
@@ -365,7 +368,7 @@ void cz_report_put_lists(cz_report *r)
         put_bucket(r, &view->buckets[b]);
     cz_json_close(&r->json);
     cz_json_open(&r->json, "groups", '[');
-    for (int g = 0; g < r->n_groups; g++)
-        put_group(r, &r->groups[g]);
+    for (int g = 0; g < r->n_micro_groups; g++)
+        put_group(r, &r->micro_groups[g]);
     cz_json_close(&r->json);
 }

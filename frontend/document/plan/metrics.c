@@ -84,8 +84,8 @@ static int64_t plan_value(const cz_report *r, cz_time_bound_kind kind)
 static void put_admits(cz_report *r, cz_time_bound_kind kind)
 {
     int n;
-    const int64_t *groups = cz_forms_admitted(r->arena, &r->forms, &n);
-    cz_json_ints(&r->json, "admits", groups,
+    const int64_t *micro_groups = cz_forms_admitted(r->arena, &r->forms, &n);
+    cz_json_ints(&r->json, "admits", micro_groups,
                  cz_time_bound_is_of_links(kind) ? 0 : n);
 }
 

@@ -13,75 +13,77 @@ static int64_t pipeline_axes(const cz_plan_view *view)
     return cz_view_named_set(view, "pp");
 }
 
-/* The stage of one coordinate of a family's home. */
-static int64_t stage_at(const cz_plan_view *view, const cz_fact_family *family,
-                        int64_t coordinate)
+/* The stage of one coordinate of a pattern's home. */
+static int64_t stage_at(const cz_plan_view *view,
+                        const cz_fact_pattern *pattern, int64_t coordinate)
 {
     int64_t storage[CZ_VIEW_MAX_AXES], own[CZ_VIEW_MAX_AXES];
     const cz_ints stages = cz_view_axes_of(view, pipeline_axes(view), storage);
-    const cz_ints axes = cz_view_axes_of(view, family->home_axes, own);
+    const cz_ints axes = cz_view_axes_of(view, pattern->resident_axes, own);
     return cz_view_coordinate(view, &stages,
                               cz_view_rank_at(view, &axes, coordinate, 0));
 }
 
 int64_t cz_report_n_stages(const cz_plan_view *view)
 {
-    return cz_view_parts(view, pipeline_axes(view));
+    return cz_view_set_extent(view, pipeline_axes(view));
 }
 
-bool cz_report_is_staged(const cz_plan_view *view, const cz_fact_family *family)
+bool cz_report_is_staged(const cz_plan_view *view,
+                         const cz_fact_pattern *pattern)
 {
-    return (family->home_axes & pipeline_axes(view)) != 0;
+    return (pattern->resident_axes & pipeline_axes(view)) != 0;
 }
 
-bool cz_report_has_stage(const cz_plan_view *view, const cz_fact_family *family,
-                         int64_t stage)
+bool cz_report_has_stage(const cz_plan_view *view,
+                         const cz_fact_pattern *pattern, int64_t stage)
 {
-    for (int i = 0; i < family->home.n; i++)
-        if (stage_at(view, family, family->home.v[i]) == stage)
+    for (int i = 0; i < pattern->residents.n; i++)
+        if (stage_at(view, pattern, pattern->residents.v[i]) == stage)
             return true;
-    return !cz_report_is_staged(view, family);
+    return !cz_report_is_staged(view, pattern);
 }
 
 /* What stands in front of the index, as in "model.layers.{0}.norm". */
-static size_t prefix_of(const cz_fact_family *family)
+static size_t prefix_of(const cz_fact_pattern *pattern)
 {
-    const char *index = strstr(family->pattern, "{0}");
-    return index ? (size_t)(index - family->pattern) : 0;
+    const char *index = strstr(pattern->name, "{0}");
+    return index ? (size_t)(index - pattern->name) : 0;
 }
 
-/* The first family that is dealt out names what layers are called. */
-static const cz_fact_family *first_dealt(const cz_plan_view *view)
+/* The first pattern that is dealt out names what layers are called. */
+static const cz_fact_pattern *first_dealt(const cz_plan_view *view)
 {
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_fact_family *fact = view->families[f].fact;
+    for (int f = 0; f < view->n_patterns; f++) {
+        const cz_fact_pattern *fact = view->patterns[f].fact;
         if (cz_report_is_staged(view, fact) && prefix_of(fact) > 0)
             return fact;
     }
     return NULL;
 }
 
-static bool is_layer(const cz_fact_family *family, const cz_fact_family *named)
+static bool is_layer(const cz_fact_pattern *pattern,
+                     const cz_fact_pattern *named)
 {
-    return named && prefix_of(family) == prefix_of(named) &&
-           memcmp(family->pattern, named->pattern, prefix_of(named)) == 0;
+    return named && prefix_of(pattern) == prefix_of(named) &&
+           memcmp(pattern->name, named->name, prefix_of(named)) == 0;
 }
 
 static int count_layers(cz_arena *arena, const cz_plan_view *view,
                         int64_t stage)
 {
-    const cz_fact_family *named = first_dealt(view);
+    const cz_fact_pattern *named = first_dealt(view);
     int64_t end = 0;
     int n = 0;
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_fact_family *fact = view->families[f].fact;
+    for (int f = 0; f < view->n_patterns; f++) {
+        const cz_fact_pattern *fact = view->patterns[f].fact;
         if (is_layer(fact, named) &&
             fact->first.v[0] + fact->extents.v[0] > end)
             end = fact->first.v[0] + fact->extents.v[0];
     }
     bool *seen = CZ_NEW(arena, bool, end);
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_fact_family *fact = view->families[f].fact;
+    for (int f = 0; f < view->n_patterns; f++) {
+        const cz_fact_pattern *fact = view->patterns[f].fact;
         const bool counts =
             is_layer(fact, named) && cz_report_has_stage(view, fact, stage);
         for (int64_t i = 0; counts && i < fact->extents.v[0]; i++) {
@@ -95,10 +97,11 @@ static int count_layers(cz_arena *arena, const cz_plan_view *view,
 static int64_t count_elements(const cz_plan_view *view, int64_t stage)
 {
     int64_t elements = 0;
-    for (int f = 0; f < view->n_families; f++) {
-        const cz_view_family *family = &view->families[f];
-        if (cz_report_has_stage(view, family->fact, stage))
-            elements += family->elements * family->n_params * family->n_spread;
+    for (int f = 0; f < view->n_patterns; f++) {
+        const cz_view_pattern *pattern = &view->patterns[f];
+        if (cz_report_has_stage(view, pattern->fact, stage))
+            elements +=
+                pattern->elements * pattern->n_params * pattern->expert_extent;
     }
     return elements;
 }

@@ -7,16 +7,16 @@
 #include "dsl/plan/metrics.h"
 
 int64_t cz_report_n_stages(const cz_plan_view *view); /* 1: no pipeline */
-/* Whether a family is at home on some stages alone, and on this one. */
+/* Whether a pattern is resident on some stages alone, and on this one. */
 bool cz_report_is_staged(const cz_plan_view *view,
-                         const cz_fact_family *family);
-bool cz_report_has_stage(const cz_plan_view *view, const cz_fact_family *family,
-                         int64_t stage);
+                         const cz_fact_pattern *pattern);
+bool cz_report_has_stage(const cz_plan_view *view,
+                         const cz_fact_pattern *pattern, int64_t stage);
 
 typedef struct cz_stage_facts {
     int n_layers;     /* values of the first index that is dealt out */
     int64_t elements; /* logical, of all parameters that it has */
-    cz_spread flops;  /* of its ranks */
+    cz_summary flops; /* of its ranks */
 } cz_stage_facts;
 
 /* One per stage, in the arena; *n is 0 where there is no pipeline. */

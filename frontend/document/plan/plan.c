@@ -81,8 +81,8 @@ static void put_reductions(cz_report *r)
         cz_json_string(json, "dtype", cz_dtype_name(reduction->dtype));
         cz_report_put_axes(r, "reduce_axes", &reduction->reduce_axes);
         cz_report_put_axes(r, "split_axes", &reduction->split_axes);
-        cz_json_int(json, "leaves", reduction->leaves);
-        cz_json_int(json, "terms", reduction->terms);
+        cz_json_int(json, "leaves", reduction->n_grads);
+        cz_json_int(json, "terms", reduction->divisor);
         cz_json_close(json);
     }
     cz_json_close(json);
@@ -97,9 +97,9 @@ static void put_policy(cz_report *r)
     cz_report_put_real(r, "clip", policy->clip);
     cz_json_bool(json, "skip", policy->skip != 0);
     cz_json_int(json, "bucket_elements", policy->bucket_elements);
-    cz_json_int(json, "group_bytes", policy->group_bytes);
+    cz_json_int(json, "micro_group_bytes", policy->micro_group_bytes);
     cz_json_string(json, "tp_strategy", cz_strategy_word(policy->tp_strategy));
-    cz_json_int(json, "tp_group", policy->tp_group);
+    cz_json_int(json, "tp_subgroup", policy->tp_subgroup);
     cz_json_int(json, "memory_bytes", policy->memory_bytes);
     cz_json_string(json, "form", cz_iteration_word(policy->form));
     cz_json_string(json, "geometry", cz_geometry_word(policy->geometry));
@@ -111,14 +111,15 @@ static void put_policy(cz_report *r)
 
 static void find_groups(cz_arena *arena, cz_report *r)
 {
-    int *group_of = CZ_NEW(arena, int, r->view->n_params);
-    r->groups = cz_report_micro_groups(arena, r->view, &r->n_groups);
+    int *micro_group_of = CZ_NEW(arena, int, r->view->n_params);
+    r->micro_groups =
+        cz_report_micro_groups(arena, r->view, &r->n_micro_groups);
     for (int p = 0; p < r->view->n_params; p++)
-        group_of[p] = -1;
-    for (int g = 0; g < r->n_groups; g++)
-        for (int i = 0; i < r->groups[g].n; i++)
-            group_of[r->groups[g].params[i]] = g;
-    r->group_of = group_of;
+        micro_group_of[p] = -1;
+    for (int g = 0; g < r->n_micro_groups; g++)
+        for (int i = 0; i < r->micro_groups[g].n; i++)
+            micro_group_of[r->micro_groups[g].params[i]] = g;
+    r->micro_group_of = micro_group_of;
 }
 
 static void find_times(cz_report *r)
@@ -160,7 +161,7 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
     cz_json_close(&r.json);
     cz_report_put_constants(&r);
     cz_report_put_geometries(&r);
-    cz_report_put_groupings(&r);
+    cz_report_put_micro_group_choices(&r);
     cz_report_put_gpu(&r);
     cz_json_close(&r.json);
     cz_arena_fini(&arena);

@@ -62,10 +62,10 @@ static int64_t slot_bytes(const cz_view_slot *slots, int n, cz_slot_kind kind,
 static int64_t param_bytes(const cz_plan_view *view, int rule)
 {
     int64_t bytes = cz_dtype_bytes(view->policy->master_dtype);
-    for (int f = 0; f < view->n_families; f++)
-        if (view->families[f].rule == rule &&
-            cz_dtype_bytes(view->families[f].dtype) > bytes)
-            bytes = cz_dtype_bytes(view->families[f].dtype);
+    for (int f = 0; f < view->n_patterns; f++)
+        if (view->patterns[f].rule == rule &&
+            cz_dtype_bytes(view->patterns[f].dtype) > bytes)
+            bytes = cz_dtype_bytes(view->patterns[f].dtype);
     return bytes;
 }
 
@@ -168,7 +168,7 @@ int cz_rewrites_find(cz_arena *scratch, const cz_plan_view *view,
     const cz_view_stage *body = cz_view_variant(stage, phase);
     cz_document_rewrite all[CZ_N_REWRITES] = {{.count = 0}};
     int n = 0;
-    if (stage->where != CZ_WHERE_WHOLE)
+    if (stage->where != CZ_WHERE_FULL_MATRIX)
         return 0;
     find_noted(view,
                rule->n_phases > 0 ? rule->phases[phase].fact->update

@@ -32,7 +32,7 @@ static int64_t count_rows(const cz_report *r, const printed *what, row_run rows,
 static int64_t count_elements(const cz_report *r, const printed *what,
                               row_run rows, int64_t stage)
 {
-    const cz_view_kernel_row *kernel = what->table->rows.kernel;
+    const cz_view_kernel_entry *kernel = what->table->rows.kernel;
     int64_t n = 0;
     (void)r;
     for (int64_t i = rows.first; i < rows.end; i++)
@@ -89,7 +89,7 @@ static bool runs(const cz_view_table *table, int64_t stage)
 
 static void put_work(cz_report *r, const printed *what)
 {
-    const bool any = what->table && what->table->kind == CZ_ROW_KERNEL;
+    const bool any = what->table && what->table->kind == CZ_ENTRY_KERNEL;
     cz_json_open(&r->json, "work", '[');
     for (int s = 0; any && s < r->view->n_stages; s++) {
         if (!runs(what->table, s))
@@ -107,9 +107,9 @@ static void put_moves(cz_report *r, const printed *what)
 {
     static const char *const names[] = {"sent", "received"};
     for (int side = 0; side < 2; side++)
-        if (what->table && what->table->kind == CZ_ROW_TRANSFER)
+        if (what->table && what->table->kind == CZ_ENTRY_TRANSFER)
             put_sums(r, names[side], what, count_bytes, side);
-        else if (what->table && what->table->kind == CZ_ROW_SUM)
+        else if (what->table && what->table->kind == CZ_ENTRY_SUM)
             put_sums(r, names[side], what, count_sums, side);
         else
             cz_json_ints(&r->json, names[side], NULL, 0);
@@ -122,7 +122,8 @@ static printed printed_of(const cz_report *r, const cz_view_op *op,
 {
     const cz_view_table *table =
         op->table < 0 ? NULL : &r->view->tables[op->table];
-    if (!table || table->kind == CZ_ROW_SPAN || table->kind == CZ_ROW_EXCHANGE)
+    if (!table || table->kind == CZ_ENTRY_SPAN ||
+        table->kind == CZ_ENTRY_EXCHANGE)
         return (printed){op, NULL, {NULL, 0}};
     const int64_t set = cz_view_set_of(&table->fact->selector) |
                         cz_view_set_of(&op->fact->comm);
@@ -145,7 +146,7 @@ static void put_op(cz_report *r, int number)
     cz_json_int(json, "stream", op->fact->stream);
     cz_json_string(json, "section", cz_section_word(op->section));
     cz_report_put_axes(r, "axes", &op->fact->comm);
-    cz_json_int(json, "group", op->fact->group);
+    cz_json_int(json, "group", op->fact->block_size);
     cz_json_int(json, "stride", op->fact->stride);
     cz_json_optional(json, "bucket", op->fact->bucket);
     cz_json_ints(json, "waits", op->fact->waits.v, op->fact->waits.n);

@@ -46,11 +46,11 @@ void cz_report_put_kernel(cz_report *r, const cz_step_kernel *kernel,
     cz_json_int(json, "bytes",
                 cz_time_limit((cz_wide)kernel->product.bytes * times));
     if (exchange) {
-        const cz_step_cut *share = exchange->share;
-        cz_json_int(json, "sum_bytes", share->sum_bytes);
-        cz_json_int(json, "gather_bytes", share->gather_bytes);
-        cz_json_bool(json, "scatter", share->scatter);
-        cz_json_int(json, "band", share->band);
+        const cz_step_cut *cut = exchange->cut;
+        cz_json_int(json, "sum_bytes", cut->sum_bytes);
+        cz_json_int(json, "gather_bytes", cut->gather_bytes);
+        cz_json_bool(json, "scatter", cut->scatter);
+        cz_json_int(json, "band", cut->band);
         cz_json_int(json, "behind_bytes", exchange->behind_bytes);
     }
     cz_json_close(json);
@@ -64,7 +64,8 @@ static void put_kernels(cz_report *r, const cz_view_stage *body)
     cz_cost_kernels(r->arena, body, NULL, 1, kernels);
     cz_json_open(&r->json, "steps", '[');
     for (int s = 0; s < body->n_steps; s++)
-        if (!body->shared || body->steps[s].segment == body->shared->segment)
+        if (!body->subgroup ||
+            body->steps[s].segment == body->subgroup->segment)
             cz_report_put_kernel(
                 r, &kernels[s], cz_view_is_shaped(body) ? 1 : CZ_TIMED_ELEMENTS,
                 NULL);
@@ -76,11 +77,11 @@ static void put_sums(cz_report *r, const cz_view_stage *stage)
 {
     cz_json *json = &r->json;
     cz_json_open(json, "sums", '[');
-    for (int s = 0; stage->shared && s < stage->n_steps; s++) {
+    for (int s = 0; stage->subgroup && s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
         for (int i = 0; i < step->n_out; i++) {
             cz_exchange how;
-            if (step->segment != stage->shared->segment ||
+            if (step->segment != stage->subgroup->segment ||
                 !cz_view_is_exchanged(step, i, &how))
                 continue;
             cz_json_open(json, NULL, '{');
@@ -96,8 +97,8 @@ static void put_sums(cz_report *r, const cz_view_stage *stage)
 
 static void put_sharing(cz_report *r, const cz_view_stage *stage)
 {
-    const cz_fact_shared *shared = stage->shared;
-    cz_json_int(&r->json, "group", shared ? shared->group : 1);
+    const cz_fact_subgroup *shared = stage->subgroup;
+    cz_json_int(&r->json, "group", shared ? shared->size : 1);
     cz_json_int(&r->json, "dim", shared ? shared->dim : 0);
     cz_json_int(&r->json, "segment", shared ? shared->segment : 0);
     put_sums(r, stage);

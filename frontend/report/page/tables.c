@@ -26,8 +26,8 @@ static void put_class(cz_page *page, const cz_matrix_class *of)
     cz_page_word(page, of->optimizer);
     cz_page_raw(page, "<td>");
     cz_page_escape(page, m->strategy);
-    if (m->group_size > 1)
-        cz_page_print(page, ", %" PRId64 " ranks", m->group_size);
+    if (m->subgroup_size > 1)
+        cz_page_print(page, ", %" PRId64 " ranks", m->subgroup_size);
     cz_page_raw(page, "</td><td class=\"n\">");
     cz_page_print(page, "%s", cz_number_time(m->time_ps).text);
     cz_page_basis(page, is_measured ? "measured" : "assumed");

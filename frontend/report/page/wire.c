@@ -61,7 +61,7 @@ static void put_bucket(cz_page *page, const wire *of, int b, int64_t most)
     /* "3 matrices, owned, padded, 409.6 M" */
     const cz_document_bucket *bucket = &page->context->document->buckets[b];
     cz_text name = {0};
-    cz_text_printf(&name, "%d %.24s, %s, %s, %s", b, bucket->groups,
+    cz_text_printf(&name, "%d %.24s, %s, %s, %s", b, bucket->param_groups,
                    bucket->kind, bucket->geometry,
                    cz_number_short(bucket->length, "").text);
     cz_page_label(page, LEFT - 8 * CZ_PAGE_UNIT, y + 11 * CZ_PAGE_UNIT, "end",

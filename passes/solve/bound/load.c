@@ -1,5 +1,5 @@
-/* Branch and bound over loads: first the piece with the least gather, then
- * pieces by what a second of them is worth. */
+/* Branch and bound over loads: first the item with the least gather, then
+ * items by what a second of them is worth. */
 #include "passes/solve/bound/load.h"
 
 #include "dsl/base/arithmetic.h"
@@ -16,10 +16,10 @@ enum {
 
 struct cz_bin_loader {
     int n;
-    const cz_bin_piece **pieces; /* by rising compute */
+    const cz_bin_item **items; /* by rising compute */
     cz_bin_divisible divisible;
     int n_useful;
-    const cz_bin_piece **useful; /* by falling worth of a second */
+    const cz_bin_item **useful;  /* by falling worth of a second */
     int n_steps, n_steps_left;   /* of this search; for all others too */
     int64_t best_worth, cut_off; /* of a load; of those not looked at */
     cz_bin_load now, *best;
@@ -36,8 +36,8 @@ typedef struct band {
 
 static int by_rising_compute(const void *left, const void *right)
 {
-    const cz_bin_piece *a = *(const cz_bin_piece *const *)left;
-    const cz_bin_piece *b = *(const cz_bin_piece *const *)right;
+    const cz_bin_item *a = *(const cz_bin_item *const *)left;
+    const cz_bin_item *b = *(const cz_bin_item *const *)right;
     if (a->compute_ps != b->compute_ps)
         return a->compute_ps < b->compute_ps ? -1 : 1;
     return (a > b) - (a < b);
@@ -45,8 +45,8 @@ static int by_rising_compute(const void *left, const void *right)
 
 static int by_falling_density(const void *left, const void *right)
 {
-    const cz_bin_piece *a = *(const cz_bin_piece *const *)left;
-    const cz_bin_piece *b = *(const cz_bin_piece *const *)right;
+    const cz_bin_item *a = *(const cz_bin_item *const *)left;
+    const cz_bin_item *b = *(const cz_bin_item *const *)right;
     const cz_wide of_a = (cz_wide)a->worth * b->compute_ps;
     const cz_wide of_b = (cz_wide)b->worth * a->compute_ps;
     if (of_a != of_b)
@@ -54,28 +54,28 @@ static int by_falling_density(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-cz_bin_loader *cz_bin_loader_make(cz_arena *arena, const cz_bin_piece *pieces,
+cz_bin_loader *cz_bin_loader_make(cz_arena *arena, const cz_bin_item *items,
                                   int n)
 {
     loader *l = CZ_NEW(arena, loader, 1);
     *l = (loader){.n = n,
                   .n_steps_left = N_STEPS_IN_ALL,
-                  .pieces = CZ_NEW(arena, const cz_bin_piece *, n),
-                  .useful = CZ_NEW(arena, const cz_bin_piece *, n)};
+                  .items = CZ_NEW(arena, const cz_bin_item *, n),
+                  .useful = CZ_NEW(arena, const cz_bin_item *, n)};
     for (int i = 0; i < n; i++)
-        l->pieces[i] = &pieces[i];
+        l->items[i] = &items[i];
     if (n > 0)
-        qsort(l->pieces, (size_t)n, sizeof *l->pieces, by_rising_compute);
+        qsort(l->items, (size_t)n, sizeof *l->items, by_rising_compute);
     return l;
 }
 
 /* ---- the search ---- */
 
-/* What the room is worth at most, filled with pieces from the q-th on. */
-static int64_t worth_of_room(const loader *l, int q, int64_t room)
+/* What the capacity is worth at most, filled with items from the q-th on. */
+static int64_t worth_of_capacity(const loader *l, int q, int64_t capacity)
 {
-    const cz_bin_piece *piece = l->useful[q];
-    return (int64_t)((cz_wide)room * piece->worth / piece->compute_ps) + 1;
+    const cz_bin_item *item = l->useful[q];
+    return (int64_t)((cz_wide)capacity * item->worth / item->compute_ps) + 1;
 }
 
 static int64_t worth_of_divisible(const loader *l, int64_t ps)
@@ -87,16 +87,16 @@ static int64_t worth_of_divisible(const loader *l, int64_t ps)
                            all->time_ps);
 }
 
-/* The load of now, with what is divisible in the room that is left. */
-static void keep(loader *l, int64_t room, int64_t worth)
+/* The load of now, with what is divisible in the capacity that is left. */
+static void keep(loader *l, int64_t capacity, int64_t worth)
 {
-    worth += worth_of_divisible(l, room);
+    worth += worth_of_divisible(l, capacity);
     if (worth <= l->best_worth)
         return;
     l->best_worth = worth;
     *l->best = l->now;
     if (l->divisible.time_ps > 0)
-        l->best->divisible_ps += room;
+        l->best->divisible_ps += capacity;
 }
 
 static bool may_go_on(loader *l, int64_t bound)
@@ -111,23 +111,23 @@ static bool may_go_on(loader *l, int64_t bound)
     return false;
 }
 
-/* Fill the room with pieces from the q-th on, beside what has that worth.
+/* Fill the capacity with items from the q-th on, beside what has that worth.
  * Pieces worth less a second than what is divisible do not help. */
-static void fill(loader *l, int q, int64_t room, int64_t worth)
+static void fill(loader *l, int q, int64_t capacity, int64_t worth)
 {
-    keep(l, room, worth);
+    keep(l, capacity, worth);
     for (; q < l->n_useful; q++) {
-        const cz_bin_piece *piece = l->useful[q];
-        const int64_t bound = worth + worth_of_room(l, q, room);
+        const cz_bin_item *item = l->useful[q];
+        const int64_t bound = worth + worth_of_capacity(l, q, capacity);
         if (bound - l->best_worth <= l->best_worth >> TOLERANCE_BITS)
             return;
-        for (int64_t n = room / piece->compute_ps; n > 0; n--) {
+        for (int64_t n = capacity / item->compute_ps; n > 0; n--) {
             if (!may_go_on(l, bound))
                 return;
-            l->now.of[l->now.n].piece = piece;
+            l->now.of[l->now.n].item = item;
             l->now.of[l->now.n++].times = n;
-            fill(l, q + 1, room - n * piece->compute_ps,
-                 worth + n * piece->worth);
+            fill(l, q + 1, capacity - n * item->compute_ps,
+                 worth + n * item->worth);
             l->now.n--;
         }
     }
@@ -135,7 +135,7 @@ static void fill(loader *l, int q, int64_t room, int64_t worth)
 
 /* ---- bands ---- */
 
-/* Of two pieces with such gathers, one is useful beside an opening one only if
+/* Of two items with such gathers, one is useful beside an opening one only if
  * it takes less or is worth more. */
 static void open_band(loader *l, band *b)
 {
@@ -143,16 +143,16 @@ static void open_band(loader *l, band *b)
     b->next_ps = b->scatter_ps = INT64_MAX;
     l->n_useful = 0;
     for (int i = 0; i < l->n; i++) {
-        const cz_bin_piece *piece = l->pieces[i];
-        if (piece->gather_ps < b->from_ps || piece->worth <= 0)
+        const cz_bin_item *item = l->items[i];
+        if (item->gather_ps < b->from_ps || item->worth <= 0)
             continue;
-        b->scatter_ps = cz_solve_min(b->scatter_ps, piece->scatter_ps);
-        if (piece->gather_ps > b->to_ps)
-            b->next_ps = cz_solve_min(b->next_ps, piece->gather_ps);
-        if (piece->worth <= worth)
+        b->scatter_ps = cz_solve_min(b->scatter_ps, item->scatter_ps);
+        if (item->gather_ps > b->to_ps)
+            b->next_ps = cz_solve_min(b->next_ps, item->gather_ps);
+        if (item->worth <= worth)
             continue;
-        worth = piece->worth;
-        l->useful[l->n_useful++] = piece;
+        worth = item->worth;
+        l->useful[l->n_useful++] = item;
     }
     qsort(l->useful, (size_t)l->n_useful, sizeof *l->useful,
           by_falling_density);
@@ -162,8 +162,8 @@ static int64_t least_gather(const loader *l)
 {
     int64_t least = INT64_MAX;
     for (int i = 0; i < l->n; i++)
-        if (l->pieces[i]->worth > 0)
-            least = cz_solve_min(least, l->pieces[i]->gather_ps);
+        if (l->items[i]->worth > 0)
+            least = cz_solve_min(least, l->items[i]->gather_ps);
     return least;
 }
 
@@ -181,20 +181,20 @@ int64_t cz_bin_most_worth(cz_bin_loader *l, const cz_bin_divisible *divisible,
         b.from_ps = b.next_ps;
         b.to_ps = b.from_ps + b.from_ps / BAND;
         open_band(l, &b);
-        /* Loads that one of the band's own pieces opens. */
+        /* Loads that one of the band's own items opens. */
         const int64_t ramp = b.from_ps + b.scatter_ps;
-        const int64_t room = time_ps - ramp;
+        const int64_t capacity = time_ps - ramp;
         for (int i = 0; i < l->n; i++) {
-            const cz_bin_piece *piece = l->pieces[i];
-            if (piece->gather_ps < b.from_ps || piece->gather_ps > b.to_ps ||
-                piece->worth <= 0 || piece->compute_ps > room)
+            const cz_bin_item *item = l->items[i];
+            if (item->gather_ps < b.from_ps || item->gather_ps > b.to_ps ||
+                item->worth <= 0 || item->compute_ps > capacity)
                 continue;
             l->now.n = 1;
-            l->now.of[0].piece = piece;
+            l->now.of[0].item = item;
             l->now.of[0].times = 1;
             l->now.divisible_ps = l->divisible.time_ps > 0 ? ramp : 0;
-            fill(l, 0, room - piece->compute_ps,
-                 piece->worth + worth_of_divisible(l, ramp));
+            fill(l, 0, capacity - item->compute_ps,
+                 item->worth + worth_of_divisible(l, ramp));
         }
     }
     return cz_solve_max(l->cut_off,

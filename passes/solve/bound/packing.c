@@ -31,21 +31,21 @@ static int row_of_divisible(const fit *f)
     return f->n_rows - 2;
 }
 
-static bool ends_in_time(const fit *f, const cz_bin_piece *piece)
+static bool ends_in_time(const fit *f, const cz_bin_item *item)
 {
-    return piece->alone_ps <= f->time_ps;
+    return item->alone_ps <= f->time_ps;
 }
 
 /* Lightest on the wire of those that end in time; NULL: none. */
-static const cz_bin_piece *lightest_of(const fit *f, int of)
+static const cz_bin_item *lightest_of(const fit *f, int of)
 {
-    const cz_bin_piece *best = NULL;
-    for (int i = 0; i < f->problem->n_pieces; i++) {
-        const cz_bin_piece *piece = &f->problem->pieces[i];
-        if (piece->of == of && ends_in_time(f, piece) &&
-            (!best || cz_solve_ratio_less(piece->wire_bytes, piece->batch,
+    const cz_bin_item *best = NULL;
+    for (int i = 0; i < f->problem->n_items; i++) {
+        const cz_bin_item *item = &f->problem->items[i];
+        if (item->of == of && ends_in_time(f, item) &&
+            (!best || cz_solve_ratio_less(item->wire_bytes, item->batch,
                                           best->wire_bytes, best->batch)))
-            best = piece;
+            best = item;
     }
     return best;
 }
@@ -65,9 +65,9 @@ static bool keep_the_cap(const fit *f)
     for (int c = 0; c < f->problem->n_classes; c++) {
         if (f->row_of[c] < 0)
             continue;
-        const cz_bin_piece *piece = lightest_of(f, c);
+        const cz_bin_item *item = lightest_of(f, c);
         bytes +=
-            (cz_wide)piece->wire_bytes * f->problem->counts[c] / piece->batch;
+            (cz_wide)item->wire_bytes * f->problem->counts[c] / item->batch;
     }
     return bytes <= f->problem->wire_cap_bytes;
 }
@@ -77,17 +77,17 @@ static bool keep_the_cap(const fit *f)
 /* False: too much to be computed with. */
 static bool set_worth(const fit *f)
 {
-    for (int i = 0; i < f->problem->n_pieces; i++) {
-        cz_bin_piece *piece = &f->problem->pieces[i];
-        cz_wide worth = (cz_wide)f->tried.matrix[piece->of] * piece->batch;
+    for (int i = 0; i < f->problem->n_items; i++) {
+        cz_bin_item *item = &f->problem->items[i];
+        cz_wide worth = (cz_wide)f->tried.matrix[item->of] * item->batch;
         worth -=
-            (cz_wide)f->tried.byte * piece->wire_bytes >> f->tried.byte_bits;
-        piece->worth = 0;
-        if (worth <= 0 || !ends_in_time(f, piece))
+            (cz_wide)f->tried.byte * item->wire_bytes >> f->tried.byte_bits;
+        item->worth = 0;
+        if (worth <= 0 || !ends_in_time(f, item))
             continue;
-        if (worth * (f->time_ps / piece->compute_ps + 1) > MOST_WORTH)
+        if (worth * (f->time_ps / item->compute_ps + 1) > MOST_WORTH)
             return false;
-        piece->worth = (int64_t)((worth + piece->g - 1) / piece->g);
+        item->worth = (int64_t)((worth + item->g - 1) / item->g);
     }
     return (cz_wide)f->tried.divisible * f->time_ps <
            MOST_WORTH * cz_solve_max(f->problem->divisible_ps, 1);
@@ -127,17 +127,17 @@ static int64_t limit(cz_wide value, int64_t most)
     return value > most ? most : (int64_t)value;
 }
 
-static void add_to_column(const fit *f, const cz_bin_piece *piece,
-                          int64_t times, int64_t *column)
+static void add_to_column(const fit *f, const cz_bin_item *item, int64_t times,
+                          int64_t *column)
 {
-    const int64_t count = f->problem->counts[piece->of];
+    const int64_t count = f->problem->counts[item->of];
     const cz_wide ranks =
-        (cz_wide)f->problem->n_ranks * times * CZ_COVER_ONE / piece->g;
+        (cz_wide)f->problem->n_ranks * times * CZ_COVER_ONE / item->g;
     const int64_t cap = cz_solve_max(f->problem->wire_cap_bytes, 1);
-    column[f->row_of[piece->of]] += cz_solve_max(
-        1, limit(ranks * piece->batch / count, CZ_COVER_ONE << 24));
-    column[f->n_rows - 1] += limit(ranks / cap * piece->wire_bytes +
-                                       ranks % cap * piece->wire_bytes / cap,
+    column[f->row_of[item->of]] +=
+        cz_solve_max(1, limit(ranks * item->batch / count, CZ_COVER_ONE << 24));
+    column[f->n_rows - 1] += limit(ranks / cap * item->wire_bytes +
+                                       ranks % cap * item->wire_bytes / cap,
                                    CZ_COVER_ONE << 24);
 }
 
@@ -205,7 +205,7 @@ static bool find_refuting_prices(fit *f)
             return false;
         int64_t *column = CZ_NEW(f->arena, int64_t, f->n_rows);
         for (int j = 0; j < load.n; j++)
-            add_to_column(f, load.of[j].piece, load.of[j].times, column);
+            add_to_column(f, load.of[j].item, load.of[j].times, column);
         add_divisible(f, load.divisible_ps, column);
         if (!cz_cover_add(cover, column))
             return false;
@@ -267,12 +267,12 @@ cz_packing cz_packing_find(cz_arena *arena, const cz_packing_problem *problem)
     fit f = {.arena = arena, .problem = problem, .time_ps = INT64_MAX};
     cz_packing out = {.most = -1, .prices = make_prices(&f)};
     f.tried = make_prices(&f);
-    f.loader = cz_bin_loader_make(arena, problem->pieces, problem->n_pieces);
+    f.loader = cz_bin_loader_make(arena, problem->items, problem->n_items);
     f.row_of = CZ_NEW(f.arena, int, f.problem->n_classes);
     for (int c = 0; c < f.problem->n_classes; c++)
         f.row_of[c] = f.problem->counts[c] > 0 ? f.n_rows++ : -1;
     f.n_rows += (f.problem->divisible_ps > 0) + 1;
-    if (problem->n_pieces == 0 || !has_ways(&f) || !keep_the_cap(&f))
+    if (problem->n_items == 0 || !has_ways(&f) || !keep_the_cap(&f))
         return out;
     out.time_ps = least_time(
         &f, cz_solve_max(problem->low_ps, least_mean(problem)), &out.prices);

@@ -3,10 +3,10 @@
  * anywhere, and send no more than the cap.
  *
  * It is the linear program of configurations (Gilmore and Gomory), by its dual.
- * A rank's load is a set of pieces, each what a job asks of every rank of its
- * block; no piece of a job that alone takes longer than T is in a plan that
+ * A rank's load is a set of items, each what a job asks of every rank of its
+ * block; no item of a job that alone takes longer than T is in a plan that
  * ends by T.  Let a matrix of class c be worth y_c >= 0 and a byte cost p >= 0,
- * so that a piece of a batch of b on g ranks is worth (b y_c - p bytes) / g,
+ * so that a item of a batch of b on g ranks is worth (b y_c - p bytes) / g,
  * let all that is divisible be worth d >= 0, a part of it that part, and let
  * V(T) be the most that any load is worth within T.  Then
  *
@@ -28,8 +28,8 @@ typedef struct cz_packing_problem {
     int64_t n_ranks;
     int n_classes;
     const int64_t *counts; /* [class] matrices; 0: it needs none */
-    int n_pieces;
-    cz_bin_piece *pieces;   /* `worth` is written here */
+    int n_items;
+    cz_bin_item *items;     /* `worth` is written here */
     int64_t divisible_ps;   /* of all ranks together; 0: none */
     int64_t wire_cap_bytes; /* INT64_MAX: none */
     int64_t low_ps;         /* shorter times are not looked at */
@@ -43,7 +43,7 @@ typedef struct cz_packing_prices {
 } cz_packing_prices;
 
 /* `prices` are the last that refuted a time: time_ps - 1, where each class has
- * pieces that end by low_ps and bytes have no cap.  All are 0 where none did;
+ * items that end by low_ps and bytes have no cap.  All are 0 where none did;
  * time_ps is then low_ps, or what is divisible over all ranks. */
 typedef struct cz_packing {
     int64_t time_ps; /* no plan ends before; 0: none keeps the cap */

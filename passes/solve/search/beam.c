@@ -56,7 +56,7 @@ static bool is_same(const beam *s, const front *f, int i, int j)
 {
     const cz_cut *a = cuts_of(s, f, i), *b = cuts_of(s, f, j);
     for (int k = 0; k < s->line->n_buckets; k++)
-        if (a[k].unit != b[k].unit || a[k].within != b[k].within)
+        if (a[k].item != b[k].item || a[k].within != b[k].within)
             return false;
     return true;
 }
@@ -103,33 +103,33 @@ static void keep(beam *s, int64_t left)
 
 /* All buckets have their cut.  What is left of the budget goes into something
  * divisible that comes next, in each way; else the share must be maximal. */
-static void finish(beam *s, int64_t left, int64_t room)
+static void finish(beam *s, int64_t left, int64_t capacity)
 {
     const cz_line *line = s->line;
     bool is_maximal = true;
     for (int b = 0; b < line->n_buckets; b++) {
-        const cz_cut cut = s->to[b], next = {cut.unit + 1, 0};
-        if (cut.unit == line->start[b + 1])
+        const cz_cut cut = s->to[b], next = {cut.item + 1, 0};
+        if (cut.item == line->start[b + 1])
             continue;
         const bool fits =
             cz_line_weight(line, next) - cz_line_weight(line, cut) <= left &&
-            cz_line_state(line, next) - cz_line_state(line, cut) <= room;
+            cz_line_state(line, next) - cz_line_state(line, cut) <= capacity;
         is_maximal = is_maximal && !fits;
-        if (!line->units[cut.unit].divisible || fits)
+        if (!line->items[cut.item].divisible || fits)
             continue;
-        /* As far into a divisible unit as budget and room allow. */
-        const cz_unit *unit = &line->units[cut.unit];
+        /* As far into a divisible item as budget and capacity allow. */
+        const cz_line_item *item = &line->items[cut.item];
         const int64_t bytes =
-            line->state_before[cut.unit + 1] - line->state_before[cut.unit];
+            line->state_before[cut.item + 1] - line->state_before[cut.item];
         cz_cut end = cz_line_extend(line, b, cut, left);
-        if (end.unit > cut.unit)
-            end = (cz_cut){cut.unit, unit->end - unit->begin};
-        if (cz_line_state(line, end) - cz_line_state(line, cut) > room)
-            end.within = cut.within +
-                         cz_solve_part(unit->end - unit->begin, room, bytes) /
-                             line->align * line->align;
-        s->to[b] = end.within == unit->end - unit->begin
-                       ? (cz_cut){cut.unit + 1, 0}
+        if (end.item > cut.item)
+            end = (cz_cut){cut.item, item->end - item->begin};
+        if (cz_line_state(line, end) - cz_line_state(line, cut) > capacity)
+            end.within = cut.within + cz_solve_fraction(item->end - item->begin,
+                                                        capacity, bytes) /
+                                          line->align * line->align;
+        s->to[b] = end.within == item->end - item->begin
+                       ? (cz_cut){cut.item + 1, 0}
                        : end;
         keep(s, left - (cz_line_weight(line, s->to[b]) -
                         cz_line_weight(line, cut)));
@@ -139,44 +139,46 @@ static void finish(beam *s, int64_t left, int64_t room)
         keep(s, left);
 }
 
-/* What a divisible unit right behind the cut could still take. */
+/* What a divisible item right behind the cut could still take. */
 static int64_t pourable(const beam *s, int b, cz_cut cut)
 {
-    if (cut.unit == s->line->start[b + 1] ||
-        !s->line->units[cut.unit].divisible)
+    if (cut.item == s->line->start[b + 1] ||
+        !s->line->items[cut.item].divisible)
         return 0;
-    return s->line->before[cut.unit + 1] - cz_line_weight(s->line, cut);
+    return s->line->before[cut.item + 1] - cz_line_weight(s->line, cut);
 }
 
 /* The cuts that bucket b can have within what is left, furthest first.  `more`
  * is the most that something divisible behind an earlier cut could take. */
-static void descend(beam *s, int b, int64_t left, int64_t room, int64_t more)
+static void descend(beam *s, int b, int64_t left, int64_t capacity,
+                    int64_t more)
 {
     const cz_line *line = s->line;
     if (--s->work < 0 || s->taken - left + s->rest[b] + more < s->need)
         return;
     if (b == line->n_buckets) {
-        finish(s, left, room);
+        finish(s, left, capacity);
         return;
     }
     const cz_cut from = s->from[b];
     const int64_t weight = cz_line_weight(line, from);
     const int64_t had = cz_line_state(line, from);
-    for (int unit = cz_line_extend(line, b, from, left).unit; unit > from.unit;
-         unit--) {
-        const int64_t bytes = line->state_before[unit] - had;
-        if (bytes > room)
+    for (int item = cz_line_extend(line, b, from, left).item; item > from.item;
+         item--) {
+        const int64_t bytes = line->state_before[item] - had;
+        if (bytes > capacity)
             continue;
-        s->to[b] = (cz_cut){unit, 0};
-        descend(s, b + 1, left - (line->before[unit] - weight), room - bytes,
-                cz_solve_max(more, pourable(s, b, s->to[b])));
+        s->to[b] = (cz_cut){item, 0};
+        descend(s, b + 1, left - (line->before[item] - weight),
+                capacity - bytes, cz_solve_max(more, pourable(s, b, s->to[b])));
     }
     s->to[b] = from;
-    descend(s, b + 1, left, room, cz_solve_max(more, pourable(s, b, from)));
+    descend(s, b + 1, left, capacity, cz_solve_max(more, pourable(s, b, from)));
 }
 
 /* All shares of a rank from one state. */
-static void expand(beam *s, const front *f, int i, int64_t budget, int64_t room)
+static void expand(beam *s, const front *f, int i, int64_t budget,
+                   int64_t capacity)
 {
     const cz_line *line = s->line;
     s->parent = i;
@@ -185,8 +187,8 @@ static void expand(beam *s, const front *f, int i, int64_t budget, int64_t room)
     for (int b = line->n_buckets; b-- > 0;)
         s->rest[b] = s->rest[b + 1] + line->before[line->start[b + 1]] -
                      cz_line_weight(line, s->from[b]);
-    if (room >= 0)
-        descend(s, 0, budget, room, 0);
+    if (capacity >= 0)
+        descend(s, 0, budget, capacity, 0);
 }
 
 /* Whether all is taken below T; the fronts then lead back to how. */
@@ -211,7 +213,7 @@ static bool fits(beam *s)
         s->next->n = 0;
         for (int i = 0; i < s->fronts[r].n; i++)
             expand(s, &s->fronts[r], i, budget,
-                   line->room ? line->room[r] : INT64_MAX);
+                   line->capacity ? line->capacity[r] : INT64_MAX);
         narrow(s, s->next);
         if (s->next->n == 0 || s->work < 0)
             return false;

@@ -42,7 +42,7 @@ static int64_t fullest(const descent *d)
 
 static bool is_before(cz_cut a, cz_cut b)
 {
-    return a.unit != b.unit ? a.unit < b.unit : a.within < b.within;
+    return a.item != b.item ? a.item < b.item : a.within < b.within;
 }
 
 /* Each rank as much as fits below T; whether that is all.  Fills latest. */
@@ -56,7 +56,7 @@ static bool fits(descent *d, int bucket, int64_t t)
         cut = cz_line_extend(d->line, bucket, cut, t - d->others[r]);
         d->latest[r + 1] = cut;
     }
-    return cut.unit == d->line->start[bucket + 1];
+    return cut.item == d->line->start[bucket + 1];
 }
 
 static int64_t least_fitting(descent *d, int bucket)
@@ -97,10 +97,11 @@ static void cut_evenly(descent *d, int bucket, int64_t t)
     row[0] = cz_line_begin(line, bucket);
     row[n] = cz_line_end(line, bucket);
     for (int r = 0; r < n - 1; r++) {
-        const int64_t room = t - d->others[r];
+        const int64_t capacity = t - d->others[r];
         const int64_t want = left / (n - r) - d->others[r];
-        cz_cut cut = cz_line_extend(line, bucket, row[r],
-                                    cz_solve_min(room, cz_solve_max(0, want)));
+        cz_cut cut =
+            cz_line_extend(line, bucket, row[r],
+                           cz_solve_min(capacity, cz_solve_max(0, want)));
         if (is_before(cut, d->soonest[r + 1]))
             cut = d->soonest[r + 1];
         if (is_before(d->latest[r + 1], cut))

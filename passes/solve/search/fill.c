@@ -49,14 +49,15 @@ static void look_at(filler *f, const int *slot_of, int bucket)
 /* What fits a rank below a level of heights, aligned, at most its cap. */
 static int64_t below(const filler *f, int rank, int64_t level)
 {
-    const int64_t room = level - f->heights[rank];
-    if (room <= 0)
+    const int64_t capacity = level - f->heights[rank];
+    if (capacity <= 0)
         return 0;
-    if (room >= f->rise)
+    if (capacity >= f->rise)
         return f->caps[rank];
     const int64_t align = f->problem->align;
-    return cz_solve_min(f->caps[rank], cz_solve_part(f->length, room, f->rise) /
-                                           align * align);
+    return cz_solve_min(f->caps[rank],
+                        cz_solve_fraction(f->length, capacity, f->rise) /
+                            align * align);
 }
 
 static int64_t all_below(const filler *f, int64_t level)
@@ -148,7 +149,7 @@ static void stretch(const filler *f, const int *slot_of, int bucket,
     int64_t poured = 0, cut = 0, begin = 0, before = 0;
     for (int r = 0; r < problem->n_ranks; r++) {
         poured += amounts[r];
-        const int64_t want = cz_solve_part(all, poured, f->length);
+        const int64_t want = cz_solve_fraction(all, poured, f->length);
         int64_t end = begin;
         for (; item < problem->bucket_start[bucket + 1]; item++) {
             const cz_solve_class *c =
@@ -158,7 +159,7 @@ static void stretch(const filler *f, const int *slot_of, int bucket,
             if (slot_of[item] >= 0)
                 continue;
             if (before + weight > want) {
-                end = begin + cz_solve_part(n, want - before, weight) /
+                end = begin + cz_solve_fraction(n, want - before, weight) /
                                   problem->align * problem->align;
                 break;
             }
@@ -182,7 +183,7 @@ static bool is_even(const filler *f, const int *slot_of, int bucket,
          i < problem->bucket_start[bucket + 1]; i++) {
         const cz_solve_class *c = &problem->classes[problem->class_of[i]];
         const int64_t weight = measure_of(c, by_state);
-        const int64_t mean = cz_solve_part(all, c->elements, f->length);
+        const int64_t mean = cz_solve_fraction(all, c->elements, f->length);
         if (slot_of[i] < 0 && (weight > mean + mean / 1000 + 1 ||
                                mean > weight + weight / 1000 + 1))
             return false;
@@ -257,8 +258,8 @@ static void fill_bucket(filler *f, const cz_fill *fill, const int *slot_of,
         pour(f, amounts);
     }
     for (int r = 0; r < n_ranks; r++) {
-        f->load_ps[r] += cz_solve_part(f->ps, amounts[r], f->length);
-        f->state[r] += cz_solve_part(f->bytes, amounts[r], f->length);
+        f->load_ps[r] += cz_solve_fraction(f->ps, amounts[r], f->length);
+        f->state[r] += cz_solve_fraction(f->bytes, amounts[r], f->length);
     }
     if (!is_even(f, slot_of, bucket, fill->by_state))
         stretch(f, slot_of, bucket, fill->by_state, amounts);

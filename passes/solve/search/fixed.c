@@ -6,7 +6,7 @@
 
 enum {
     WORK = 1 << 24,         /* shares that a beam looks at */
-    MAX_SEARCHED = 1 << 13, /* units times ranks, for a beam, */
+    MAX_SEARCHED = 1 << 13, /* items times ranks, for a beam, */
     MAX_WIDE = 1 << 12,     /* and for a wide one */
     MAX_THOROUGH = 1 << 20  /* items times ranks: above, one plan that keeps
                              * the caps is enough */
@@ -23,7 +23,7 @@ static void cut_by_weight(const cz_line *line, cz_cut *cuts)
         row[0] = cz_line_begin(line, b);
         for (int r = 1; r < n; r++)
             row[r] = cz_line_extend(line, b, cz_line_begin(line, b),
-                                    cz_solve_part(all, r, n));
+                                    cz_solve_fraction(all, r, n));
         row[n] = cz_line_end(line, b);
     }
 }

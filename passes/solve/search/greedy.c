@@ -48,17 +48,17 @@ static int64_t end_of(const greedy *g, int bucket, int n)
                                                         : g->plan.offset[item];
 }
 
-/* How many items end at the place nearest to target / unit, at least `from`. */
+/* How many items end at the place nearest to target / item, at least `from`. */
 static int nearest(const greedy *g, int bucket, int from, cz_wide target,
-                   cz_wide unit)
+                   cz_wide item)
 {
     const int n =
         g->problem->bucket_start[bucket + 1] - g->problem->bucket_start[bucket];
     int at = from;
-    while (at < n && end_of(g, bucket, at) * unit < target)
+    while (at < n && end_of(g, bucket, at) * item < target)
         at++;
-    if (at > from && target - end_of(g, bucket, at - 1) * unit <=
-                         end_of(g, bucket, at) * unit - target)
+    if (at > from && target - end_of(g, bucket, at - 1) * item <=
+                         end_of(g, bucket, at) * item - target)
         at--;
     return at;
 }

@@ -27,7 +27,7 @@ static measures measure(const cz_solve_problem *problem, int item)
 
 static int64_t weight_of(const weigher *w, measures m)
 {
-    const int64_t unit = (int64_t)1 << 40;
+    const int64_t item = (int64_t)1 << 40;
     const cz_weigh by = w->weigh;
     if (by.elements == 0 && by.state == 0)
         return m.ps;
@@ -35,9 +35,9 @@ static int64_t weight_of(const weigher *w, measures m)
         return m.elements;
     if (by.time == 0 && by.elements == 0)
         return m.bytes;
-    return cz_solve_part(unit * by.time, m.ps, w->all.ps) +
-           cz_solve_part(unit * by.elements, m.elements, w->all.elements) +
-           cz_solve_part(unit * by.state, m.bytes, w->all.bytes);
+    return cz_solve_fraction(item * by.time, m.ps, w->all.ps) +
+           cz_solve_fraction(item * by.elements, m.elements, w->all.elements) +
+           cz_solve_fraction(item * by.state, m.bytes, w->all.bytes);
 }
 
 static int64_t *find_bases(cz_arena *arena, const weigher *w)
@@ -56,10 +56,10 @@ static int64_t *find_bases(cz_arena *arena, const weigher *w)
     return base;
 }
 
-/* Items of a bucket into units: little that is divisible joins the unit before
+/* Items of a bucket into items: little that is divisible joins the item before
  * it. */
-static void add_units(const weigher *w, cz_unit *units, int64_t *state, int *n,
-                      int bucket, int64_t little)
+static void add_items(const weigher *w, cz_line_item *items, int64_t *state,
+                      int *n, int bucket, int64_t little)
 {
     const cz_solve_problem *problem = w->problem;
     const int first = *n;
@@ -70,12 +70,13 @@ static void add_units(const weigher *w, cz_unit *units, int64_t *state, int *n,
         const int64_t length = m.elements, weight = weight_of(w, m);
         const bool divisible = problem->classes[problem->class_of[i]].divisible;
         if (divisible && weight<little && * n> first &&
-            !units[*n - 1].divisible) {
-            units[*n - 1].weight += weight;
-            units[*n - 1].end += length;
+            !items[*n - 1].divisible) {
+            items[*n - 1].weight += weight;
+            items[*n - 1].end += length;
             state[*n] += m.bytes;
         } else {
-            units[(*n)++] = (cz_unit){weight, end, end + length, divisible};
+            items[(*n)++] =
+                (cz_line_item){weight, end, end + length, divisible};
             state[*n] = state[*n - 1] + m.bytes;
         }
         end += length;
@@ -86,7 +87,7 @@ cz_line cz_line_make(cz_arena *arena, const cz_solve_problem *problem,
                      cz_weigh weigh)
 {
     weigher w = {.problem = problem, .weigh = weigh};
-    cz_unit *units = CZ_NEW(arena, cz_unit, problem->n_items + 1);
+    cz_line_item *items = CZ_NEW(arena, cz_line_item, problem->n_items + 1);
     int64_t *before = CZ_NEW(arena, int64_t, problem->n_items + 1);
     int64_t *state = CZ_NEW(arena, int64_t, problem->n_items + 1);
     int *start = CZ_NEW(arena, int, problem->n_buckets + 1);
@@ -102,17 +103,17 @@ cz_line cz_line_make(cz_arena *arena, const cz_solve_problem *problem,
                     .n_buckets = problem->n_buckets,
                     .align = problem->align,
                     .start = start,
-                    .units = units,
+                    .items = items,
                     .before = before,
                     .base = find_bases(arena, &w),
                     .state_before = state};
     for (int b = 0; b < problem->n_buckets; b++) {
         start[b] = n;
-        add_units(&w, units, state, &n, b, little);
+        add_items(&w, items, state, &n, b, little);
     }
     start[problem->n_buckets] = n;
     for (int u = 0; u < n; u++)
-        before[u + 1] = before[u] + units[u].weight;
+        before[u + 1] = before[u] + items[u].weight;
     line.total = before[n];
     for (int r = 0; r < line.n_ranks; r++)
         line.total += line.base[r];
@@ -132,42 +133,42 @@ cz_cut cz_line_end(const cz_line *line, int bucket)
 int64_t cz_line_weight(const cz_line *line, cz_cut cut)
 {
     if (cut.within == 0)
-        return line->before[cut.unit];
-    const cz_unit *unit = &line->units[cut.unit];
-    return line->before[cut.unit] +
-           cz_solve_part(unit->weight, cut.within, unit->end - unit->begin);
+        return line->before[cut.item];
+    const cz_line_item *item = &line->items[cut.item];
+    return line->before[cut.item] +
+           cz_solve_fraction(item->weight, cut.within, item->end - item->begin);
 }
 
 int64_t cz_line_state(const cz_line *line, cz_cut cut)
 {
     if (cut.within == 0)
-        return line->state_before[cut.unit];
-    const cz_unit *unit = &line->units[cut.unit];
-    return line->state_before[cut.unit] +
-           cz_solve_part(line->state_before[cut.unit + 1] -
-                             line->state_before[cut.unit],
-                         cut.within, unit->end - unit->begin);
+        return line->state_before[cut.item];
+    const cz_line_item *item = &line->items[cut.item];
+    return line->state_before[cut.item] +
+           cz_solve_fraction(line->state_before[cut.item + 1] -
+                                 line->state_before[cut.item],
+                             cut.within, item->end - item->begin);
 }
 
 void cz_line_limit(cz_arena *arena, const cz_solve_problem *problem,
                    cz_line *line)
 {
     const int64_t cap = cz_solve_state_cap(problem);
-    int64_t *room = CZ_NEW(arena, int64_t, line->n_ranks);
+    int64_t *capacity = CZ_NEW(arena, int64_t, line->n_ranks);
     for (int r = 0; r < line->n_ranks; r++)
-        room[r] =
+        capacity[r] =
             cap - (problem->initial_bytes ? problem->initial_bytes[r] : 0);
-    line->room = room;
+    line->capacity = capacity;
 }
 
 int64_t cz_line_position(const cz_line *line, int bucket, cz_cut cut)
 {
-    if (cut.unit < line->start[bucket + 1])
-        return line->units[cut.unit].begin + cut.within;
-    return cut.unit == line->start[bucket] ? 0 : line->units[cut.unit - 1].end;
+    if (cut.item < line->start[bucket + 1])
+        return line->items[cut.item].begin + cut.within;
+    return cut.item == line->start[bucket] ? 0 : line->items[cut.item - 1].end;
 }
 
-/* The last unit of [low, high] with at most `weight` before it; low has. */
+/* The last item of [low, high] with at most `weight` before it; low has. */
 static int last_below(const cz_line *line, int low, int high, int64_t weight)
 {
     while (low < high) {
@@ -185,15 +186,15 @@ cz_cut cz_line_extend(const cz_line *line, int bucket, cz_cut from,
 {
     const int end = line->start[bucket + 1];
     const int64_t weight = cz_line_weight(line, from) + budget;
-    cz_cut cut = {last_below(line, from.unit, end, weight), 0};
-    if (cut.unit < end && line->units[cut.unit].divisible) {
-        const cz_unit *unit = &line->units[cut.unit];
+    cz_cut cut = {last_below(line, from.item, end, weight), 0};
+    if (cut.item < end && line->items[cut.item].divisible) {
+        const cz_line_item *item = &line->items[cut.item];
         cut.within =
-            cz_solve_part(unit->end - unit->begin,
-                          weight - line->before[cut.unit], unit->weight) /
+            cz_solve_fraction(item->end - item->begin,
+                              weight - line->before[cut.item], item->weight) /
             line->align * line->align;
     }
-    if (cut.unit == from.unit && cut.within < from.within)
+    if (cut.item == from.item && cut.within < from.within)
         return from;
     return cut;
 }
@@ -205,19 +206,19 @@ cz_cut cz_line_retreat(const cz_line *line, int bucket, cz_cut to,
     const int64_t weight = cz_line_weight(line, to) - budget;
     if (weight <= line->before[begin])
         return (cz_cut){begin, 0};
-    const int unit = last_below(line, begin, to.unit, weight);
-    if (line->before[unit] == weight)
-        return (cz_cut){unit, 0};
-    if (unit == to.unit && to.within == 0)
+    const int item = last_below(line, begin, to.item, weight);
+    if (line->before[item] == weight)
+        return (cz_cut){item, 0};
+    if (item == to.item && to.within == 0)
         return to;
-    if (!line->units[unit].divisible)
-        return (cz_cut){unit + 1, 0};
-    const int64_t n = line->units[unit].end - line->units[unit].begin;
+    if (!line->items[item].divisible)
+        return (cz_cut){item + 1, 0};
+    const int64_t n = line->items[item].end - line->items[item].begin;
     const int64_t within =
-        cz_round_up(n - cz_solve_part(n, line->before[unit + 1] - weight,
-                                      line->units[unit].weight),
+        cz_round_up(n - cz_solve_fraction(n, line->before[item + 1] - weight,
+                                          line->items[item].weight),
                     line->align);
-    return within >= n ? (cz_cut){unit + 1, 0} : (cz_cut){unit, within};
+    return within >= n ? (cz_cut){item + 1, 0} : (cz_cut){item, within};
 }
 
 int64_t cz_line_max(cz_arena *scratch, const cz_line *line, const cz_cut *cuts)

@@ -1,4 +1,4 @@
-/* Buckets in a fixed order as rows of weights that may be cut between units,
+/* Buckets in a fixed order as rows of weights that may be cut between items,
  * and inside some.  Private to the solvers. */
 #ifndef CZ_PASSES_SOLVE_SEARCH_LINE_H
 #define CZ_PASSES_SOLVE_SEARCH_LINE_H
@@ -6,28 +6,28 @@
 #include "passes/solve/problem.h"
 
 /* One parameter, with small divisible ones behind it. */
-typedef struct cz_unit {
+typedef struct cz_line_item {
     int64_t weight;
     int64_t begin, end; /* elements from the bucket's start */
     bool divisible;
-} cz_unit;
+} cz_line_item;
 
-/* A place between units, or `within` elements inside a divisible one. */
+/* A place between items, or `within` elements inside a divisible one. */
 typedef struct cz_cut {
-    int unit;
+    int item;
     int64_t within;
 } cz_cut;
 
 typedef struct cz_line {
     int n_ranks, n_buckets;
     int64_t align;
-    const int *start;            /* [n_buckets + 1] first unit of each bucket */
-    const cz_unit *units;        /* buckets one behind the other */
-    const int64_t *before;       /* [n_units + 1] sums of weights */
+    const int *start;            /* [n_buckets + 1] first item of each bucket */
+    const cz_line_item *items;   /* buckets one behind the other */
+    const int64_t *before;       /* [n_items + 1] sums of weights */
     const int64_t *base;         /* [n_ranks] weight that each has besides */
-    int64_t total;               /* weight of all units and bases */
-    const int64_t *state_before; /* [n_units + 1] sums of bytes of state */
-    const int64_t *room; /* [n_ranks] bytes that each may take; NULL: any */
+    int64_t total;               /* weight of all items and bases */
+    const int64_t *state_before; /* [n_items + 1] sums of bytes of state */
+    const int64_t *capacity; /* [n_ranks] bytes that each may take; NULL: any */
 } cz_line;
 
 /* What a weight is of: one of these, or several, each as so many parts of 2^40
@@ -41,11 +41,11 @@ cz_line cz_line_make(cz_arena *arena, const cz_solve_problem *problem,
                      cz_weigh weigh);
 cz_cut cz_line_begin(const cz_line *line, int bucket);
 cz_cut cz_line_end(const cz_line *line, int bucket);
-/* Weight before a cut, from the first unit of all. */
+/* Weight before a cut, from the first item of all. */
 int64_t cz_line_weight(const cz_line *line, cz_cut cut);
-/* Bytes of state before a cut, from the first unit of all. */
+/* Bytes of state before a cut, from the first item of all. */
 int64_t cz_line_state(const cz_line *line, cz_cut cut);
-/* Gives a line the room that the problem's cap on state leaves. */
+/* Gives a line the capacity that the problem's cap on state leaves. */
 void cz_line_limit(cz_arena *arena, const cz_solve_problem *problem,
                    cz_line *line);
 /* The last cut with at most `budget` behind `from`, and the first with at most
@@ -72,8 +72,8 @@ void cz_line_descend(cz_arena *scratch, const cz_line *line, cz_cut *cuts);
 /* Beam search for cuts with less than `high` on every rank, and no more state
  * than it has room for: rank by rank all maximal shares below T, the furthest
  * `width` of all together; T by bisection.  Exact where the beam is wide
- * enough and there is no room to keep.  Work is bounded.  False when it finds
- * none, and cuts are as they were. */
+ * enough and there is no capacity to keep.  Work is bounded.  False when it
+ * finds none, and cuts are as they were. */
 bool cz_line_search(cz_arena *arena, const cz_line *line, cz_cut *cuts,
                     int64_t high, int width, int64_t work);
 

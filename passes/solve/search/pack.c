@@ -10,7 +10,7 @@ typedef struct roomy {
     int layer;
 } roomy;
 
-/* By falling length / most: what leaves least room comes first. */
+/* By falling length / most: what leaves least capacity comes first. */
 static int by_room(const void *left, const void *right)
 {
     const roomy *a = left, *b = right;
@@ -28,14 +28,15 @@ static int number(const cz_counts *counts, int layer, int kind)
 
 static int best_slot(const cz_counts *counts, int layer, int kind)
 {
-    const int64_t room = counts->most[layer] - cz_counts_length(counts, kind);
+    const int64_t capacity =
+        counts->most[layer] - cz_counts_length(counts, kind);
     int best = -1;
     bool best_fits = false;
     int64_t best_elements = 0;
     for (int s = 0; s < counts->n_slots; s++) {
         const int64_t elements =
             *cz_counts_elements(counts, layer, s / counts->problem->n_hosts);
-        const bool fits = elements <= room;
+        const bool fits = elements <= capacity;
         if (best >= 0 && (fits != best_fits ? best_fits
                           : !fits && elements != best_elements
                               ? elements > best_elements

@@ -117,7 +117,7 @@ void cz_subgroup_place(workspace *r, cz_subgroup_job *jobs, int n,
 
 static int n_steps(const chain *c)
 {
-    return 2 * c->candidate->n_parts + 2;
+    return 2 * c->candidate->n_segments + 2;
 }
 
 static int64_t step_ps(const workspace *r, const chain *c)
@@ -125,7 +125,8 @@ static int64_t step_ps(const workspace *r, const chain *c)
     const cz_subgroup_candidate *candidate = c->candidate;
     const bool is_gather = c->step == 0;
     if (!is_gather && c->step < n_steps(c) - 1) {
-        const cz_subgroup_segment *part = &candidate->parts[(c->step - 1) / 2];
+        const cz_subgroup_segment *part =
+            &candidate->segments[(c->step - 1) / 2];
         return c->step % 2 == 1 ? part->compute_ps : part->exchange_ps;
     }
     const int64_t ps = is_gather ? candidate->gather_ps : candidate->scatter_ps;
@@ -268,8 +269,8 @@ cz_subgroup_cost cz_subgroup_run(workspace *r, const cz_subgroup_job *jobs,
 int64_t cz_subgroup_work_ps(const cz_subgroup_candidate *candidate)
 {
     int64_t work = 0;
-    for (int p = 0; p < candidate->n_parts; p++)
-        work += candidate->parts[p].compute_ps;
+    for (int p = 0; p < candidate->n_segments; p++)
+        work += candidate->segments[p].compute_ps;
     return work * candidate->g;
 }
 
@@ -277,9 +278,9 @@ int64_t cz_subgroup_alone_ps(const cz_subgroup_candidate *candidate,
                              int64_t latency_ps)
 {
     int64_t time = 0;
-    for (int p = 0; p < candidate->n_parts; p++)
-        time +=
-            candidate->parts[p].compute_ps + candidate->parts[p].exchange_ps;
+    for (int p = 0; p < candidate->n_segments; p++)
+        time += candidate->segments[p].compute_ps +
+                candidate->segments[p].exchange_ps;
     if (candidate->gather_ps > 0)
         time += candidate->gather_ps + latency_ps;
     if (candidate->scatter_ps > 0)

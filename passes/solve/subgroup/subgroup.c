@@ -51,7 +51,7 @@ static int compare_ways(const cz_subgroup_candidate *a,
                         const cz_subgroup_candidate *b)
 {
     const int64_t of[][2] = {{a->g, b->g},
-                             {a->n_parts, b->n_parts},
+                             {a->n_segments, b->n_segments},
                              {a->gather_ps, b->gather_ps},
                              {a->scatter_ps, b->scatter_ps},
                              {a->wire_bytes, b->wire_bytes},
@@ -59,10 +59,11 @@ static int compare_ways(const cz_subgroup_candidate *a,
     int order = 0;
     for (size_t i = 0; order == 0 && i < sizeof of / sizeof *of; i++)
         order = compare(of[i][0], of[i][1]);
-    for (int p = 0; order == 0 && p < a->n_parts; p++) {
-        order = compare(a->parts[p].compute_ps, b->parts[p].compute_ps);
+    for (int p = 0; order == 0 && p < a->n_segments; p++) {
+        order = compare(a->segments[p].compute_ps, b->segments[p].compute_ps);
         if (order == 0)
-            order = compare(a->parts[p].exchange_ps, b->parts[p].exchange_ps);
+            order =
+                compare(a->segments[p].exchange_ps, b->segments[p].exchange_ps);
     }
     return order;
 }

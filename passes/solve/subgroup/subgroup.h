@@ -46,8 +46,8 @@ typedef struct cz_subgroup_candidate {
     cz_subgroup_form form;
     int batch; /* matrices; the solver plans them one by one */
     int g;     /* a power of two that divides the width */
-    int n_parts;
-    const cz_subgroup_segment *parts;
+    int n_segments;
+    const cz_subgroup_segment *segments;
     /* Link time of each rank of the block; 0 where nothing travels.  Without
      * the latency. */
     int64_t gather_ps, scatter_ps;
@@ -113,7 +113,7 @@ cz_subgroup_plan cz_subgroup_within(const cz_subgroup_plans *plans,
 
 /* Rank-seconds of a way: compute of all ranks of its block. */
 int64_t cz_subgroup_work_ps(const cz_subgroup_candidate *candidate);
-/* Time of a matrix alone in a row: gather, all parts, scatter. */
+/* Time of a matrix alone in a row: gather, all segments, scatter. */
 int64_t cz_subgroup_alone_ps(const cz_subgroup_candidate *candidate,
                              int64_t latency_ps);
 

@@ -33,20 +33,19 @@ void czr_collect_close(czr_collect *collect);
 
 enum { CZR_COLLECT_MAX_MEMBERS = 1 << 16 };
 
-/* czr_sum_leaves: out[i] = scale * the sum of element first + i of all members'
+/* czr_sum_grads: out[i] = scale * the sum of element first + i of all members'
  * leaves, in order; `dtype` is f32 or bf16, else CZR_ERR_ARGUMENT. */
-typedef struct czr_collect_microbatches {
+typedef struct czr_collect_grads {
     const void *const *grads; /* [n_members], each leaf 0 of a whole bucket */
-    int n_members, leaves;
+    int n_members, n_grads;
     czr_dtype dtype;
-    int64_t microbatch_stride, first, n; /* elements */
-    float *out;                          /* [n] */
+    int64_t grad_stride, first, n; /* elements */
+    float *out;                    /* [n] */
     float scale;
     int32_t *largest; /* raised; ranks of one device may share it */
-} czr_collect_microbatches;
-czr_status czr_collect_sum_microbatches(czr_collect *collect,
-                                        const czr_collect_microbatches *sum,
-                                        void *stream);
+} czr_collect_grads;
+czr_status czr_collect_sum_grads(czr_collect *collect,
+                                 const czr_collect_grads *sum, void *stream);
 
 /* Members' data, of which those from `to` to before `to_end` get something.
  * data[m] is where element 0 would lie: where only a part is read, no more than
@@ -61,8 +60,8 @@ czr_status czr_collect_sum_slice(czr_collect *collect,
                                  const czr_collect_members *members,
                                  czr_sum type, size_t first, size_t n,
                                  const int32_t *skip, void *stream);
-/* czr_sum_part, of `count` elements, for each of `to` to `to_end`: its part or,
- * with a band, its rows of that. */
+/* czr_sum_equal_part, of `count` elements, for each of `to` to `to_end`: its
+ * part or, with a band, its rows of that. */
 czr_status czr_collect_sum_equal_parts(czr_collect *collect,
                                        const czr_collect_members *members,
                                        czr_sum type, size_t count,
@@ -90,16 +89,16 @@ typedef struct czr_collect_span {
     int32_t limit; /* bits of the least magnitude that is too large */
 } czr_collect_span;
 
-/* Sets `first` of n_spans rows (of the host), whose units go to *n_units; then
+/* Sets `first` of n_spans rows (of the host), whose units go to *n_jobs; then
  * they may be copied to the device. */
 void czr_collect_number(czr_collect_span *spans, size_t n_spans,
-                        uint64_t *n_units);
+                        uint64_t *n_jobs);
 
 /* A table that was copied there. */
 typedef struct czr_collect_spans {
     const czr_collect_span *rows;
     int n;
-    uint64_t n_units;
+    uint64_t n_jobs;
 } czr_collect_spans;
 
 /* What a step decides by, in device memory of each rank; zero before the first

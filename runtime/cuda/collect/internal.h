@@ -48,14 +48,14 @@ struct czr_collect {
 };
 
 /* Arguments that are structs. */
-typedef struct czr_collect_microbatches_argument {
+typedef struct czr_collect_grads_argument {
     const void *const *grads;
-    int32_t n_members, n_microbatches;
-    uint64_t microbatch_stride, first, n;
+    int32_t n_members, n_grads;
+    uint64_t grad_stride, first, n;
     float *out;
     float scale;
     int32_t *largest;
-} czr_collect_microbatches_argument;
+} czr_collect_grads_argument;
 
 typedef struct czr_collect_slice_argument {
     uint64_t first, n, is_equal_part;

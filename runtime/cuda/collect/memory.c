@@ -97,14 +97,14 @@ czr_status czr_collect_convert(czr_collect *collect, void *to,
 czr_status czr_collect_pack(czr_collect *collect, czr_move_table *moves, int n,
                             void *stream)
 {
-    uint64_t n_units;
-    void *arguments[] = {moves, &n, &n_units};
+    uint64_t n_jobs;
+    void *arguments[] = {moves, &n, &n_jobs};
 
     if (n < 0 || n > CZR_PACK_MOVES ||
-        !czr_moves_number(moves->of, (size_t)n, &n_units))
+        !czr_moves_number(moves->of, (size_t)n, &n_jobs))
         return CZR_ERR_ARGUMENT;
     return czr_collect_put(
         collect,
-        (czr_collect_work){CZR_COLLECT_pack, n_units, CZR_COLLECT_THREADS},
+        (czr_collect_work){CZR_COLLECT_pack, n_jobs, CZR_COLLECT_THREADS},
         arguments, stream);
 }

@@ -60,21 +60,21 @@ static int count_units(const czr_move *m, uint64_t *units)
 }
 
 /* The units of all moves; false: one cannot be made. */
-static int count_all(const czr_move *moves, size_t n, uint64_t *n_units)
+static int count_all(const czr_move *moves, size_t n, uint64_t *n_jobs)
 {
-    *n_units = 0;
+    *n_jobs = 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t units;
         if (!has_types(&moves[i]) || !is_aligned(&moves[i]) ||
             !count_units(&moves[i], &units) ||
-            __builtin_add_overflow(*n_units, units, n_units) ||
-            *n_units > INT64_MAX)
+            __builtin_add_overflow(*n_jobs, units, n_jobs) ||
+            *n_jobs > INT64_MAX)
             return 0;
     }
     return 1;
 }
 
-int czr_moves_number(czr_move *moves, size_t n, uint64_t *n_units)
+int czr_moves_number(czr_move *moves, size_t n, uint64_t *n_jobs)
 {
     uint64_t all, first = 0;
 
@@ -86,6 +86,6 @@ int czr_moves_number(czr_move *moves, size_t n, uint64_t *n_units)
         moves[i].first = first;
         first += units;
     }
-    *n_units = all;
+    *n_jobs = all;
     return 1;
 }

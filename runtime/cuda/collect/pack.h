@@ -43,9 +43,9 @@ czr_move czr_move_bytes(uint64_t n_rows, uint64_t row_bytes, czr_strided from,
                         czr_strided to);
 
 /* Sets `first` of n moves that are in the order of the table.  Their units go
- * to *n_units, what the kernel takes.  False, and nothing is set: a move has
+ * to *n_jobs, what the kernel takes.  False, and nothing is set: a move has
  * sizes or types that the kernel does not know, is not aligned, or there are
  * more units than 2^63. */
-int czr_moves_number(czr_move *moves, size_t n, uint64_t *n_units);
+int czr_moves_number(czr_move *moves, size_t n, uint64_t *n_jobs);
 
 #endif

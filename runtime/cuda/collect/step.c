@@ -4,13 +4,13 @@
 #include <stdatomic.h>
 
 void czr_collect_number(czr_collect_span *spans, size_t n_spans,
-                        uint64_t *n_units)
+                        uint64_t *n_jobs)
 {
-    *n_units = 0;
+    *n_jobs = 0;
     for (size_t i = 0; i < n_spans; i++) {
-        spans[i].first = *n_units;
-        *n_units += spans[i].n / CZR_COLLECT_CHUNK +
-                    (spans[i].n % CZR_COLLECT_CHUNK > 0);
+        spans[i].first = *n_jobs;
+        *n_jobs += spans[i].n / CZR_COLLECT_CHUNK +
+                   (spans[i].n % CZR_COLLECT_CHUNK > 0);
     }
 }
 
@@ -26,11 +26,10 @@ static czr_status put_spans(czr_collect *collect, czr_collect_kernel kernel,
                             czr_collect_decision *decision, void *stream)
 {
     czr_collect_spans of = *spans;
-    void *arguments[] = {&of.rows, &of.n, &of.n_units, &decision};
+    void *arguments[] = {&of.rows, &of.n, &of.n_jobs, &decision};
 
     return czr_collect_put(
-        collect,
-        (czr_collect_work){kernel, spans->n_units, CZR_COLLECT_THREADS},
+        collect, (czr_collect_work){kernel, spans->n_jobs, CZR_COLLECT_THREADS},
         arguments, stream);
 }
 

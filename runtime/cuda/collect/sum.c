@@ -4,25 +4,24 @@
 /* Elements that a thread reads at once: 16 bytes. */
 enum { QUAD_BYTES = 16 };
 
-czr_status czr_collect_sum_microbatches(czr_collect *collect,
-                                        const czr_collect_microbatches *sum,
-                                        void *stream)
+czr_status czr_collect_sum_grads(czr_collect *collect,
+                                 const czr_collect_grads *sum, void *stream)
 {
     const bool is_f32 = sum->dtype == CZR_F32;
-    czr_collect_microbatches_argument argument = {
-        .grads = sum->grads,
-        .n_members = sum->n_members,
-        .n_microbatches = sum->leaves,
-        .microbatch_stride = (uint64_t)sum->microbatch_stride,
-        .first = (uint64_t)sum->first,
-        .n = (uint64_t)sum->n,
-        .out = sum->out,
-        .scale = sum->scale,
-        .largest = sum->largest};
+    czr_collect_grads_argument argument = {.grads = sum->grads,
+                                           .n_members = sum->n_members,
+                                           .n_grads = sum->n_grads,
+                                           .grad_stride =
+                                               (uint64_t)sum->grad_stride,
+                                           .first = (uint64_t)sum->first,
+                                           .n = (uint64_t)sum->n,
+                                           .out = sum->out,
+                                           .scale = sum->scale,
+                                           .largest = sum->largest};
     void *arguments[] = {&argument};
 
     if ((!is_f32 && sum->dtype != CZR_BF16) || sum->n < 0 ||
-        sum->n_members < 1 || sum->leaves < 1)
+        sum->n_members < 1 || sum->n_grads < 1)
         return CZR_ERR_ARGUMENT;
     return czr_collect_put(
         collect,

@@ -12,7 +12,7 @@ static const czr_program *program_of(const czr_cuda_rank_group *rank_group)
 
 static czr_context *context_of(const czr_cuda_rank_group *rank_group)
 {
-    return rank_group->members[0].rank->parts.context;
+    return rank_group->members[0].rank->device.context;
 }
 
 /* The stream that the others fork from. */
@@ -37,7 +37,7 @@ static void add_counts(const czr_cuda_rank_group *rank_group,
 
     for (int i = 0; i < rank_group->n; i++) {
         const czr_engine *engine = rank_group->members[i].rank->engine;
-        int64_t *const counters[] = {engine->updates, engine->whole,
+        int64_t *const counters[] = {engine->updates, engine->full_matrix,
                                      engine->sent, engine->received};
         for (int k = 0; k < 4; k++) {
             const int n = k < 2 ? program->n_params : program->n_ops;
@@ -55,7 +55,7 @@ static void read_counts(const czr_cuda_rank_group *rank_group, int64_t *counts,
 
     for (int i = 0; i < rank_group->n; i++) {
         const czr_engine *engine = rank_group->members[i].rank->engine;
-        const int64_t *const counters[] = {engine->updates, engine->whole,
+        const int64_t *const counters[] = {engine->updates, engine->full_matrix,
                                            engine->sent, engine->received};
         for (int k = 0; k < 4; k++) {
             const int n = k < 2 ? program->n_params : program->n_ops;
@@ -146,7 +146,7 @@ static bool has_loose(const czr_engine *engine)
 static bool can_capture(const czr_cuda_rank_group *rank_group)
 {
     if (!czr_cuda_products_is_capturable(
-            rank_group->members[0].rank->parts.stages))
+            rank_group->members[0].rank->device.stages))
         return false;
     for (int i = 0; i < rank_group->n; i++)
         if (has_loose(rank_group->members[i].rank->engine))

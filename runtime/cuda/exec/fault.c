@@ -22,7 +22,7 @@ int czr_cuda_fault_param(const czr_program *program, int number, int mark)
     for (int op = 0; op < program->n_ops; op++) {
         const czr_range range = rows_of(program, op, number);
         if (left < range.n) {
-            const czr_kernel_row *rows =
+            const czr_kernel_entry *rows =
                 program->tables[program->ops[op].table].rows;
             return (int)rows[range.first + left].param;
         }
@@ -67,7 +67,7 @@ static czr_status put_back(const czr_cuda_rank *rank, int b)
     for (int i = 0; i < CZR_UNDO_REGIONS && status == CZR_OK; i++) {
         const czr_undo_region *r = &regions.of[i];
         const size_t n = r->bytes / czr_dtype_bytes(CZR_BF16);
-        status = czr_collect_convert(rank->parts.collect, r->at, CZR_BF16,
+        status = czr_collect_convert(rank->device.collect, r->at, CZR_BF16,
                                      r->kept, CZR_BF16, n,
                                      &rank->decision->sound, engine->stream);
     }
@@ -89,7 +89,7 @@ static czr_status note(const czr_cuda_rank *rank)
 {
     const czr_engine *engine = rank->engine;
 
-    return czr_collect_note(rank->parts.collect, &rank->marks, rank->decision,
+    return czr_collect_note(rank->device.collect, &rank->marks, rank->decision,
                             rank->faults.words, engine->rank,
                             engine->world->size, engine->stream);
 }
@@ -98,37 +98,37 @@ static czr_status settle(const czr_cuda_rank *rank)
 {
     const czr_engine *engine = rank->engine;
     czr_status status = czr_collect_settle(
-        rank->parts.collect, rank->decision, rank->faults.words,
+        rank->device.collect, rank->decision, rank->faults.words,
         engine->world->size, rank->draft, rank->result, engine->stream);
 
     if (status == CZR_OK)
         status = put_all_back(rank);
     if (status == CZR_OK)
-        status = czr_context_record(rank->parts.context, rank->decided,
+        status = czr_context_record(rank->device.context, rank->decided,
                                     engine->stream);
     return status;
 }
 
 /* All ranks learn each other's. */
-static void gather(const czr_cuda_rank *rank, czr_turn *turn)
+static void gather(const czr_cuda_rank *rank, czr_segment *segment)
 {
-    turn->has_unit = true;
-    turn->unit =
-        (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
-                   .of.all_reduce = {.data = rank->faults.words,
-                                     .count = (size_t)rank->faults.n_ranks,
-                                     .type = CZR_SUM_I64}};
+    segment->has_collective = true;
+    segment->collective = (czr_collective){
+        .kind = CZR_COLLECTIVE_ALL_REDUCE,
+        .of.all_reduce = {.data = rank->faults.words,
+                          .count = (size_t)rank->faults.n_ranks,
+                          .type = CZR_SUM_I64}};
 }
 
-czr_status czr_cuda_undo(czr_engine *engine, int op, czr_turn *turn)
+czr_status czr_cuda_undo(czr_engine *engine, int op, czr_segment *segment)
 {
     czr_cuda_rank *rank = engine->cuda;
-    const bool is_first = turn->number == 0;
+    const bool is_first = segment->number == 0;
     const czr_status status = is_first ? note(rank) : settle(rank);
 
     (void)op;
-    turn->is_last = !is_first || !engine->undoes;
-    if (!turn->is_last)
-        gather(rank, turn);
+    segment->is_last = !is_first || !engine->undoes;
+    if (!segment->is_last)
+        gather(rank, segment);
     return czr_cuda_rank_check(rank, status, "failures of rules");
 }

@@ -5,9 +5,9 @@
 /* ---- kernels ------------------------------------------------------------ */
 
 static czr_cuda_stage steps_of(const czr_cuda_rank *rank,
-                               const czr_kernel_row *row)
+                               const czr_kernel_entry *row)
 {
-    const czr_cuda_program *program = rank->parts.stages->program;
+    const czr_cuda_program *program = rank->device.stages->program;
     const czr_cuda_stage *variants =
         program->variants ? program->variants[row->stage] : NULL;
 
@@ -16,7 +16,7 @@ static czr_cuda_stage steps_of(const czr_cuda_rank *rank,
 }
 
 void czr_cuda_make_call(czr_cuda_rank *rank, size_t matrix, int op,
-                        int64_t number, const czr_kernel_row *row)
+                        int64_t number, const czr_kernel_entry *row)
 {
     czr_engine *engine = rank->engine;
     const czr_program *program = engine->program;
@@ -39,7 +39,7 @@ void czr_cuda_make_call(czr_cuda_rank *rank, size_t matrix, int op,
                          : names + (scalar - CZR_NAME_SCALAR);
     }
     rank->calls[matrix] = (czr_cuda_call){
-        .stages = rank->parts.stages,
+        .stages = rank->device.stages,
         .next = steps_of(rank, row),
         .in = in,
         .out = out,
@@ -47,7 +47,7 @@ void czr_cuda_make_call(czr_cuda_rank *rank, size_t matrix, int op,
         .count = (size_t)row->count,
         .part = (size_t)row->offset,
         .work = row->work < 0 ? NULL : engine->scratch + row->work,
-        .room = rank->rooms + stream * rank->workspace_bytes,
+        .workspace = rank->workspaces + stream * rank->workspace_bytes,
         .scratch = engine->scratch,
         .scratch_bytes = (size_t)(engine->scratch_bytes + engine->batch_bytes),
         .status = rank->marks.words + rank->first_marks[op] + number,
@@ -61,9 +61,9 @@ static czr_status run_row(czr_cuda_rank *rank, int op, czr_range range,
                           int64_t number)
 {
     const czr_program *program = rank->engine->program;
-    const czr_kernel_row *rows = program->tables[program->ops[op].table].rows;
+    const czr_kernel_entry *rows = program->tables[program->ops[op].table].rows;
     const czr_cuda_batches of =
-        czr_cuda_batches_of(rank->parts.stages->program, op);
+        czr_cuda_batches_of(rank->device.stages->program, op);
     const int64_t row = range.first + number;
     const int32_t batch = of.list ? of.of_row[row] : 0;
 
@@ -75,14 +75,14 @@ static czr_status run_row(czr_cuda_rank *rank, int op, czr_range range,
     return czr_cuda_stages_put(rank->calls, 1);
 }
 
-static czr_status kernel(czr_engine *engine, int op, czr_turn *turn)
+static czr_status kernel(czr_engine *engine, int op, czr_segment *segment)
 {
     const czr_program *program = engine->program;
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, engine->rank);
     czr_status status = CZR_OK;
 
-    turn->is_last = true;
+    segment->is_last = true;
     for (int64_t i = 0; i < range.n && status == CZR_OK; i++)
         status = run_row(engine->cuda, op, range, i);
     return czr_cuda_rank_check(engine->cuda, status, "kernels");
@@ -90,13 +90,13 @@ static czr_status kernel(czr_engine *engine, int op, czr_turn *turn)
 
 /* ---- the decision and what it is made from ------------------------------ */
 
-static czr_status square_sum(czr_engine *engine, int op, czr_turn *turn)
+static czr_status square_sum(czr_engine *engine, int op, czr_segment *segment)
 {
     czr_cuda_rank *rank = engine->cuda;
 
-    turn->is_last = true;
+    segment->is_last = true;
     return czr_cuda_rank_check(rank,
-                               czr_collect_norm(rank->parts.collect,
+                               czr_collect_norm(rank->device.collect,
                                                 &rank->summed[op],
                                                 rank->decision, engine->stream),
                                "the norm of gradients");
@@ -108,51 +108,51 @@ static czr_status put_decision(czr_cuda_rank *rank)
 {
     const czr_engine *engine = rank->engine;
     czr_status status = czr_collect_decide(
-        rank->parts.collect, rank->decision, rank->has_decision,
+        rank->device.collect, rank->decision, rank->has_decision,
         engine->program->clip, &rank->faults, rank->draft, engine->stream);
 
     if (status == CZR_OK)
-        status = czr_context_record(rank->parts.context, rank->decided,
+        status = czr_context_record(rank->device.context, rank->decided,
                                     engine->stream);
     rank->sequence += status == CZR_OK;
     return czr_cuda_rank_check(rank, status, "the decision");
 }
 
 /* Faults of all ranks, and the first words of the decision. */
-static void sum_words(const czr_cuda_rank *rank, size_t n, czr_turn *turn)
+static void sum_words(const czr_cuda_rank *rank, size_t n, czr_segment *segment)
 {
-    turn->has_unit = true;
-    turn->unit =
-        (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
-                   .of.all_reduce = {.data = rank->faults.words,
-                                     .count = (size_t)rank->faults.n_ranks + n,
-                                     .type = CZR_SUM_I64}};
+    segment->has_collective = true;
+    segment->collective = (czr_collective){
+        .kind = CZR_COLLECTIVE_ALL_REDUCE,
+        .of.all_reduce = {.data = rank->faults.words,
+                          .count = (size_t)rank->faults.n_ranks + n,
+                          .type = CZR_SUM_I64}};
 }
 
-static czr_status all_reduce(czr_engine *engine, int op, czr_turn *turn)
+static czr_status all_reduce(czr_engine *engine, int op, czr_segment *segment)
 {
     (void)op;
-    turn->is_last = true;
-    sum_words(engine->cuda, CZR_NORM_WORDS, turn);
+    segment->is_last = true;
+    sum_words(engine->cuda, CZR_NORM_WORDS, segment);
     return CZR_OK;
 }
 
-static czr_status decide(czr_engine *engine, int op, czr_turn *turn)
+static czr_status decide(czr_engine *engine, int op, czr_segment *segment)
 {
     (void)op;
-    turn->is_last = true;
+    segment->is_last = true;
     return put_decision(engine->cuda);
 }
 
-static czr_status prologue(czr_engine *engine, int op, czr_turn *turn)
+static czr_status prologue(czr_engine *engine, int op, czr_segment *segment)
 {
     czr_cuda_rank *rank = engine->cuda;
 
     (void)op;
-    turn->is_last = true;
+    segment->is_last = true;
     return czr_cuda_rank_check(
         rank,
-        czr_cuda_prologue(rank->parts.stages, &rank->decision->t,
+        czr_cuda_prologue(rank->device.stages, &rank->decision->t,
                           &rank->decision->clip, rank->hypers, rank->scalars,
                           engine->stream),
         "the step's scalars");
@@ -161,11 +161,11 @@ static czr_status prologue(czr_engine *engine, int op, czr_turn *turn)
 /* ---- the guard ---------------------------------------------------------- */
 
 /* Whether a gradient is beyond its limit on any rank. */
-static void sum_beyond(const czr_cuda_rank *rank, czr_turn *turn)
+static void sum_beyond(const czr_cuda_rank *rank, czr_segment *segment)
 {
-    turn->has_unit = true;
-    turn->unit = (czr_unit){
-        .kind = CZR_UNIT_ALL_REDUCE,
+    segment->has_collective = true;
+    segment->collective = (czr_collective){
+        .kind = CZR_COLLECTIVE_ALL_REDUCE,
         .of.all_reduce = {.data = rank->decision->counts + CZR_COLLECT_BEYOND,
                           .count = 1,
                           .type = CZR_SUM_I64}};
@@ -183,25 +183,25 @@ static int32_t least_limit(const czr_program *program)
 }
 
 /* Could it be; is it; so be it. */
-static czr_status guard(czr_engine *engine, int op, czr_turn *turn)
+static czr_status guard(czr_engine *engine, int op, czr_segment *segment)
 {
     enum { ASK, LOOK, DECIDE };
     czr_cuda_rank *rank = engine->cuda;
-    czr_collect *collect = rank->parts.collect;
+    czr_collect *collect = rank->device.collect;
     czr_status status = CZR_OK;
 
     (void)op;
-    turn->is_last = turn->number == DECIDE;
-    switch (turn->number) {
+    segment->is_last = segment->number == DECIDE;
+    switch (segment->number) {
     case ASK:
         status = czr_collect_ask(collect, rank->decision,
                                  least_limit(engine->program), engine->stream);
-        sum_words(rank, CZR_NORM_WORDS + CZR_COLLECT_BEYOND, turn);
+        sum_words(rank, CZR_NORM_WORDS + CZR_COLLECT_BEYOND, segment);
         break;
     case LOOK:
         status = czr_collect_guard(collect, &rank->guarded, rank->decision,
                                    engine->stream);
-        sum_beyond(rank, turn);
+        sum_beyond(rank, segment);
         break;
     default:
         if (!rank->has_decision)

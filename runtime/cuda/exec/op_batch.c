@@ -35,7 +35,7 @@ static void each_batch(const czr_cuda_program *program, int rank,
 static void hear_bytes(const czr_cuda_batch *batch, void *user)
 {
     int64_t *most = user;
-    const int64_t bytes = batch->n_units * batch->bytes;
+    const int64_t bytes = batch->n_calls * batch->bytes;
 
     *most = bytes > *most ? bytes : *most;
 }
@@ -51,9 +51,9 @@ int64_t czr_cuda_batch_bytes(const czr_cuda_program *program, int rank)
 static void hear_units(const czr_cuda_batch *batch, void *user)
 {
     size_t *most = user;
-    const size_t n_units = (size_t)batch->n_units;
+    const size_t n_calls = (size_t)batch->n_calls;
 
-    *most = n_units > *most ? n_units : *most;
+    *most = n_calls > *most ? n_calls : *most;
 }
 
 czr_status czr_cuda_calls_open(czr_cuda_rank *rank)
@@ -62,7 +62,8 @@ czr_status czr_cuda_calls_open(czr_cuda_rank *rank)
     const size_t n_scalars = (size_t)program->n_scalars + CZR_NAME_SCALARS;
     size_t n = 1;
 
-    each_batch(rank->parts.stages->program, rank->engine->rank, hear_units, &n);
+    each_batch(rank->device.stages->program, rank->engine->rank, hear_units,
+               &n);
     rank->calls = czr_alloc(n, sizeof *rank->calls);
     rank->call_in = czr_alloc(n * CZR_MAX_SLOTS, sizeof *rank->call_in);
     rank->call_out = czr_alloc(n * CZR_MAX_SLOTS, sizeof *rank->call_out);
@@ -92,11 +93,11 @@ static int64_t move(const czr_engine *engine, const czr_cuda_batch *batch,
                   : at;
 }
 
-static czr_kernel_row moved(const czr_engine *engine,
-                            const czr_cuda_batch *batch, int64_t unit,
-                            const czr_kernel_row *row)
+static czr_kernel_entry moved(const czr_engine *engine,
+                              const czr_cuda_batch *batch, int64_t unit,
+                              const czr_kernel_entry *row)
 {
-    czr_kernel_row to = *row;
+    czr_kernel_entry to = *row;
 
     to.gather = move(engine, batch, unit, row->gather);
     to.scatter = move(engine, batch, unit, row->scatter);
@@ -113,20 +114,20 @@ static czr_status run_rows(czr_cuda_rank *rank, int op,
     const czr_program *program = rank->engine->program;
     const czr_cuda_batch *batch = &of->list[number - 1];
     const int table = program->ops[op].table;
-    const czr_kernel_row *rows = program->tables[table].rows;
+    const czr_kernel_entry *rows = program->tables[table].rows;
     const int64_t start =
         czr_program_rows(program, table, rank->engine->rank).first;
     int64_t first = batch->first;
 
-    for (int64_t unit = 0; unit < batch->n_units; unit++) {
+    for (int64_t unit = 0; unit < batch->n_calls; unit++) {
         while (of->of_row[first] != number)
             first++;
-        const czr_kernel_row row =
+        const czr_kernel_entry row =
             moved(rank->engine, batch, unit, &rows[first + i]);
         czr_cuda_make_call(rank, (size_t)unit, op, first + i - start, &row);
         first += batch->n_rows;
     }
-    return czr_cuda_stages_put(rank->calls, (size_t)batch->n_units);
+    return czr_cuda_stages_put(rank->calls, (size_t)batch->n_calls);
 }
 
 czr_status czr_cuda_run_batch(czr_cuda_rank *rank, int op,

@@ -11,7 +11,7 @@ static bool knows_fault(const czr_cuda_rank *rank)
  * left the time to name what does not end. */
 static czr_status wait_for_device(czr_cuda_rank *rank, bool is_step)
 {
-    czr_context *context = rank->parts.context;
+    czr_context *context = rank->device.context;
     const int64_t deadline_ms =
         rank->engine->world->deadline_ms * (rank->rank_group->begin ? 2 : 1);
     czr_status status =

@@ -40,7 +40,7 @@ static void note_rows(const czr_cuda_param_ready *param_ready,
     const czr_program *program = engine->program;
     const czr_op *row = &program->ops[op];
     const czr_range range = czr_program_rows(program, row->table, engine->rank);
-    const czr_kernel_row *rows = program->tables[row->table].rows;
+    const czr_kernel_entry *rows = program->tables[row->table].rows;
 
     for (int64_t i = range.first; i < range.first + range.n; i++)
         if (stores(&program->stages[rows[i].stage]))
@@ -112,7 +112,7 @@ czr_status czr_cuda_param_ready_note(czr_context *context,
 static czr_status wait_for_bucket(const czr_cuda_rank *rank, const int *lasts,
                                   void *stream)
 {
-    czr_context *context = rank->parts.context;
+    czr_context *context = rank->device.context;
     czr_status status = czr_context_enter(context);
 
     for (int i = 0; i < rank->param_ready.n_streams && status == CZR_OK; i++)

@@ -11,7 +11,7 @@ czr_status czr_cuda_rank_check(czr_cuda_rank *rank, czr_status status,
 {
     if (status == CZR_OK)
         return CZR_OK;
-    const char *why = rank->parts.context->error;
+    const char *why = rank->device.context->error;
     return czr_engine_poison(rank->engine, status, "%s: %s", what,
                              *why ? why : czr_status_text(status));
 }
@@ -25,7 +25,7 @@ static void *take(czr_engine *engine, size_t n, size_t bytes)
 
 static czr_status open_streams(czr_cuda_rank *rank)
 {
-    czr_context *context = rank->parts.context;
+    czr_context *context = rank->device.context;
     czr_status status = czr_context_open_stream(context, &rank->main);
 
     if (status == CZR_OK)
@@ -44,7 +44,7 @@ static czr_status open_result(czr_cuda_rank *rank, bool undoes)
     const size_t bytes = (1 + (size_t)undoes) * sizeof *rank->result;
     void *pinned;
     const czr_status status =
-        czr_context_alloc_pinned(rank->parts.context, bytes, &pinned);
+        czr_context_alloc_pinned(rank->device.context, bytes, &pinned);
 
     if (status != CZR_OK)
         return status;
@@ -59,15 +59,15 @@ static czr_status open_device(const void *user, czr_engine *engine,
                               const czr_options *options)
 {
     czr_cuda_rank *rank = *(czr_cuda_rank *const *)user;
-    const czr_device_cuda_options of_device = {.context = rank->parts.context,
-                                               .collect = rank->parts.collect,
+    const czr_device_cuda_options of_device = {.context = rank->device.context,
+                                               .collect = rank->device.collect,
                                                .deadline_ms =
                                                    engine->world->deadline_ms};
 
     rank->engine = engine;
     engine->cuda = rank;
     engine->bodies = czr_op_cuda_bodies;
-    engine->batch_bytes = czr_cuda_batch_bytes(rank->parts.stages->program,
+    engine->batch_bytes = czr_cuda_batch_bytes(rank->device.stages->program,
                                                czr_world_rank(engine->world));
     czr_status status = czr_device_cuda_open(
         &of_device, engine->program, czr_op_run, engine, &engine->device);
@@ -135,7 +135,7 @@ static void end_table(span_list *list, const czr_cuda_rank *rank,
     if (list->spans) {
         table->rows = rank->spans + list->first;
         table->n = (int)n;
-        czr_collect_number(list->spans + list->first, n, &table->n_units);
+        czr_collect_number(list->spans + list->first, n, &table->n_jobs);
     }
     list->first = list->n;
 }
@@ -146,7 +146,7 @@ static void list_summed(span_list *list, czr_cuda_rank *rank, int op)
     const czr_program *program = engine->program;
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, engine->rank);
-    const czr_span_row *rows = program->tables[table].rows;
+    const czr_span_entry *rows = program->tables[table].rows;
 
     for (int64_t i = range.first; i < range.first + range.n; i++)
         put_span(list, engine, rows[i].param,
@@ -206,11 +206,11 @@ static czr_status open_scalars(czr_cuda_rank *rank)
 static czr_status open_rooms(czr_cuda_rank *rank)
 {
     const size_t n_streams = (size_t)czr_program_streams(rank->engine->program);
-    const size_t bytes = czr_cuda_stages_workspace(rank->parts.stages);
+    const size_t bytes = czr_cuda_stages_workspace(rank->device.stages);
 
     rank->workspace_bytes = (bytes + ROOM_ALIGN - 1) / ROOM_ALIGN * ROOM_ALIGN;
-    rank->rooms = take(rank->engine, n_streams, rank->workspace_bytes);
-    return rank->rooms ? CZR_OK : CZR_ERR_NO_MEMORY;
+    rank->workspaces = take(rank->engine, n_streams, rank->workspace_bytes);
+    return rank->workspaces ? CZR_OK : CZR_ERR_NO_MEMORY;
 }
 
 static czr_status open_rest(czr_cuda_rank *rank)
@@ -229,7 +229,7 @@ static czr_status open_rest(czr_cuda_rank *rank)
     if (status == CZR_OK)
         status = czr_cuda_faults_open(rank);
     if (status == CZR_OK)
-        status = czr_cuda_param_ready_open(rank->parts.context, engine,
+        status = czr_cuda_param_ready_open(rank->device.context, engine,
                                            &rank->param_ready);
     /* Nothing that was asked for in between has failed. */
     if (status == CZR_OK)
@@ -239,7 +239,7 @@ static czr_status open_rest(czr_cuda_rank *rank)
                : czr_engine_refuse(engine, status, "no memory for the plan");
 }
 
-czr_status czr_cuda_rank_open(const czr_cuda_device_shared *parts,
+czr_status czr_cuda_rank_open(const czr_cuda_device_common *device,
                               czr_world *world, const czr_options *options,
                               czr_cuda_rank **out)
 {
@@ -249,8 +249,8 @@ czr_status czr_cuda_rank_open(const czr_cuda_device_shared *parts,
 
     if (!rank)
         return CZR_ERR_NO_MEMORY;
-    rank->parts = *parts;
-    czr_status status = czr_engine_open(parts->stages->program->program, world,
+    rank->device = *device;
+    czr_status status = czr_engine_open(device->stages->program->program, world,
                                         options, &source, &engine);
     rank->engine = engine;
     return status == CZR_OK ? open_rest(rank) : status;
@@ -262,7 +262,7 @@ czr_status czr_cuda_rank_open(const czr_cuda_device_shared *parts,
 static void release_all(czr_cuda_rank *rank, czr_device *device)
 {
     void *const memory[] = {rank->faults.words, rank->hypers,
-                            rank->scalars,      rank->rooms,
+                            rank->scalars,      rank->workspaces,
                             rank->spans,        rank->marks.words};
 
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
@@ -274,9 +274,9 @@ void czr_cuda_rank_drain(czr_cuda_rank *rank)
     if (!rank)
         return;
     if (rank->main)
-        czr_context_drain(rank->parts.context, rank->main);
+        czr_context_drain(rank->device.context, rank->main);
     if (rank->poll)
-        czr_context_drain(rank->parts.context, rank->poll);
+        czr_context_drain(rank->device.context, rank->poll);
     if (rank->engine && rank->engine->device)
         czr_queue_drain(czr_device_cuda_queue(rank->engine->device));
 }
@@ -285,7 +285,7 @@ void czr_cuda_rank_close(czr_cuda_rank *rank)
 {
     if (!rank)
         return;
-    czr_context *context = rank->parts.context;
+    czr_context *context = rank->device.context;
     czr_cuda_rank_drain(rank);
     czr_context_close_stream(context, rank->main);
     czr_context_close_stream(context, rank->poll);

@@ -11,14 +11,14 @@
 #include "runtime/engine/engine.h"
 
 /* What the ranks of a device share; the caller's, open as long as they are. */
-typedef struct czr_cuda_device_shared {
+typedef struct czr_cuda_device_common {
     czr_context *context;
     czr_collect *collect;
     czr_cuda_stages *stages;
-} czr_cuda_device_shared;
+} czr_cuda_device_common;
 
 typedef struct czr_cuda_rank {
-    czr_cuda_device_shared parts;
+    czr_cuda_device_common device;
     czr_engine *engine;
     struct czr_cuda_rank_group
         *rank_group;                /* that it is stepped with; NULL: not yet */
@@ -26,7 +26,7 @@ typedef struct czr_cuda_rank {
     double *hypers;                 /* [n_hypers] */
     float *scalars;                 /* [n_scalars], then CZR_NAME_SCALARS for
                                      * each parameter */
-    unsigned char *rooms;           /* of stages, for each stream */
+    unsigned char *workspaces;      /* of stages, for each stream */
     size_t workspace_bytes;         /* of one */
     czr_collect_span *spans;
     czr_collect_spans guarded; /* of them, gradients of all parameters */
@@ -59,7 +59,7 @@ typedef struct czr_cuda_rank {
 /* An engine of `world` whose memory and operations are the device's.  If it
  * fails, *out wants to be closed and its engine, where there is one, or the
  * context says why; or it is NULL. */
-czr_status czr_cuda_rank_open(const czr_cuda_device_shared *parts,
+czr_status czr_cuda_rank_open(const czr_cuda_device_common *device,
                               czr_world *world, const czr_options *options,
                               czr_cuda_rank **out);
 /* Waits for all its streams, failed or not: before memory that others read
@@ -77,7 +77,7 @@ extern const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS];
 /* rank->calls[matrix] becomes that of row `number` of this rank's in a kernel
  * operation, which lies where `row` says. */
 void czr_cuda_make_call(czr_cuda_rank *rank, size_t matrix, int op,
-                        int64_t number, const czr_kernel_row *row);
+                        int64_t number, const czr_kernel_entry *row);
 
 /* op_batch.c: rows of an operation that run as one; list NULL: none. */
 czr_cuda_batches czr_cuda_batches_of(const czr_cuda_program *program, int op);
@@ -94,7 +94,7 @@ czr_status czr_cuda_run_batch(czr_cuda_rank *rank, int op,
 czr_status czr_cuda_faults_open(czr_cuda_rank *rank);
 /* The end of a step: who failed, and where steps are undone what was kept is
  * put back. */
-czr_status czr_cuda_undo(czr_engine *engine, int op, czr_turn *turn);
+czr_status czr_cuda_undo(czr_engine *engine, int op, czr_segment *segment);
 /* The parameter of a row that failed on rank `number`, any of the plan's. */
 int czr_cuda_fault_param(const czr_program *program, int number, int mark);
 

@@ -21,7 +21,7 @@ static const czr_program *program_of(const czr_cuda_rank_group *rank_group)
 /* The trainer's stream, and what the engine is asked for between steps. */
 static czr_status let_follow(czr_cuda_rank *rank, void *stream)
 {
-    czr_context *context = rank->parts.context;
+    czr_context *context = rank->device.context;
     czr_status status = czr_context_record(context, rank->ended, rank->main);
 
     if (status == CZR_OK)
@@ -37,7 +37,7 @@ static czr_status put_hypers(czr_cuda_rank *rank)
 
     return czr_cuda_rank_check(
         rank,
-        czr_collect_hypers(rank->parts.collect, rank->hypers, engine->hypers,
+        czr_collect_hypers(rank->device.collect, rank->hypers, engine->hypers,
                            (size_t)engine->program->n_hypers, rank->main),
         "the step's run-time values");
 }
@@ -116,7 +116,7 @@ static czr_status step(czr_cuda_rank_group *rank_group, const czr_hyper *hyper,
     czr_status status = check(rank_group);
 
     if (status == CZR_OK)
-        status = czr_context_enter(rank_group->members[0].rank->parts.context);
+        status = czr_context_enter(rank_group->members[0].rank->device.context);
     if (status == CZR_OK)
         status = czr_cuda_outcome_learn(rank_group,
                                         is_ordered(rank_group, results), false);

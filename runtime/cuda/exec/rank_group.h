@@ -9,7 +9,7 @@
 /* One of them, and where it is in an operation. */
 typedef struct czr_cuda_member {
     czr_cuda_rank *rank;
-    czr_turn turn;
+    czr_segment segment;
     czr_comm *comm;  /* of the turn's unit */
     bool is_active;  /* the operation is not skipped, and not over */
     bool has_posted; /* and not waited */

@@ -21,13 +21,13 @@ static const czr_program *program_of(const czr_cuda_rank_group *rank_group)
 static czr_status take_turn(czr_cuda_member *member, int op)
 {
     czr_engine *engine = member->rank->engine;
-    const czr_status status = czr_op_take_turn(engine, op, &member->turn);
+    const czr_status status = czr_op_run_segment(engine, op, &member->segment);
 
-    member->is_active = !member->turn.is_last;
-    if (status != CZR_OK || !member->turn.has_unit)
+    member->is_active = !member->segment.is_last;
+    if (status != CZR_OK || !member->segment.has_collective)
         return status;
     member->comm = engine->comms[op];
-    member->comm->world->ops->post(member->comm, &member->turn.unit);
+    member->comm->world->ops->post(member->comm, &member->segment.collective);
     member->has_posted = true;
     return CZR_OK;
 }
@@ -39,7 +39,8 @@ static czr_status await_unit(czr_cuda_member *member, int op)
     const czr_engine *engine = member->rank->engine;
 
     member->has_posted = false;
-    const czr_status status = ops->wait(member->comm, &member->turn.unit, why);
+    const czr_status status =
+        ops->wait(member->comm, &member->segment.collective, why);
     if (status == CZR_OK)
         return CZR_OK;
     return czr_engine_poison(
@@ -54,7 +55,7 @@ static czr_status take_all_turns(czr_cuda_rank_group *rank_group, int op)
     bool any = true;
 
     for (int i = 0; i < rank_group->n; i++)
-        rank_group->members[i].turn.number = 0;
+        rank_group->members[i].segment.number = 0;
     while (any && status == CZR_OK) {
         any = false;
         for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
@@ -94,7 +95,7 @@ static czr_status end(czr_cuda_member *member, int op)
     czr_status status = czr_device_cuda_end(engine->device, op);
     if (status == CZR_OK)
         status = czr_cuda_param_ready_note(
-            rank->parts.context, &rank->param_ready, op, engine->stream);
+            rank->device.context, &rank->param_ready, op, engine->stream);
     return czr_cuda_rank_check(rank, status, "ending an operation");
 }
 
@@ -157,7 +158,7 @@ static czr_status begin_all(czr_cuda_rank_group *rank_group)
         czr_cuda_rank *rank = rank_group->members[i].rank;
         status = czr_cuda_rank_check(
             rank,
-            czr_collect_begin(rank->parts.collect, rank->decision,
+            czr_collect_begin(rank->device.collect, rank->decision,
                               &rank->faults, rank->main),
             "a new verdict");
     }
@@ -247,7 +248,7 @@ czr_status czr_cuda_list_end(czr_cuda_rank_group *rank_group)
 
 czr_status czr_cuda_list_follow(czr_cuda_rank *rank, void *stream)
 {
-    czr_context *context = rank->parts.context;
+    czr_context *context = rank->device.context;
     czr_status status = czr_context_record(context, rank->event, stream);
 
     if (status == CZR_OK)
@@ -281,7 +282,7 @@ czr_status czr_cuda_list_arrive(czr_engine *engine, int param,
 {
     czr_cuda_rank *rank = engine->cuda;
     czr_status status = czr_cuda_rank_check(
-        rank, czr_context_enter(rank->parts.context), "the device");
+        rank, czr_context_enter(rank->device.context), "the device");
 
     if (status == CZR_OK && producer)
         status = czr_cuda_list_follow(rank, producer);

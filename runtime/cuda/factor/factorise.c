@@ -119,7 +119,7 @@ static czr_status put_eigen(const czr_cuda_call *call, void *kernel,
     int not_finite = CZR_ERR_NOT_FINITE;
     int no_convergence = CZR_ERR_NO_CONVERGENCE;
     const int32_t *skip = call->skip;
-    unsigned char *wide = call->room;
+    unsigned char *wide = call->workspace;
     void *arguments[] = {&x,     &values, &vectors,    &each,           &n,
                          &batch, &first,  &not_finite, &no_convergence, &skip,
                          &wide};

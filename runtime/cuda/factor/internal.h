@@ -12,14 +12,14 @@ enum { CZR_CUDA_WORK_ALIGN = 256 };
 /* What the device says of a call: of factor_check, and a library's info. */
 enum { CZR_REPORT_NOT_FINITE, CZR_REPORT_ZERO, CZR_REPORT_INFO, CZR_N_REPORTS };
 
-/* Pinned: what was said, a flag and a status; numbers are behind it. */
+/* Pinned: what was reported, a flag and a status; numbers are behind it. */
 typedef struct czr_cuda_seen {
-    int32_t said[CZR_N_REPORTS], skip, word;
+    int32_t reported[CZR_N_REPORTS], skip, word;
 } czr_cuda_seen;
 
 typedef struct czr_cuda_work {
     const czr_cuda_call *call;
-    int32_t *said; /* where the call's room begins */
+    int32_t *reported; /* where the call's room begins */
     czr_cuda_seen *seen;
     void *numbers;     /* pinned, aligned as doubles are */
     czr_status status; /* the first failure; nothing is put behind it */

@@ -142,17 +142,17 @@ czr_status czr_cuda_solver_prepare(czr_cuda_stages *stages,
 
     if (stages->program->program->strict || !(library = open_library(stages)))
         return CZR_OK;
-    if (!ask_room(library, f, &known->room, &known->wide_workspace)) {
+    if (!ask_room(library, f, &known->workspace, &known->wide_workspace)) {
         snprintf(stages->products->solver.warning, CZR_CUSOLVER_MESSAGE,
                  "cuSOLVER has nothing for [%zu, %zu]", f->m, f->n);
         return CZR_OK;
     }
     known->is_solved = true;
     const places at = lay_out(NULL, f);
-    czr_cuda_stages_need(stages, at.bytes + known->room.device);
+    czr_cuda_stages_need(stages, at.bytes + known->workspace.device);
     czr_cuda_stages_need(stages, at.wide_bytes + known->wide_workspace.device);
     return make_room(stages, f,
-                     larger(known->room.host, known->wide_workspace.host));
+                     larger(known->workspace.host, known->wide_workspace.host));
 }
 
 void czr_cuda_solver_close(czr_cuda_stages *stages)
@@ -203,13 +203,13 @@ static bool tell(work *w, czr_status failure)
 
 static int32_t said(const work *w, int what)
 {
-    return w->base.seen->said[what];
+    return w->base.seen->reported[what];
 }
 
 static bool check(work *w, const float *x, size_t n, size_t stride)
 {
     uint64_t count = n, apart = stride;
-    int32_t *words = w->base.said;
+    int32_t *words = w->base.reported;
     void *arguments[] = {&x, &count, &apart, &words};
 
     return czr_cuda_work_put(&w->base, CZR_CUDA_FACTOR_CHECK, n, arguments);
@@ -411,16 +411,17 @@ czr_status czr_cuda_solver_put(const czr_cuda_call *call,
     work w = {.base = czr_cuda_work_of(call),
               .f = f,
               .cusolver = solver->cusolver,
-              .at = lay_out(call->room, f)};
+              .at = lay_out(call->workspace, f)};
 
-    w.of_library = (czr_cusolver_call){.room = known->room,
-                                       .device = call->room + w.at.bytes,
-                                       .host = solver->host,
-                                       .info = w.base.said + CZR_REPORT_INFO,
-                                       .stream = call->stream};
+    w.of_library =
+        (czr_cusolver_call){.workspace = known->workspace,
+                            .device = call->workspace + w.at.bytes,
+                            .host = solver->host,
+                            .info = w.base.reported + CZR_REPORT_INFO,
+                            .stream = call->stream};
     w.of_wide = w.of_library;
-    w.of_wide.room = known->wide_workspace;
-    w.of_wide.device = call->room + w.at.wide_bytes;
+    w.of_wide.workspace = known->wide_workspace;
+    w.of_wide.device = call->workspace + w.at.wide_bytes;
     if (!begin(&w))
         return w.base.status;
     if (said(&w, CZR_REPORT_NOT_FINITE))

@@ -223,11 +223,11 @@ static bool take(czr_newton *it)
     czr_cuda_work *w = d->work;
     uint64_t n = d->f->n;
     float *out = d->f->out[0];
-    void *arguments[] = {&it->x, &n, &d->is_wide, &out, &w->said};
+    void *arguments[] = {&it->x, &n, &d->is_wide, &out, &w->reported};
 
     return czr_cuda_work_clear(w) &&
            czr_cuda_work_put(w, CZR_CUDA_NEWTON_TAKE, count(d->f), arguments) &&
-           czr_cuda_work_read(w) && !w->seen->said[CZR_REPORT_NOT_FINITE];
+           czr_cuda_work_read(w) && !w->seen->reported[CZR_REPORT_NOT_FINITE];
 }
 
 /* ---- one call ----------------------------------------------------------- */
@@ -237,7 +237,7 @@ static czr_status try_in(device *d, double norm, bool is_wide)
     const czr_cuda_call *call = d->work->call;
 
     d->is_wide = is_wide;
-    lay_out(call->room, call->stages, d);
+    lay_out(call->workspace, call->stages, d);
     return czr_newton_iterate(&d->newton, d->f, norm);
 }
 
@@ -266,8 +266,8 @@ czr_status czr_cuda_newton_put(const czr_cuda_call *call,
         .newton = {.calls = &calls}, .work = &w, .behind = *call, .f = f};
     double norm;
 
-    d.behind.room = call->room + known->iteration_bytes;
-    lay_out(call->room, call->stages, &d);
+    d.behind.workspace = call->workspace + known->iteration_bytes;
+    lay_out(call->workspace, call->stages, &d);
     if (!find_norm(&d, &norm))
         return w.status;
     const czr_status status = iterate(&d, norm);

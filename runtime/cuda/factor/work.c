@@ -69,7 +69,7 @@ czr_cuda_work czr_cuda_work_of(const czr_cuda_call *call)
     unsigned char *const pinned = call->stages->products->solver.pinned;
 
     return (czr_cuda_work){.call = call,
-                           .said = (void *)call->room,
+                           .reported = (void *)call->workspace,
                            .seen = (void *)pinned,
                            .numbers = pinned + seen_bytes()};
 }
@@ -126,15 +126,15 @@ bool czr_cuda_work_clear(czr_cuda_work *w)
 {
     return w->status == CZR_OK &&
            czr_cuda_work_note(w, czr_context_fill(w->call->stages->context,
-                                                  czr_address_of(w->said), 0,
-                                                  CZR_CUDA_WORK_ALIGN,
+                                                  czr_address_of(w->reported),
+                                                  0, CZR_CUDA_WORK_ALIGN,
                                                   w->call->stream));
 }
 
 bool czr_cuda_work_read(czr_cuda_work *w)
 {
-    return czr_cuda_work_copy(w, w->seen->said, w->said,
-                              sizeof w->seen->said) &&
+    return czr_cuda_work_copy(w, w->seen->reported, w->reported,
+                              sizeof w->seen->reported) &&
            czr_cuda_work_wait(w);
 }
 

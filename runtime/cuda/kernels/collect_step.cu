@@ -1,9 +1,16 @@
-// What a step decides by: the exact norm of gradients (runtime/math/norm.h), whether
-// rules can compute with them (runtime/engine/guard.c), and the decision.
+// What a step decides by: the exact norm of gradients (runtime/math/norm.h),
+// whether rules can compute with them (runtime/engine/guard.c), and the
+// decision.
 //
 // Stands behind device.cuh, global.cuh, elementwise.cuh and atomics.cuh.
 
-enum { NORM_DIGITS = 21, NORM_INFINITIES = 21, NORM_NANS, NORM_FAULTS, NORM_WORDS };
+enum {
+    NORM_DIGITS = 21,
+    NORM_INFINITIES = 21,
+    NORM_NANS,
+    NORM_FAULTS,
+    NORM_WORDS
+};
 enum { MAY_BE_BEYOND, FAULTY, BEYOND, COUNTS };
 enum { NOBODY = 0x7fffffff };
 
@@ -97,8 +104,12 @@ DEV void add_word(word_halves *words, int at, u32 x)
 // Digits [at, at + 5) of the block get what the thread has.
 DEV void put_digits(const exact &sum, word_halves *words)
 {
-    const u32 digits[6] = {0, (u32)sum.low, (u32)(sum.low >> 32), (u32)sum.high,
-                           (u32)(sum.high >> 32), 0};
+    const u32 digits[6] = {0,
+                           (u32)sum.low,
+                           (u32)(sum.low >> 32),
+                           (u32)sum.high,
+                           (u32)(sum.high >> 32),
+                           0};
     const u32 position = 2 * sum.base + LOWEST_BIT, shift = position % 32;
 
 #pragma unroll
@@ -151,14 +162,13 @@ DEV void add_words(word_halves *words, u64 *to)
     __syncthreads();
     if (threadIdx.x >= NORM_FAULTS)
         return;
-    const u64 word =
-        (u64)words[threadIdx.x][1] << 32 | words[threadIdx.x][0];
+    const u64 word = (u64)words[threadIdx.x][1] << 32 | words[threadIdx.x][0];
     if (word)
         atomic_add(to + threadIdx.x, word);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_norm(const span *spans, int n_spans, u64 n_units, decision *v)
+    collect_norm(const span *spans, int n_spans, u64 n_jobs, decision *v)
 {
     __shared__ word_halves words[NORM_WORDS];
     exact sum = {0, 0, 1};
@@ -166,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     if (threadIdx.x < NORM_WORDS)
         words[threadIdx.x][0] = words[threadIdx.x][1] = 0;
     __syncthreads();
-    for (u64 u = blockIdx.x; u < n_units; u += gridDim.x) {
+    for (u64 u = blockIdx.x; u < n_jobs; u += gridDim.x) {
         const span s = reach(spans)[find_span(reach(spans), n_spans, u)];
         for_elements(s, u, [&](float x) { add_square(sum, x, words); });
     }
@@ -177,17 +187,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 // ---- the guard ----
 
-extern "C" __global__ void __launch_bounds__(1) collect_ask(decision *v, int limit)
+extern "C" __global__ void __launch_bounds__(1)
+    collect_ask(decision *v, int limit)
 {
     reach(v)->counts[MAY_BE_BEYOND] = reach(v)->largest >= limit;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_guard(const span *spans, int n_spans, u64 n_units, decision *v)
+    collect_guard(const span *spans, int n_spans, u64 n_jobs, decision *v)
 {
     if (!reach(v)->counts[MAY_BE_BEYOND])
         return;
-    for (u64 u = blockIdx.x; u < n_units; u += gridDim.x) {
+    for (u64 u = blockIdx.x; u < n_jobs; u += gridDim.x) {
         const span s = reach(spans)[find_span(reach(spans), n_spans, u)];
         bool is_beyond = false;
         for_elements(s, u, [&](float x) {
@@ -333,8 +344,8 @@ DEV void name_fault(const decision &v, const u64 *faults, int rank, result *r)
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-    collect_decide(decision *given, int has_norm, double clip, const u64 *faults,
-                   int n_ranks, result *r)
+    collect_decide(decision *given, int has_norm, double clip,
+                   const u64 *faults, int n_ranks, result *r)
 {
     const double floor = 1e-6; // keeps 0 / 0 away, as trainers have it
     decision &v = *reach(given);
@@ -364,11 +375,11 @@ extern "C" __global__ void __launch_bounds__(1)
 
 // ---- rules that failed ----
 
-// The first row that did in this update, which all ranks may be reported of; all
-// rows begin anew.
+// The first row that did in this update, which all ranks may be reported of;
+// all rows begin anew.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_note(int *given_marks, u64 n, decision *given, u64 *faults, int rank,
-                 int n_ranks)
+    collect_note(int *given_marks, u64 n, decision *given, u64 *faults,
+                 int rank, int n_ranks)
 {
     __shared__ u64 firsts[THREADS];
     __shared__ int status;

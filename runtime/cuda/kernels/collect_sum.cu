@@ -6,11 +6,11 @@
 
 // ---- members' leaves, in order ----
 
-// As struct czr_collect_microbatches.
-struct leaves {
+// As struct czr_collect_grads.
+struct n_grads {
     const void *const *grads;
     int n_members, n_microbatches;
-    u64 microbatch_stride, first, n;
+    u64 grad_stride, first, n;
     float *out;
     float scale;
     int *largest;
@@ -57,7 +57,7 @@ DEV int scale_elements(float *out, const float (&sum)[V], int left, float scale,
 }
 
 // All of the grid's elements; the largest magnitude of this thread's.
-template <int V, class T> DEV int sum_leaves(const leaves &s)
+template <int V, class T> DEV int sum_leaves(const n_grads &s)
 {
     int most = 0;
 
@@ -68,7 +68,7 @@ template <int V, class T> DEV int sum_leaves(const leaves &s)
             for (int leaf = 0; leaf < s.n_microbatches; leaf++)
                 add_leaf<V>(sum,
                             reach((const T *)reach(s.grads)[m]) +
-                                leaf * s.microbatch_stride + s.first + e,
+                                leaf * s.grad_stride + s.first + e,
                             left, m == 0 && leaf == 0);
         most = scale_elements<V>(reach(s.out) + e, sum, left, s.scale, most);
     }
@@ -91,13 +91,13 @@ DEV void raise_largest(int *largest, int mine)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_leaves_f32(leaves s)
+    collect_leaves_f32(n_grads s)
 {
     raise_largest(s.largest, sum_leaves<4, float>(s));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_leaves_bf16(leaves s)
+    collect_leaves_bf16(n_grads s)
 {
     raise_largest(s.largest, sum_leaves<8, u16>(s));
 }

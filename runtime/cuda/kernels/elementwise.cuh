@@ -13,8 +13,8 @@ typedef u16 czr_bf16;
 
 enum {
     THREADS = 256,
-    // That share a multiprocessor at least.  Not reported so, ptxas aims at more of
-    // them, and spills a few registers for that.
+    // That share a multiprocessor at least.  Not reported so, ptxas aims at
+    // more of them, and spills a few registers for that.
     BLOCKS = 2,
     WARP = 32,
     WARPS = THREADS / WARP,
@@ -50,14 +50,14 @@ DEV czr_bf16 czr_f32_to_bf16(float f)
 }
 
 // Not 0 where x is infinite or NaN.
-DEV u32 czr_wild_f32(float x)
+DEV u32 czr_nonfinite_f32(float x)
 {
     return bits_of(x - x);
 }
 
-DEV u32 czr_wild_bf16(czr_bf16 x)
+DEV u32 czr_nonfinite_bf16(czr_bf16 x)
 {
-    return czr_wild_f32(czr_bf16_to_f32(x));
+    return czr_nonfinite_f32(czr_bf16_to_f32(x));
 }
 
 // An integer below 2^53, of all bits of both.
@@ -248,8 +248,8 @@ DEV team team_of(u64 length)
 {
     if (length > WARP_COLUMNS)
         return {blockIdx.x, gridDim.x, threadIdx.x, THREADS};
-    return {thread_in_grid() / WARP, (u64)gridDim.x * WARPS,
-            threadIdx.x % WARP, WARP};
+    return {thread_in_grid() / WARP, (u64)gridDim.x * WARPS, threadIdx.x % WARP,
+            WARP};
 }
 
 // To *to, by thread 0 of the team.
@@ -291,8 +291,8 @@ DEV void next_square(square &s, u64 columns)
     s = square_at(s.block + gridDim.x, columns);
 }
 
-// t[x][y] is the element of row y and column x of the square, of a matrix that is
-// stored as [columns, rows]: it is read along its own rows.
+// t[x][y] is the element of row y and column x of the square, of a matrix that
+// is stored as [columns, rows]: it is read along its own rows.
 template <class T>
 DEV void load_transposed(T (&t)[SIDE][SIDE + 1], const T *stored,
                          const square &s, u64 rows, u64 columns)

@@ -1,8 +1,8 @@
-// Pack, unpack, transpose, cast: boxes from one memory to another, as a table of
-// moves says (runtime/cuda/collect/pack.h).  No two moves of a table write one byte, and
-// none writes what another reads.
+// Pack, unpack, transpose, cast: boxes from one memory to another, as a table
+// of moves says (runtime/cuda/collect/pack.h).  No two moves of a table write
+// one byte, and none writes what another reads.
 //
-// Stands behind device.cuh, global.cuh, elementwise.cuh and atomics.cuh.  Blocks
+// Stands behind device.cuh, global.cuh, elementwise.cuh and atomics.cuh. Blocks
 // of THREADS take units of work in turn; the kernel works for any grid.
 
 // As struct czr_move.  Elements have from_bytes at the source and to_bytes at
@@ -136,12 +136,14 @@ DEV void transpose_unit(const move &m, u64 unit, const unsigned char *from,
 {
     __shared__ tile_rows tile;
     const u64 across = (m.columns + TILE_SIDE - 1) / TILE_SIDE;
-    const u64 row = unit / across * TILE_SIDE, column = unit % across * TILE_SIDE;
+    const u64 row = unit / across * TILE_SIDE,
+              column = unit % across * TILE_SIDE;
     const u32 x = threadIdx.x % TILE_SIDE;
 
     for (u32 y = threadIdx.x / TILE_SIDE; y < TILE_SIDE; y += WARPS)
         if (row + y < m.rows && column + x < m.columns)
-            tile[y][x] = read_bits(m, from + (row + y) * m.from_stride, column + x);
+            tile[y][x] =
+                read_bits(m, from + (row + y) * m.from_stride, column + x);
     __syncthreads();
     for (u32 y = threadIdx.x / TILE_SIDE; y < TILE_SIDE; y += WARPS)
         if (column + y < m.columns && row + x < m.rows)
@@ -171,9 +173,9 @@ DEV void move_unit(const move &m, u64 unit, const unsigned char *from,
 // From and to are addresses.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     collect_pack(const __grid_constant__ move_table moves, int n_moves,
-                 u64 n_units)
+                 u64 n_jobs)
 {
-    for (u64 u = blockIdx.x; u < n_units; u += gridDim.x) {
+    for (u64 u = blockIdx.x; u < n_jobs; u += gridDim.x) {
         const move m = moves.of[find_move(moves.of, n_moves, u)];
         move_unit(m, u - m.first, reach((const unsigned char *)m.from),
                   reach((unsigned char *)m.to));

@@ -14,13 +14,13 @@ DEV tile tile_at(const u64 *tiles, int t)
 }
 
 // What is computed: tiles of the table, each by one block, but the last
-// n_tiles - n_whole of them in `parts` parts of k by a block each.  The sums of
+// n_tiles - n_full of them in `parts` parts of k by a block each.  The sums of
 // a part go to `sums`; the launch after, which says is_end, adds them in the
-// order of k and ends those tiles.  Without such tiles n_whole is n_tiles.
+// order of k and ends those tiles.  Without such tiles n_full is n_tiles.
 struct work_list {
     const u64 *tiles;
     float *sums;
-    int n_tiles, n_whole, parts, is_end;
+    int n_tiles, n_full, splits, is_end;
 };
 
 // A tile, a part of it, or the end of one: steps first to end of k; where its
@@ -33,35 +33,35 @@ struct work {
 
 DEV int count_work(const work_list &w)
 {
-    const int n_split = w.n_tiles - w.n_whole;
+    const int n_split = w.n_tiles - w.n_full;
 
-    return w.is_end ? n_split : w.n_whole + n_split * w.parts;
+    return w.is_end ? n_split : w.n_full + n_split * w.splits;
 }
 
 // The sums of a tile's part, `size` of them, or of its first part; the tile is
 // number `at` of those that are split.
 DEV float *sums_at(const work_list &w, int at, int part, int size)
 {
-    return w.sums + ((u64)at * w.parts + part) * size;
+    return w.sums + ((u64)at * w.splits + part) * size;
 }
 
 // Number n of the list.
 DEV work work_at(const work_list &w, int n, int n_steps, int size)
 {
-    const int m = n - w.n_whole, part = m % w.parts, at = m / w.parts;
+    const int m = n - w.n_full, part = m % w.splits, at = m / w.splits;
 
     if (w.is_end)
-        return {tile_at(w.tiles, w.n_whole + n), 0, 0, sums_at(w, n, 0, size)};
+        return {tile_at(w.tiles, w.n_full + n), 0, 0, sums_at(w, n, 0, size)};
     if (m < 0)
         return {tile_at(w.tiles, n), 0, n_steps, nullptr};
-    return {tile_at(w.tiles, w.n_whole + at),
-            (int)((u64)n_steps * part / w.parts),
-            (int)((u64)n_steps * (part + 1) / w.parts),
+    return {tile_at(w.tiles, w.n_full + at),
+            (int)((u64)n_steps * part / w.splits),
+            (int)((u64)n_steps * (part + 1) / w.splits),
             sums_at(w, at, part, size)};
 }
 
-// c = alpha x y' + beta s + delta I.  s does not overlap c and is not read where
-// beta is 0.
+// c = alpha x y' + beta s + delta I.  s does not overlap c and is not read
+// where beta is 0.
 struct epilogue {
     float alpha, beta, delta;
 };

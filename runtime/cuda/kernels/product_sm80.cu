@@ -185,9 +185,9 @@ DEV void add_parts(sums &d, const float *from, int parts)
             for (int n = 0; n < N_FRAGMENTS; n++)
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    d[m][n][i] += from[((m * N_FRAGMENTS + n) * 4 + i) *
-                                           THREADS +
-                                       threadIdx.x];
+                    d[m][n][i] +=
+                        from[((m * N_FRAGMENTS + n) * 4 + i) * THREADS +
+                             threadIdx.x];
 }
 
 // Two neighbours of c, from their sums of products.
@@ -294,13 +294,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (skip && *skip)
         return;
     for (int n = blockIdx.x; n < count_work(list); n += gridDim.x) {
-        const work w =
-            work_at(list, n, (k_size + BK - 1) / BK, TILE * TILE);
+        const work w = work_at(list, n, (k_size + BK - 1) / BK, TILE * TILE);
         const tile t = w.t;
         const int i0 = t.i * TILE, j0 = t.j * TILE;
         sums d = {};
         if (list.is_end)
-            add_parts(d, w.sums, list.parts);
+            add_parts(d, w.sums, list.splits);
         else
             multiply(d, shared, x, y, w, rows, cols, k_size);
         if (w.sums && !list.is_end) {

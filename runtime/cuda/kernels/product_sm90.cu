@@ -12,9 +12,9 @@
 // be no sums to begin with, and the host refuses.
 //
 // One warpgroup feeds TMA, the others multiply.  A block of threads goes
-// through numbers blockIdx.x, blockIdx.x + gridDim.x and so on of the work list.
-// Clusters of two blocks that load y for each other gained nothing on an H100
-// (bench/gpu.md), so blocks know nothing of each other.
+// through numbers blockIdx.x, blockIdx.x + gridDim.x and so on of the work
+// list. Clusters of two blocks that load y for each other gained nothing on an
+// H100 (bench/gpu.md), so blocks know nothing of each other.
 
 enum {
     BK = 64,
@@ -158,9 +158,10 @@ DEV void load_addend(const shared_plan &p, ring r, const tensor_map *s, tile t,
 }
 
 // d = the sums of 64 rows of the tile: those of consumer wg, of n_steps >= 1 of
-// k.  A stage is given back when the products after it are under way.  ptxas lets
-// products overlap only if it sees that d is defined where the loop begins, as the
-// caller's zeros are, and that the loop's first round is like the others.
+// k.  A stage is given back when the products after it are under way.  ptxas
+// lets products overlap only if it sees that d is defined where the loop
+// begins, as the caller's zeros are, and that the loop's first round is like
+// the others.
 DEV void multiply(float (&d)[BN / 2], const shared_plan &p, ring &r, int wg,
                   int n_steps)
 {
@@ -375,7 +376,7 @@ DEV void consume(const shared_plan &p, const tensor_map *c, const epilogue &e,
         const work w = work_at(list, n, k_steps, TILE_SIZE);
         float d[BN / 2] = {};
         if (list.is_end)
-            add_parts(d, w.sums, wg, list.parts);
+            add_parts(d, w.sums, wg, list.splits);
         else
             multiply(d, p, r, wg, w.end - w.first);
         if (w.sums && !list.is_end)

@@ -135,8 +135,8 @@ bool czr_cusolver_eigh(const czr_cusolver *c, bool is_wide, size_t n, void *a,
     return aim(c, call->stream) &&
            c->syevd(c->handle, c->parameters, CZR_CUSOLVER_VECTORS,
                     CZR_CUSOLVER_LOWER, (int64_t)n, type, a, (int64_t)n, type,
-                    values, type, call->device, call->room.device, call->host,
-                    call->room.host, call->info) == 0;
+                    values, type, call->device, call->workspace.device,
+                    call->host, call->workspace.host, call->info) == 0;
 }
 
 /* ---- triangles ---------------------------------------------------------- */
@@ -158,8 +158,9 @@ bool czr_cusolver_cholesky(const czr_cusolver *c, size_t n, float *a,
 
     return aim(c, call->stream) &&
            c->potrf(c->handle, c->parameters, CZR_CUSOLVER_UPPER, (int64_t)n,
-                    type, a, (int64_t)n, type, call->device, call->room.device,
-                    call->host, call->room.host, call->info) == 0;
+                    type, a, (int64_t)n, type, call->device,
+                    call->workspace.device, call->host, call->workspace.host,
+                    call->info) == 0;
 }
 
 /* x' op(a)' = b', where a' is what lies there column by column. */
@@ -221,7 +222,7 @@ bool czr_cusolver_qr(const czr_cusolver *c, size_t m, size_t n, float *a,
     return aim(c, call->stream) &&
            c->geqrf(c->handle, c->parameters, (int64_t)m, (int64_t)n, type, a,
                     (int64_t)m, type, tau, type, call->device,
-                    call->room.device, call->host, call->room.host,
+                    call->workspace.device, call->host, call->workspace.host,
                     call->info) == 0;
 }
 
@@ -230,7 +231,7 @@ bool czr_cusolver_qr_vectors(const czr_cusolver *c, size_t m, size_t n,
                              const czr_cusolver_call *call)
 {
     const int rows = (int)m, s = (int)least(m, n);
-    const int n_work = (int)(call->room.device / sizeof(float));
+    const int n_work = (int)(call->workspace.device / sizeof(float));
 
     return aim(c, call->stream) &&
            c->orgqr(c->handle, rows, s, s, a, rows, tau, call->device, n_work,

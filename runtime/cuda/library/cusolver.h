@@ -26,7 +26,7 @@ typedef struct czr_cusolver_workspace {
 /* What goes with each call: that much room, where its info goes (the device's),
  * and the stream. */
 typedef struct czr_cusolver_call {
-    czr_cusolver_workspace room;
+    czr_cusolver_workspace workspace;
     void *device, *host;
     int32_t *info;
     void *stream;

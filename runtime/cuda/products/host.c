@@ -366,8 +366,8 @@ czr_cuda_product_status czr_cuda_product_plan_shape(
         return status;
     plan->rows = (int)product->m;
     plan->cols = (int)product->n;
-    plan->n_tiles = plan->n_whole = (int)tiles->n;
-    plan->parts = 1;
+    plan->n_tiles = plan->n_full = (int)tiles->n;
+    plan->splits = 1;
     plan->n_blocks = fill_wave(device, tiles->n);
     if (device->architecture == 90)
         fill_sm90(product, tiles, plan);
@@ -395,20 +395,20 @@ czr_cuda_product_status czr_cuda_product_plan_make(
 
 bool czr_cuda_product_plan_split(const czr_cuda_product *product,
                                  const czr_cuda_product_device *device,
-                                 const czr_cuda_product_tiles *tiles, int parts,
-                                 czr_cuda_product_plan *plan)
+                                 const czr_cuda_product_tiles *tiles,
+                                 int splits, czr_cuda_product_plan *plan)
 {
     const int wave = fill_wave(device, MAX_TILES);
     const int n_split = plan->n_tiles % wave;
-    const int64_t n_sums = (int64_t)n_split * parts;
+    const int64_t n_sums = (int64_t)n_split * splits;
 
-    if (parts < 2 || parts > (product->k + BLOCK - 1) / BLOCK || !n_split ||
+    if (splits < 2 || splits > (product->k + BLOCK - 1) / BLOCK || !n_split ||
         n_sums > MAX_TILES - plan->n_tiles)
         return false;
-    plan->n_whole = plan->n_tiles - n_split;
-    plan->parts = parts;
+    plan->n_full = plan->n_tiles - n_split;
+    plan->splits = splits;
     plan->sums_bytes = (size_t)n_sums * (size_t)tiles->rows *
                        (size_t)tiles->cols * sizeof(float);
-    plan->n_blocks = fill_wave(device, plan->n_whole + n_sums);
+    plan->n_blocks = fill_wave(device, plan->n_full + n_sums);
     return true;
 }

@@ -87,7 +87,7 @@ typedef struct czr_cuda_product_plan {
     /* Tiles that a block computes alone, then those of which it computes one of
      * so many parts along k; a second launch adds the parts.  Of a plan that is
      * not split all tiles and 1. */
-    int n_whole, parts;
+    int n_full, splits;
     size_t sums_bytes; /* of all parts' sums, 0: none */
     /* Of sm_90 alone; s is c where beta is 0, and is not read. */
     czr_cuda_product_split split;
@@ -120,7 +120,7 @@ czr_cuda_product_status czr_cuda_product_plan_shape(
  * there are steps of 64, too many, or all waves are full. */
 bool czr_cuda_product_plan_split(const czr_cuda_product *product,
                                  const czr_cuda_product_device *device,
-                                 const czr_cuda_product_tiles *tiles, int parts,
-                                 czr_cuda_product_plan *plan);
+                                 const czr_cuda_product_tiles *tiles,
+                                 int splits, czr_cuda_product_plan *plan);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct czr_cuda_loaded {
 typedef struct czr_cuda_tensor {
     char name[CZR_CUDA_PRODUCT_NAME + 48]; /* and what is in parts */
     czr_cuda_product_tiles tiles;
-    int parts;                 /* of k, for tiles that fill no wave */
+    int splits;                /* of k, for tiles that fill no wave */
     czr_product_kernel kernel; /* without a context: there is none */
 } czr_cuda_tensor;
 
@@ -33,7 +33,7 @@ typedef struct czr_cuda_known {
     void *plain;       /* kernel of product_plain.cu */
     /* Of tensor cores: where b is a, and where it is not; what transposes. */
     czr_cuda_tensor own, tensor;
-    void *turn;
+    void *transpose;
     /* By cuBLASLt, or NULL, and the kernel behind it. */
     czr_cublas_plan *library;
     bool is_chosen; /* by the program, which measured it: to bf16 */
@@ -49,7 +49,7 @@ typedef struct czr_cuda_factored {
     /* By cuSOLVER, which takes this besides, for eigenvalues in f64 that; by
      * nothing of these: the host's. */
     bool is_solved;
-    czr_cusolver_workspace room, wide_workspace;
+    czr_cusolver_workspace workspace, wide_workspace;
     /* By kernels of newton.cu, with so much room in front of its products'. */
     bool is_iterated;
     size_t iteration_bytes;

@@ -91,8 +91,8 @@ static void set_arguments(czr_product_kernel *k,
     k->cols = plan->cols;
     k->depth = plan->depth;
     k->list.n_tiles = plan->n_tiles;
-    k->list.n_whole = plan->n_whole;
-    k->list.parts = plan->parts;
+    k->list.n_full = plan->n_full;
+    k->list.splits = plan->splits;
     void *const rest[] = {&k->epilogue, &k->rows, &k->cols,
                           &k->depth,    &k->list, &k->skip};
     memcpy(&k->arguments[CZR_PRODUCT_OPERANDS], rest, sizeof rest);
@@ -184,7 +184,7 @@ czr_status czr_product_kernel_take(czr_context *context,
 
 static czr_status launch(czr_product_kernel *k, bool is_end, void *stream)
 {
-    const int n_split = k->list.n_tiles - k->list.n_whole;
+    const int n_split = k->list.n_tiles - k->list.n_full;
     czr_launch at = k->launch;
 
     if (is_end && at.grid[0] > (unsigned)n_split)
@@ -195,7 +195,7 @@ static czr_status launch(czr_product_kernel *k, bool is_end, void *stream)
 
 czr_status czr_product_kernel_put(czr_product_kernel *kernel, void *stream)
 {
-    const bool is_split = kernel->list.n_whole < kernel->list.n_tiles;
+    const bool is_split = kernel->list.n_full < kernel->list.n_tiles;
     const czr_status status = launch(kernel, false, stream);
 
     return status == CZR_OK && is_split ? launch(kernel, true, stream) : status;

@@ -28,7 +28,7 @@ typedef struct czr_product_epilogue {
 typedef struct czr_product_list {
     czr_address tiles; /* 64 bits for each */
     czr_address sums;
-    int n_tiles, n_whole, parts, is_end;
+    int n_tiles, n_full, splits, is_end;
 } czr_product_list;
 
 enum { CZR_PRODUCT_OPERANDS = 4, CZR_PRODUCT_ARGUMENTS = 10 };

@@ -107,7 +107,7 @@ static czr_status put_finish(const czr_cuda_call *call, void *kernel,
                              const czr_product *p)
 {
     czr_plain_product product = czr_plain_product_of(p);
-    const void *sums = call->room;
+    const void *sums = call->workspace;
     const int32_t *skip = call->skip;
     void *arguments[] = {&product, &sums, &skip};
     const czr_launch launch = {.grid = {czr_plain_blocks(p), 1, 1},
@@ -121,7 +121,7 @@ static czr_status put_copy(const czr_cuda_call *call,
                            const czr_cuda_known *known, void *to)
 {
     const czr_context *context = call->stages->context;
-    const void *from = call->room;
+    const void *from = call->workspace;
     uint64_t bytes = result_bytes(known);
     const int32_t *skip = call->skip;
     void *arguments[] = {&from, &to, &bytes, &skip};
@@ -179,12 +179,12 @@ static czr_status put(const czr_cuda_call *call, const czr_cuda_known *known,
     const czr_cublas_operands of = {.a = p->a,
                                     .b = p->b,
                                     .c = known->is_chosen ? p->addend : NULL,
-                                    .d = in_place ? p->out : call->room,
+                                    .d = in_place ? p->out : call->workspace,
                                     .alpha = known->is_chosen ? p->alpha : 1,
                                     .beta = p->beta};
 
-    if (!czr_cublas_put(known->library, &of, call->room + front_bytes(known),
-                        call->stream))
+    if (!czr_cublas_put(known->library, &of,
+                        call->workspace + front_bytes(known), call->stream))
         return czr_context_check(call->stages->context, CZR_CUDA_INVALID_VALUE,
                                  "cuBLASLt: a product [%zu, %zu] x [%zu, %zu]",
                                  p->m, p->k, p->k, p->n);

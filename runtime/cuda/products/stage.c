@@ -99,7 +99,7 @@ static czr_status find_kernels(czr_cuda_stages *stages)
         return refuse(stages, CZR_NVRTC_NO_MEMORY, NULL);
     for (int i = 0; i < CZR_CUDA_N_COMMON && status == CZR_OK; i++)
         status = czr_module_find(&stages->module, shared_names[i], 0,
-                                 &stages->shared[i]);
+                                 &stages->common[i]);
     for (int i = 0; i < program->n_kernels && status == CZR_OK; i++)
         status = czr_module_find(&stages->module, program->kernels[i].name, 0,
                                  &stages->kernels[i]);
@@ -132,12 +132,12 @@ static int64_t batch_of(const czr_cuda_program *program, int stage)
         const czr_table *table = &program->program->tables[t];
         const czr_cuda_batches *batches = &program->batches[t];
         const int n = czr_program_extent(program->program, table->selector);
-        const czr_kernel_row *rows = table->rows;
+        const czr_kernel_entry *rows = table->rows;
         for (int64_t i = 0; batches->list && i < table->starts[n]; i++) {
             const int32_t b = batches->of_row[i];
             if (b && rows[i].stage == stage &&
-                batches->list[b - 1].n_units > most)
-                most = batches->list[b - 1].n_units;
+                batches->list[b - 1].n_calls > most)
+                most = batches->list[b - 1].n_calls;
         }
     }
     return most;

@@ -26,7 +26,7 @@ typedef struct czr_cuda_stages {
     czr_nvrtc *nvrtc;     /* the caller's, while this is opened */
     czr_module module;
     void **kernels; /* [program->n_kernels] */
-    void *shared[CZR_CUDA_N_COMMON];
+    void *common[CZR_CUDA_N_COMMON];
     size_t workspace_bytes; /* that the calls of a stage need at most */
     /* Where libraries are; NULL: where the loader finds them. */
     const char *cublas, *cusolver;
@@ -47,7 +47,7 @@ typedef struct czr_cuda_call {
     unsigned char *work;
     /* Memory of this stage alone until the stream has done it: as many bytes as
      * czr_cuda_stages_workspace says, aligned to 256. */
-    unsigned char *room;
+    unsigned char *workspace;
     /* The rank's scratch, [scratch_bytes].  A skipped step may leave anything
      * there.  NULL: none. */
     unsigned char *scratch;
@@ -68,7 +68,7 @@ czr_status czr_cuda_stages_open(czr_context *context, czr_cache *cache,
 /* What was started has ended before. */
 void czr_cuda_stages_close(czr_cuda_stages *stages);
 
-/* Bytes of czr_cuda_call.room: one such for each stage that may run beside
+/* Bytes of czr_cuda_call.workspace: one such for each stage that may run beside
  * others, that is, for each stream of each engine. */
 static inline size_t czr_cuda_stages_workspace(const czr_cuda_stages *stages)
 {

@@ -26,13 +26,13 @@ static size_t divide_up(size_t n, size_t by)
 
 static size_t parts_of(const czr_cuda_kernel *kernel)
 {
-    return (size_t)kernel->row_parts * kernel->column_parts;
+    return (size_t)kernel->row_blocks * kernel->column_blocks;
 }
 
 /* Elements that a rank_group of threads has at once. */
 static size_t row_length(const czr_cuda_kernel *kernel, size_t columns)
 {
-    return columns / kernel->column_parts;
+    return columns / kernel->column_blocks;
 }
 
 static bool is_sum(unsigned argument)
@@ -61,7 +61,7 @@ static size_t sums_of_part(const czr_cuda_kernel *kernel, size_t rows,
     case CZR_CUDA_RUN:
         return divide_up(rows * columns / parts_of(kernel), CHUNK);
     case CZR_CUDA_ROWS:
-        return rows / kernel->row_parts;
+        return rows / kernel->row_blocks;
     case CZR_CUDA_COLUMNS:
         return divide_up(rows, STRIP_ROWS);
     case CZR_CUDA_SQUARES:
@@ -155,7 +155,7 @@ static space space_of(const czr_cuda_call *call, const czr_cuda_kernel *kernel,
 
 static void *partial_sums(const space *s, int number)
 {
-    double *const room = (void *)s->call->room;
+    double *const room = (void *)s->call->workspace;
 
     return room + (size_t)number * n_sums(s->kernel, s->rows, s->columns);
 }
@@ -210,7 +210,7 @@ static czr_status put_end(const space *s, unsigned argument, int number)
                          is_strips ? (void *)&columns : (void *)&parts, &y,
                          &skip};
 
-    return put(stages, stages->shared[which],
+    return put(stages, stages->common[which],
                is_strips ? divide_up(s->columns, THREADS) : 1, arguments,
                s->call->stream);
 }
@@ -270,7 +270,7 @@ static czr_status put_copy(const czr_cuda_call *call,
     uint64_t n = call->count * copy->element_bytes;
     void *arguments[] = {&from, &to, &n, &skip};
 
-    return put(stages, stages->shared[CZR_CUDA_COPY],
+    return put(stages, stages->common[CZR_CUDA_COPY],
                divide_up(n, 16 * (size_t)THREADS), arguments, call->stream);
 }
 
@@ -395,6 +395,6 @@ czr_status czr_cuda_prologue(const czr_cuda_stages *stages, const double *t,
     const czr_launch one = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
     void *arguments[] = {&t, &clip, &hypers, &scalars};
 
-    return czr_module_launch(stages->context, stages->shared[CZR_CUDA_PROLOGUE],
+    return czr_module_launch(stages->context, stages->common[CZR_CUDA_PROLOGUE],
                              &one, arguments, stream);
 }

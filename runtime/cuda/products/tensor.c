@@ -108,7 +108,7 @@ static bool plan_product(planner *plan_of, const czr_cuda_product *product,
     if (plan_of(product, device, &tensor->tiles, plan, message) !=
         CZR_CUDA_PRODUCT_OK)
         return false;
-    czr_cuda_product_plan_split(product, device, &tensor->tiles, tensor->parts,
+    czr_cuda_product_plan_split(product, device, &tensor->tiles, tensor->splits,
                                 plan);
     return true;
 }
@@ -143,19 +143,19 @@ static bool choose(const czr_cuda_program *program,
                    const czr_cuda_product *product,
                    const czr_cuda_product_device *device, czr_cuda_tensor *out)
 {
-    if (czr_tiles_find(program, product, device, &out->tiles, &out->parts))
+    if (czr_tiles_find(program, product, device, &out->tiles, &out->splits))
         return true;
     if (!czr_tiles_choose(product, device, &out->tiles))
         return false;
-    out->parts = czr_tiles_splits(product, device, &out->tiles);
+    out->splits = czr_tiles_splits(product, device, &out->tiles);
     return true;
 }
 
 static void describe(czr_cuda_tensor *tensor, const czr_cuda_product_plan *plan)
 {
-    if (plan->parts > 1)
+    if (plan->splits > 1)
         snprintf(tensor->name, sizeof tensor->name,
-                 "%s (last wave in %d parts)", plan->kernel, plan->parts);
+                 "%s (last wave in %d splits)", plan->kernel, plan->splits);
     else
         snprintf(tensor->name, sizeof tensor->name, "%s", plan->kernel);
 }
@@ -167,16 +167,16 @@ static bool plan_some(planner *plan_of, const czr_cuda_product *product,
                       const czr_cuda_tensor *tensor, int64_t batch,
                       czr_cuda_product_plan *plan)
 {
-    czr_cuda_tensor some = {.tiles = tensor->tiles, .parts = tensor->parts};
+    czr_cuda_tensor some = {.tiles = tensor->tiles, .splits = tensor->splits};
 
     if (product->batch != batch) {
         some.tiles.n = tensor->tiles.n / batch * product->batch;
-        some.parts = czr_tiles_splits(product, device, &some.tiles);
+        some.splits = czr_tiles_splits(product, device, &some.tiles);
     }
     return plan_product(plan_of, product, device, &some, plan);
 }
 
-/* The most that sums of parts take of any number of matrices. */
+/* The most that sums of splits take of any number of matrices. */
 static size_t most_sums(const czr_cuda_product *product,
                         const czr_cuda_product_device *device,
                         const czr_cuda_tensor *tensor)
@@ -234,7 +234,7 @@ czr_status czr_cuda_tensor_prepare(czr_cuda_stages *stages,
     if (status == CZR_OK)
         status = czr_cuda_plain_module(stages, p, &module);
     return status == CZR_OK
-               ? czr_module_find(module, "product_turn", 0, &known->turn)
+               ? czr_module_find(module, "product_turn", 0, &known->transpose)
                : status;
 }
 
@@ -306,9 +306,10 @@ static czr_status put_turns(const czr_cuda_call *call,
     czr_status status = CZR_OK;
 
     for (int64_t i = 0; i < of->batched.n && status == CZR_OK; i++)
-        status = put_turn(
-            call, known->turn, czr_cuda_behind(p->a, of->batched.apart.a, i),
-            call->room + turned_bytes(p) * (size_t)i, p->k, p->m, 0);
+        status = put_turn(call, known->transpose,
+                          czr_cuda_behind(p->a, of->batched.apart.a, i),
+                          call->workspace + turned_bytes(p) * (size_t)i, p->k,
+                          p->m, 0);
     return status;
 }
 
@@ -320,7 +321,7 @@ static czr_status put_mirrors(const czr_cuda_call *call,
 
     for (int64_t i = 0; i < of->batched.n && status == CZR_OK; i++) {
         void *const out = czr_cuda_behind(p->out, of->batched.apart.out, i);
-        status = put_turn(call, known->turn, out, out, p->n, p->n, 1);
+        status = put_turn(call, known->transpose, out, out, p->n, p->n, 1);
     }
     return status;
 }
@@ -336,9 +337,10 @@ static czr_status put(const czr_cuda_call *call, const czr_cuda_known *known,
     if (p->transpose_a)
         status = put_turns(call, known, of, p);
     if (status == CZR_OK)
-        status = czr_product_kernel_aim(kernel, &of->product, &of->plan,
-                                        czr_address_of(call->room + turned),
-                                        czr_address_of(call->skip));
+        status =
+            czr_product_kernel_aim(kernel, &of->product, &of->plan,
+                                   czr_address_of(call->workspace + turned),
+                                   czr_address_of(call->skip));
     if (status == CZR_OK)
         status = czr_product_kernel_put(kernel, call->stream);
     if (status == CZR_OK && p->symmetric && !of->product.is_symmetric)
@@ -352,7 +354,7 @@ bool czr_cuda_tensor_put(const czr_cuda_call *call, czr_cuda_known *known,
 {
     const bool is_own = p->a == p->b && can_be_own(p);
     const czr_address x =
-        czr_address_of(p->transpose_a ? (const void *)call->room : p->a);
+        czr_address_of(p->transpose_a ? (const void *)call->workspace : p->a);
     aimed of = {.tensor = is_own ? &known->own : &known->tensor,
                 .product = product_of(p, batched, is_own, x),
                 .batched = *batched};

@@ -113,7 +113,7 @@ bool czr_tiles_is_library(const czr_cuda_program *program,
 bool czr_tiles_find(const czr_cuda_program *program,
                     const czr_cuda_product *product,
                     const czr_cuda_product_device *device,
-                    czr_cuda_product_tiles *out, int *parts)
+                    czr_cuda_product_tiles *out, int *splits)
 {
     const czr_cuda_tiling *t = find(program, product, device);
     czr_cuda_product_split split;
@@ -121,17 +121,17 @@ bool czr_tiles_find(const czr_cuda_program *program,
     if (!t)
         return false;
     *out = (czr_cuda_product_tiles){t->rows, t->cols, t->stages, 0};
-    *parts = t->parts;
+    *splits = t->splits;
     return czr_cuda_product_is_legal(out, &split) && count(product, out);
 }
 
-/* Steps of k that the last wave takes in so many parts, and what adding them
+/* Steps of k that the last wave takes in so many splits, and what adding them
  * costs in the time of a step: the launch, and writing and reading sums. */
 static int64_t last_wave(int64_t n_split, int64_t wave, int64_t steps,
-                         int64_t parts)
+                         int64_t splits)
 {
-    return divide_up(n_split * parts, wave) * (divide_up(steps, parts) + 3) +
-           8 + 2 * parts;
+    return divide_up(n_split * splits, wave) * (divide_up(steps, splits) + 3) +
+           8 + 2 * splits;
 }
 
 int czr_tiles_splits(const czr_cuda_product *product,
@@ -144,13 +144,13 @@ int czr_tiles_splits(const czr_cuda_product *product,
     int64_t least = steps;
     int best = 1;
 
-    for (int parts = 2; n_split && parts <= MAX_PARTS && parts <= steps &&
-                        n_split * parts <= MAX_ROUNDS * wave;
-         parts++) {
-        const int64_t cost = last_wave(n_split, wave, steps, parts);
+    for (int splits = 2; n_split && splits <= MAX_PARTS && splits <= steps &&
+                         n_split * splits <= MAX_ROUNDS * wave;
+         splits++) {
+        const int64_t cost = last_wave(n_split, wave, steps, splits);
         if (cost < least) {
             least = cost;
-            best = parts;
+            best = splits;
         }
     }
     return best;

@@ -7,12 +7,12 @@
 #include "runtime/czr_cuda.h"
 
 /* What the program says of a product whose addresses do not count, also in how
- * many parts of k tiles are that fill no wave.  False: it
+ * many splits of k tiles are that fill no wave.  False: it
  * says nothing, or is for another GPU, or there is no kernel for it. */
 bool czr_tiles_find(const czr_cuda_program *program,
                     const czr_cuda_product *product,
                     const czr_cuda_product_device *device,
-                    czr_cuda_product_tiles *out, int *parts);
+                    czr_cuda_product_tiles *out, int *splits);
 /* Whether the program says that cuBLASLt computes it, if it is not symmetric.
  */
 bool czr_tiles_is_library(const czr_cuda_program *program,

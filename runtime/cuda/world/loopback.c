@@ -14,7 +14,7 @@ struct czr_loopback {
     czr_collect *collect;
     czr_cuda_stages stages;
     bool has_stages;
-    czr_loopback_world *shared;
+    czr_loopback_world *common;
     czr_cuda_rank_group rank_group;
     char error[CZR_ERROR_BYTES];
 };
@@ -77,12 +77,12 @@ static czr_status open_code(czr_loopback *loopback,
 static czr_status open_rank(czr_loopback *loopback, int number,
                             const czr_options *options)
 {
-    const czr_cuda_device_shared parts = {.context = loopback->context,
+    const czr_cuda_device_common parts = {.context = loopback->context,
                                           .collect = loopback->collect,
                                           .stages = &loopback->stages};
     czr_cuda_member *member = &loopback->rank_group.members[number];
     czr_status status = czr_cuda_rank_open(
-        &parts, &loopback->shared->worlds[number], options, &member->rank);
+        &parts, &loopback->common->worlds[number], options, &member->rank);
 
     if (status == CZR_OK)
         status = czr_engine_join(member->rank->engine);
@@ -146,7 +146,7 @@ static czr_status open_ranks(czr_loopback *loopback, int n,
         reserve_tables(loopback->rank_group.members[i].rank->engine);
     if (status != CZR_OK)
         return status;
-    status = czr_loopback_world_take_memory(loopback->shared);
+    status = czr_loopback_world_take_memory(loopback->common);
     if (status != CZR_OK)
         return refuse(loopback, status, "tables");
     czr_cuda_rank_group_join(&loopback->rank_group);
@@ -171,11 +171,11 @@ czr_status czr_loopback_open(const czr_loopback_options *options,
     if (status != CZR_OK)
         return status;
     status = czr_loopback_world_open(loopback->context, loopback->collect, n,
-                                     &loopback->shared);
+                                     &loopback->common);
     if (status != CZR_OK)
         return refuse(loopback, status, "ranks");
-    loopback->shared->stop = stop;
-    loopback->shared->user = loopback;
+    loopback->common->stop = stop;
+    loopback->common->user = loopback;
     status = open_ranks(loopback, n, &options->engine);
     if (status != CZR_OK || !options->is_captured)
         return status;
@@ -193,7 +193,7 @@ void czr_loopback_close(czr_loopback *loopback)
     czr_cuda_captured_close(&loopback->rank_group);
     for (int i = 0; i < loopback->rank_group.n; i++)
         czr_cuda_rank_close(loopback->rank_group.members[i].rank);
-    czr_loopback_world_close(loopback->shared);
+    czr_loopback_world_close(loopback->common);
     if (loopback->has_stages)
         czr_cuda_stages_close(&loopback->stages);
     czr_collect_close(loopback->collect);

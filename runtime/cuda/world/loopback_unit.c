@@ -28,18 +28,18 @@ static void *stream_of(const czr_loopback_communicator *communicator, int i)
 /* The first member's stream goes on when all have come there. */
 static czr_status gather_streams(const czr_loopback_communicator *communicator)
 {
-    const czr_loopback_world *shared = communicator->shared;
+    const czr_loopback_world *common = communicator->common;
     const int first = first_of(communicator);
     czr_status status = CZR_OK;
 
     for (int i = first + 1; i < communicator->size && status == CZR_OK; i++) {
-        void *event = shared->arrivals[communicator->ranks[i]];
+        void *event = common->arrivals[communicator->ranks[i]];
         if (!communicator->posted[i])
             continue;
-        status = czr_context_record(shared->context, event,
+        status = czr_context_record(common->context, event,
                                     stream_of(communicator, i));
         if (status == CZR_OK)
-            status = czr_context_wait(shared->context,
+            status = czr_context_wait(common->context,
                                       stream_of(communicator, first), event);
     }
     return status;
@@ -48,19 +48,19 @@ static czr_status gather_streams(const czr_loopback_communicator *communicator)
 /* The others go on when the first has come there. */
 static czr_status release_streams(const czr_loopback_communicator *communicator)
 {
-    const czr_loopback_world *shared = communicator->shared;
+    const czr_loopback_world *common = communicator->common;
     const int first = first_of(communicator);
     czr_status status =
         communicator->n_posted > 1
-            ? czr_context_record(shared->context, shared->rendezvous,
+            ? czr_context_record(common->context, common->rendezvous,
                                  stream_of(communicator, first))
             : CZR_OK;
 
     for (int i = first + 1; i < communicator->size && status == CZR_OK; i++)
         if (communicator->posted[i])
             status =
-                czr_context_wait(shared->context, stream_of(communicator, i),
-                                 shared->rendezvous);
+                czr_context_wait(common->context, stream_of(communicator, i),
+                                 common->rendezvous);
     return status;
 }
 
@@ -74,9 +74,10 @@ static czr_status meet(const czr_loopback_communicator *communicator)
 /* ---- work of the first member for all ----------------------------------- */
 
 /* The table of what `find` gives of each member's unit. */
-static czr_status make_table(czr_loopback_communicator *communicator,
-                             const void *(*find)(const czr_unit *unit),
-                             const void *const **table)
+static czr_status
+make_table(czr_loopback_communicator *communicator,
+           const void *(*find)(const czr_collective *collective),
+           const void *const **table)
 {
     for (int i = 0; i < communicator->size; i++)
         communicator->pointers[i] = find(communicator->posted[i]);
@@ -84,19 +85,19 @@ static czr_status make_table(czr_loopback_communicator *communicator,
                                            table, stream_of(communicator, 0));
 }
 
-static const void *find_grad(const czr_unit *unit)
+static const void *find_grad(const czr_collective *collective)
 {
-    return unit->of.reduce_scatter.grad;
+    return collective->of.reduce_scatter.grad;
 }
 
-static const void *find_data(const czr_unit *unit)
+static const void *find_data(const czr_collective *collective)
 {
-    return unit->of.all_reduce.data;
+    return collective->of.all_reduce.data;
 }
 
-static const void *find_band(const czr_unit *unit)
+static const void *find_band(const czr_collective *collective)
 {
-    return unit->of.band_gather.data;
+    return collective->of.band_gather.data;
 }
 
 static czr_collect_members
@@ -114,26 +115,26 @@ all_members(const czr_loopback_communicator *communicator,
 }
 
 static czr_status put_sums(czr_loopback_communicator *communicator,
-                           const czr_unit *unit)
+                           const czr_collective *collective)
 {
     const void *const *table;
-    const czr_all_reduce *sum = &unit->of.all_reduce;
-    czr_collect *collect = communicator->shared->collect;
+    const czr_all_reduce *sum = &collective->of.all_reduce;
+    czr_collect *collect = communicator->common->collect;
     const czr_status status = make_table(communicator, find_data, &table);
 
     if (status != CZR_OK)
         return status;
     const czr_collect_members members = all_members(communicator, table);
-    return unit->kind == CZR_UNIT_ALL_REDUCE
+    return collective->kind == CZR_COLLECTIVE_ALL_REDUCE
                ? czr_collect_sum_slice(collect, &members, sum->type, 0,
-                                       sum->count, NULL, unit->stream)
+                                       sum->count, NULL, collective->stream)
                : czr_collect_sum_equal_parts(collect, &members, sum->type,
                                              sum->count, sum->band, NULL,
-                                             unit->stream);
+                                             collective->stream);
 }
 
 static czr_status put_band(czr_loopback_communicator *communicator,
-                           const czr_unit *unit)
+                           const czr_collective *collective)
 {
     const void *const *table;
     const czr_status status = make_table(communicator, find_band, &table);
@@ -141,32 +142,32 @@ static czr_status put_band(czr_loopback_communicator *communicator,
     if (status != CZR_OK)
         return status;
     const czr_collect_members members = all_members(communicator, table);
-    return czr_collect_band_gather(communicator->shared->collect, &members,
-                                   unit->of.band_gather.element_bytes,
-                                   unit->of.band_gather.band, NULL,
-                                   unit->stream);
+    return czr_collect_band_gather(communicator->common->collect, &members,
+                                   collective->of.band_gather.element_bytes,
+                                   collective->of.band_gather.band, NULL,
+                                   collective->stream);
 }
 
 /* ---- work of each member ------------------------------------------------ */
 
 static czr_status put_leaves(const czr_loopback_communicator *communicator,
-                             const czr_unit *unit, const void *const *grads)
+                             const czr_collective *collective,
+                             const void *const *grads)
 {
-    const czr_reduce_scatter *of = &unit->of.reduce_scatter;
-    const czr_collect_microbatches leaves = {.grads = grads,
-                                             .n_members = communicator->size,
-                                             .leaves = of->leaves,
-                                             .dtype = of->dtype,
-                                             .microbatch_stride =
-                                                 of->microbatch_stride,
-                                             .first = of->first,
-                                             .n = of->n,
-                                             .out = of->out,
-                                             .scale = of->scale,
-                                             .largest = of->largest};
+    const czr_reduce_scatter *of = &collective->of.reduce_scatter;
+    const czr_collect_grads n_grads = {.grads = grads,
+                                       .n_members = communicator->size,
+                                       .n_grads = of->n_grads,
+                                       .dtype = of->dtype,
+                                       .grad_stride = of->grad_stride,
+                                       .first = of->first,
+                                       .n = of->n,
+                                       .out = of->out,
+                                       .scale = of->scale,
+                                       .largest = of->largest};
 
-    return czr_collect_sum_microbatches(communicator->shared->collect, &leaves,
-                                        unit->stream);
+    return czr_collect_sum_grads(communicator->common->collect, &n_grads,
+                                 collective->stream);
 }
 
 static czr_status copy(const czr_loopback_communicator *communicator,
@@ -174,30 +175,31 @@ static czr_status copy(const czr_loopback_communicator *communicator,
                        size_t bytes, void *stream)
 {
     return to == from ? CZR_OK
-                      : czr_context_copy(communicator->shared->context,
+                      : czr_context_copy(communicator->common->context,
                                          czr_address_of(to),
                                          czr_address_of(from), bytes, stream);
 }
 
 static czr_status put_gather(const czr_loopback_communicator *communicator,
-                             const czr_unit *unit)
+                             const czr_collective *collective)
 {
     czr_status status = CZR_OK;
 
     for (int i = 0; i < communicator->size && status == CZR_OK; i++) {
         const czr_all_gather *from = &communicator->posted[i]->of.all_gather;
-        status = copy(communicator, unit->of.all_gather.receive + from->at,
-                      from->send, from->bytes, unit->stream);
+        status =
+            copy(communicator, collective->of.all_gather.receive + from->at,
+                 from->send, from->bytes, collective->stream);
     }
     return status;
 }
 
 /* Of a sender, the next row to `peer` from *cursor on; NULL: none. */
-static const czr_transfer_row *next_row(const czr_transfer *of, int64_t *cursor,
-                                        int peer)
+static const czr_transfer_entry *next_row(const czr_transfer *of,
+                                          int64_t *cursor, int peer)
 {
     while (*cursor < of->n_rows) {
-        const czr_transfer_row *row = &of->rows[(*cursor)++];
+        const czr_transfer_entry *row = &of->rows[(*cursor)++];
         if (!row->is_recv && row->peer == peer)
             return row;
     }
@@ -214,19 +216,19 @@ static czr_status refuse_row(czr_loopback_communicator *communicator,
 }
 
 static czr_status receive_row(czr_loopback_communicator *communicator,
-                              int receiver, const czr_transfer_row *to,
+                              int receiver, const czr_transfer_entry *to,
                               czr_boxes *boxes)
 {
-    const czr_unit *mine = communicator->posted[receiver];
-    const czr_unit *theirs = communicator->posted[to->peer];
-    const czr_transfer_row *from =
+    const czr_collective *mine = communicator->posted[receiver];
+    const czr_collective *theirs = communicator->posted[to->peer];
+    const czr_transfer_entry *from =
         theirs ? next_row(&theirs->of.transfer,
                           &communicator->cursors[to->peer], receiver)
                : NULL;
 
     if (!from || from->n_rows != to->n_rows || from->row_bytes != to->row_bytes)
         return refuse_row(communicator, receiver, to->peer);
-    return czr_box_put(communicator->shared->context, boxes,
+    return czr_box_put(communicator->common->context, boxes,
                        mine->of.transfer.base, to, theirs->of.transfer.base,
                        from, mine->stream);
 }
@@ -271,7 +273,7 @@ static czr_status check_absent(czr_loopback_communicator *communicator)
  * receivers'. */
 static czr_status put_transfer(czr_loopback_communicator *communicator)
 {
-    czr_boxes boxes = {.collect = communicator->shared->collect,
+    czr_boxes boxes = {.collect = communicator->common->collect,
                        .pack = czr_collect_pack,
                        .stream =
                            stream_of(communicator, first_of(communicator))};
@@ -289,20 +291,20 @@ static czr_status put_transfer(czr_loopback_communicator *communicator)
 
 static czr_status put_by_first(czr_loopback_communicator *communicator)
 {
-    const czr_unit *unit = communicator->posted[0];
+    const czr_collective *collective = communicator->posted[0];
     czr_status status = gather_streams(communicator);
 
     if (status == CZR_OK)
-        status = unit->kind == CZR_UNIT_BAND_GATHER
-                     ? put_band(communicator, unit)
-                     : put_sums(communicator, unit);
+        status = collective->kind == CZR_COLLECTIVE_BAND_GATHER
+                     ? put_band(communicator, collective)
+                     : put_sums(communicator, collective);
     return status == CZR_OK ? release_streams(communicator) : status;
 }
 
 static czr_status put_by_all(czr_loopback_communicator *communicator)
 {
     const bool is_sum =
-        communicator->posted[0]->kind == CZR_UNIT_REDUCE_SCATTER;
+        communicator->posted[0]->kind == CZR_COLLECTIVE_REDUCE_SCATTER;
     const void *const *grads = NULL;
     czr_status status =
         is_sum ? make_table(communicator, find_grad, &grads) : CZR_OK;
@@ -319,12 +321,13 @@ static czr_status put_by_all(czr_loopback_communicator *communicator)
 /* All have come, to the same. */
 static czr_status check_agreement(czr_loopback_communicator *communicator)
 {
-    const czr_unit *first = communicator->posted[first_of(communicator)];
+    const czr_collective *first = communicator->posted[first_of(communicator)];
 
     for (int i = 0; i < communicator->size; i++) {
-        const czr_unit *unit = communicator->posted[i];
-        const bool may_be_absent = first->kind == CZR_UNIT_TRANSFER;
-        if (unit ? czr_unit_agrees(unit, first) : may_be_absent)
+        const czr_collective *collective = communicator->posted[i];
+        const bool may_be_absent = first->kind == CZR_COLLECTIVE_TRANSFER;
+        if (collective ? czr_collective_agrees(collective, first)
+                       : may_be_absent)
             continue;
         snprintf(communicator->why, sizeof communicator->why,
                  "rank %d is not in the same collective as rank %d",
@@ -336,19 +339,19 @@ static czr_status check_agreement(czr_loopback_communicator *communicator)
 }
 
 static czr_status put_unit(czr_loopback_communicator *communicator,
-                           czr_unit_kind kind)
+                           czr_collective_kind kind)
 {
     switch (kind) {
-    case CZR_UNIT_BARRIER:
+    case CZR_COLLECTIVE_BARRIER:
         return meet(communicator);
-    case CZR_UNIT_ALL_REDUCE:
-    case CZR_UNIT_SUM_SCATTER:
-    case CZR_UNIT_BAND_GATHER:
+    case CZR_COLLECTIVE_ALL_REDUCE:
+    case CZR_COLLECTIVE_SUM_SCATTER:
+    case CZR_COLLECTIVE_BAND_GATHER:
         return put_by_first(communicator);
-    case CZR_UNIT_REDUCE_SCATTER:
-    case CZR_UNIT_ALL_GATHER:
+    case CZR_COLLECTIVE_REDUCE_SCATTER:
+    case CZR_COLLECTIVE_ALL_GATHER:
         return put_by_all(communicator);
-    case CZR_UNIT_TRANSFER:
+    case CZR_COLLECTIVE_TRANSFER:
         break;
     }
     return put_transfer(communicator);
@@ -357,7 +360,7 @@ static czr_status put_unit(czr_loopback_communicator *communicator,
 czr_status
 czr_loopback_communicator_carry_out(czr_loopback_communicator *communicator)
 {
-    const czr_context *context = communicator->shared->context;
+    const czr_context *context = communicator->common->context;
     czr_status status = check_agreement(communicator);
 
     if (status != CZR_OK)

@@ -8,16 +8,17 @@
 
 /* ---- units -------------------------------------------------------------- */
 
-static void post(czr_comm *comm, const czr_unit *unit)
+static void post(czr_comm *comm, const czr_collective *collective)
 {
     czr_loopback_communicator *communicator = comm->communicator;
 
-    communicator->posted[comm->position] = unit;
+    communicator->posted[comm->position] = collective;
     communicator->n_posted++;
 }
 
 /* The first that waits has all of the unit put on the members' streams. */
-static czr_status wait_for(czr_comm *comm, const czr_unit *unit, char *why)
+static czr_status wait_for(czr_comm *comm, const czr_collective *collective,
+                           char *why)
 {
     czr_loopback_communicator *communicator = comm->communicator;
 
@@ -26,11 +27,11 @@ static czr_status wait_for(czr_comm *comm, const czr_unit *unit, char *why)
         snprintf(
             communicator->why, sizeof communicator->why,
             "one thread is all ranks: it adds up the host's memory itself");
-        if (unit->stream)
+        if (collective->stream)
             communicator->status =
                 czr_loopback_communicator_carry_out(communicator);
         memset(communicator->posted, 0,
-               (size_t)communicator->size * sizeof(const czr_unit *));
+               (size_t)communicator->size * sizeof(const czr_collective *));
         communicator->n_posted = 0;
     }
     if (communicator->status != CZR_OK)
@@ -40,10 +41,10 @@ static czr_status wait_for(czr_comm *comm, const czr_unit *unit, char *why)
 
 static void abort_all(czr_world *world, const char *why)
 {
-    const czr_loopback_world *shared = world->shared;
+    const czr_loopback_world *common = world->common;
 
-    if (shared->stop)
-        shared->stop(shared->user, world->rank, why);
+    if (common->stop)
+        common->stop(common->user, world->rank, why);
 }
 
 /* ---- who meets where ---------------------------------------------------- */
@@ -57,7 +58,7 @@ static bool is_of(const czr_loopback_communicator *communicator,
 
 static void close_communicator(czr_loopback_communicator *communicator)
 {
-    czr_context_free(communicator->shared->context, communicator->tables);
+    czr_context_free(communicator->common->context, communicator->tables);
     czr_free(communicator->ranks);
     czr_free(communicator->comms);
     czr_free(communicator->posted);
@@ -68,7 +69,7 @@ static void close_communicator(czr_loopback_communicator *communicator)
     czr_free(communicator);
 }
 
-static czr_loopback_communicator *open_communicator(czr_loopback_world *shared,
+static czr_loopback_communicator *open_communicator(czr_loopback_world *common,
                                                     czr_channel channel,
                                                     const int *ranks, int n)
 {
@@ -78,7 +79,7 @@ static czr_loopback_communicator *open_communicator(czr_loopback_world *shared,
 
     if (!communicator)
         return NULL;
-    communicator->shared = shared;
+    communicator->common = common;
     communicator->channel = channel;
     communicator->size = n;
     communicator->ranks = czr_alloc(size, sizeof *communicator->ranks);
@@ -93,26 +94,26 @@ static czr_loopback_communicator *open_communicator(czr_loopback_world *shared,
     }
     memcpy(communicator->ranks, ranks, size * sizeof *ranks);
     for (int i = 0; i < n; i++)
-        communicator->comms[i] = (czr_comm){.world = &shared->worlds[ranks[i]],
+        communicator->comms[i] = (czr_comm){.world = &common->worlds[ranks[i]],
                                             .size = n,
                                             .position = i,
                                             .ranks = communicator->ranks,
                                             .communicator = communicator};
-    communicator->next = shared->communicators;
-    return shared->communicators = communicator;
+    communicator->next = common->communicators;
+    return common->communicators = communicator;
 }
 
 static czr_status join(czr_world *world, czr_channel channel, const int *ranks,
                        int n, czr_comm **out)
 {
-    czr_loopback_world *shared = world->shared;
-    czr_loopback_communicator *communicator = shared->communicators;
+    czr_loopback_world *common = world->common;
+    czr_loopback_communicator *communicator = common->communicators;
 
     *out = NULL;
     while (communicator && !is_of(communicator, channel, ranks, n))
         communicator = communicator->next;
     if (!communicator)
-        communicator = open_communicator(shared, channel, ranks, n);
+        communicator = open_communicator(common, channel, ranks, n);
     if (!communicator)
         return CZR_ERR_NO_MEMORY;
     for (int i = 0; i < n; i++)
@@ -131,11 +132,11 @@ static const czr_world_ops loopback_ops = {
 
 /* ---- tables ------------------------------------------------------------- */
 
-void czr_loopback_world_reserve(czr_comm *comm, int64_t n_units)
+void czr_loopback_world_reserve(czr_comm *comm, int64_t n_collectives)
 {
     czr_loopback_communicator *communicator = comm->communicator;
 
-    communicator->max_lanes += n_units;
+    communicator->max_lanes += n_collectives;
 }
 
 static czr_status take_memory(czr_loopback_communicator *communicator)
@@ -149,15 +150,15 @@ static czr_status take_memory(czr_loopback_communicator *communicator)
     communicator->sent = czr_alloc(n * size, sizeof *communicator->sent);
     if (!communicator->lanes || !communicator->sent)
         return CZR_ERR_NO_MEMORY;
-    return czr_context_alloc(communicator->shared->context,
+    return czr_context_alloc(communicator->common->context,
                              n * size * sizeof(void *), &communicator->tables);
 }
 
-czr_status czr_loopback_world_take_memory(czr_loopback_world *shared)
+czr_status czr_loopback_world_take_memory(czr_loopback_world *common)
 {
     czr_status status = CZR_OK;
 
-    for (czr_loopback_communicator *communicator = shared->communicators;
+    for (czr_loopback_communicator *communicator = common->communicators;
          communicator && status == CZR_OK; communicator = communicator->next)
         status = take_memory(communicator);
     return status;
@@ -200,7 +201,7 @@ static czr_status add_lane(czr_loopback_communicator *communicator,
     lane->sent = communicator->sent + n * size;
     lane->table = czr_pointer_of(at);
     memcpy(lane->sent, pointers, bytes);
-    return czr_context_copy(communicator->shared->context, at,
+    return czr_context_copy(communicator->common->context, at,
                             czr_address_of(lane->sent), bytes, stream);
 }
 
@@ -225,28 +226,28 @@ czr_loopback_communicator_table(czr_loopback_communicator *communicator,
 
 /* ---- opening ------------------------------------------------------------ */
 
-static czr_status open_events(czr_loopback_world *shared)
+static czr_status open_events(czr_loopback_world *common)
 {
     czr_status status =
-        czr_context_open_event(shared->context, &shared->rendezvous);
+        czr_context_open_event(common->context, &common->rendezvous);
 
-    for (int rank = 0; rank < shared->size && status == CZR_OK; rank++)
+    for (int rank = 0; rank < common->size && status == CZR_OK; rank++)
         status =
-            czr_context_open_event(shared->context, &shared->arrivals[rank]);
+            czr_context_open_event(common->context, &common->arrivals[rank]);
     return status;
 }
 
-static czr_status join_everyone(czr_loopback_world *shared)
+static czr_status join_everyone(czr_loopback_world *common)
 {
-    int *ranks = czr_alloc((size_t)shared->size, sizeof *ranks);
+    int *ranks = czr_alloc((size_t)common->size, sizeof *ranks);
     czr_status status = ranks ? CZR_OK : CZR_ERR_NO_MEMORY;
 
-    for (int rank = 0; ranks && rank < shared->size; rank++)
+    for (int rank = 0; ranks && rank < common->size; rank++)
         ranks[rank] = rank;
-    for (int rank = 0; rank < shared->size && status == CZR_OK; rank++)
+    for (int rank = 0; rank < common->size && status == CZR_OK; rank++)
         status =
-            join(&shared->worlds[rank], CZR_CHANNEL_PLAN, ranks, shared->size,
-                 &shared->worlds[rank].everyone[CZR_CHANNEL_PLAN]);
+            join(&common->worlds[rank], CZR_CHANNEL_PLAN, ranks, common->size,
+                 &common->worlds[rank].everyone[CZR_CHANNEL_PLAN]);
     czr_free(ranks);
     return status;
 }
@@ -254,39 +255,39 @@ static czr_status join_everyone(czr_loopback_world *shared)
 czr_status czr_loopback_world_open(czr_context *context, czr_collect *collect,
                                    int size, czr_loopback_world **out)
 {
-    czr_loopback_world *shared = *out = czr_alloc(1, sizeof *shared);
+    czr_loopback_world *common = *out = czr_alloc(1, sizeof *common);
 
-    if (!shared)
+    if (!common)
         return CZR_ERR_NO_MEMORY;
-    shared->context = context;
-    shared->collect = collect;
-    shared->worlds = czr_alloc((size_t)size, sizeof *shared->worlds);
-    shared->arrivals = czr_alloc((size_t)size, sizeof *shared->arrivals);
-    if (!shared->worlds || !shared->arrivals)
+    common->context = context;
+    common->collect = collect;
+    common->worlds = czr_alloc((size_t)size, sizeof *common->worlds);
+    common->arrivals = czr_alloc((size_t)size, sizeof *common->arrivals);
+    if (!common->worlds || !common->arrivals)
         return CZR_ERR_NO_MEMORY;
-    shared->size = size;
+    common->size = size;
     for (int rank = 0; rank < size; rank++)
-        shared->worlds[rank] = (czr_world){
-            .ops = &loopback_ops, .shared = shared, .rank = rank, .size = size};
-    const czr_status status = open_events(shared);
-    return status == CZR_OK ? join_everyone(shared) : status;
+        common->worlds[rank] = (czr_world){
+            .ops = &loopback_ops, .common = common, .rank = rank, .size = size};
+    const czr_status status = open_events(common);
+    return status == CZR_OK ? join_everyone(common) : status;
 }
 
-void czr_loopback_world_close(czr_loopback_world *shared)
+void czr_loopback_world_close(czr_loopback_world *common)
 {
-    if (!shared)
+    if (!common)
         return;
-    while (shared->communicators) {
-        czr_loopback_communicator *communicator = shared->communicators;
-        shared->communicators = communicator->next;
+    while (common->communicators) {
+        czr_loopback_communicator *communicator = common->communicators;
+        common->communicators = communicator->next;
         close_communicator(communicator);
     }
-    for (int rank = 0; rank < shared->size; rank++) {
-        czr_world_clear_mesh(&shared->worlds[rank]);
-        czr_context_close_event(shared->context, shared->arrivals[rank]);
+    for (int rank = 0; rank < common->size; rank++) {
+        czr_world_clear_mesh(&common->worlds[rank]);
+        czr_context_close_event(common->context, common->arrivals[rank]);
     }
-    czr_context_close_event(shared->context, shared->rendezvous);
-    czr_free(shared->worlds);
-    czr_free(shared->arrivals);
-    czr_free(shared);
+    czr_context_close_event(common->context, common->rendezvous);
+    czr_free(common->worlds);
+    czr_free(common->arrivals);
+    czr_free(common);
 }

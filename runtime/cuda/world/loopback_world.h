@@ -17,12 +17,12 @@ typedef struct czr_lane {
 /* What the members of one communicator share. */
 typedef struct czr_loopback_communicator {
     struct czr_loopback_communicator *next;
-    struct czr_loopback_world *shared;
+    struct czr_loopback_world *common;
     czr_channel channel;
     int size;
     int *ranks;
-    czr_comm *comms;         /* [size] members */
-    const czr_unit **posted; /* [size], NULL before they come */
+    czr_comm *comms;               /* [size] members */
+    const czr_collective **posted; /* [size], NULL before they come */
     int n_posted;
     czr_status status; /* of the last unit */
     char why[CZR_WHY_BYTES];
@@ -53,11 +53,11 @@ typedef struct czr_loopback_world {
 czr_status czr_loopback_world_open(czr_context *context, czr_collect *collect,
                                    int size, czr_loopback_world **out);
 /* Behind all that was put on streams.  NULL is allowed. */
-void czr_loopback_world_close(czr_loopback_world *shared);
+void czr_loopback_world_close(czr_loopback_world *common);
 /* So many more units of this member's communicator will have tables of
  * pointers, always the same ones; then, once, memory for those of all. */
-void czr_loopback_world_reserve(czr_comm *comm, int64_t n_units);
-czr_status czr_loopback_world_take_memory(czr_loopback_world *shared);
+void czr_loopback_world_reserve(czr_comm *comm, int64_t n_collectives);
+czr_status czr_loopback_world_take_memory(czr_loopback_world *common);
 
 /* loopback_unit.c: puts the unit that members have posted on their streams. */
 czr_status

@@ -11,12 +11,12 @@
 /* Bytes of a box that is large.  A copy of it is dearer than a message. */
 enum { LARGE = 1 << 18 };
 
-static bool is_large(const czr_transfer_row *row)
+static bool is_large(const czr_transfer_entry *row)
 {
     return czr_box_bytes(row) >= LARGE;
 }
 
-static bool is_flat(const czr_transfer_row *row)
+static bool is_flat(const czr_transfer_entry *row)
 {
     return row->n_rows == 1 || row->stride_bytes == row->row_bytes;
 }
@@ -36,13 +36,13 @@ static czr_nccl_message *message_of(const czr_nccl_member *member, int peer,
     return &member->messages[is_recv ? member->comm.size + peer : peer];
 }
 
-static void add_row(czr_nccl_message *message, const czr_transfer_row *row)
+static void add_row(czr_nccl_message *message, const czr_transfer_entry *row)
 {
     message->only = message->bytes == 0 && is_flat(row) ? row : NULL;
     message->bytes += (size_t)czr_box_bytes(row);
 }
 
-size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_transfer_row *rows,
+size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_transfer_entry *rows,
                         int64_t n)
 {
     const int n_messages = 2 * member->comm.size;
@@ -50,7 +50,7 @@ size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_transfer_row *rows,
 
     memset(member->messages, 0, (size_t)n_messages * sizeof *member->messages);
     for (int64_t i = 0; i < n; i++) {
-        const czr_transfer_row *row = &rows[i];
+        const czr_transfer_entry *row = &rows[i];
         if (row->peer == member->comm.position || czr_box_bytes(row) == 0)
             continue;
         if (!is_large(row))
@@ -72,9 +72,9 @@ size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_transfer_row *rows,
  * are asked for in order; *at goes on with large ones, messages keep their own.
  */
 static unsigned char *travels_at(const czr_nccl_work *work,
-                                 const czr_transfer_row *row, size_t *at)
+                                 const czr_transfer_entry *row, size_t *at)
 {
-    unsigned char *place = work->unit->of.transfer.base + row->offset;
+    unsigned char *place = work->collective->of.transfer.base + row->offset;
     unsigned char *packed = czr_nccl_boxes(work) + *at;
 
     if (!is_large(row)) {
@@ -90,7 +90,7 @@ static unsigned char *travels_at(const czr_nccl_work *work,
     return packed;
 }
 
-static void move_row(czr_boxes *boxes, const czr_transfer_row *row,
+static void move_row(czr_boxes *boxes, const czr_transfer_entry *row,
                      const unsigned char *place, const unsigned char *packed)
 {
     const czr_strided strided = {czr_address_of(place),
@@ -106,14 +106,14 @@ static void move_row(czr_boxes *boxes, const czr_transfer_row *row,
 /* Boxes of one direction to where they are packed, or from there. */
 static void pack(czr_nccl_work *work, bool is_recv)
 {
-    const czr_transfer *transfer = &work->unit->of.transfer;
+    const czr_transfer *transfer = &work->collective->of.transfer;
     czr_boxes boxes = czr_nccl_boxes_of(work);
     size_t at = 0;
 
     for (int i = 0; i < 2 * work->size; i++)
         work->member->messages[i].done = 0;
     for (int64_t i = 0; i < transfer->n_rows; i++) {
-        const czr_transfer_row *row = &transfer->rows[i];
+        const czr_transfer_entry *row = &transfer->rows[i];
         if (row->peer == work->self || czr_box_bytes(row) == 0)
             continue;
         const unsigned char *packed = travels_at(work, row, &at);
@@ -128,11 +128,11 @@ static void pack(czr_nccl_work *work, bool is_recv)
 
 static void exchange_large(czr_nccl_work *work)
 {
-    const czr_transfer *transfer = &work->unit->of.transfer;
+    const czr_transfer *transfer = &work->collective->of.transfer;
     size_t at = 0;
 
     for (int64_t i = 0; i < transfer->n_rows; i++) {
-        const czr_transfer_row *row = &transfer->rows[i];
+        const czr_transfer_entry *row = &transfer->rows[i];
         if (row->peer == work->self || !is_large(row))
             continue;
         unsigned char *place = travels_at(work, row, &at);
@@ -147,8 +147,9 @@ static void exchange_large(czr_nccl_work *work)
 static unsigned char *message_at(const czr_nccl_work *work,
                                  const czr_nccl_message *message)
 {
-    return message->only ? work->unit->of.transfer.base + message->only->offset
-                         : czr_nccl_boxes(work) + message->at;
+    return message->only
+               ? work->collective->of.transfer.base + message->only->offset
+               : czr_nccl_boxes(work) + message->at;
 }
 
 /* Everybody begins with another one. */
@@ -167,7 +168,7 @@ static void exchange_messages(czr_nccl_work *work)
 
 void czr_nccl_transfer(czr_nccl_work *work)
 {
-    const czr_transfer *transfer = &work->unit->of.transfer;
+    const czr_transfer *transfer = &work->collective->of.transfer;
 
     if (czr_nccl_lay_out(work->member, transfer->rows, transfer->n_rows) >
         work->member->box_bytes) {

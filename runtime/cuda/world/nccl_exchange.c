@@ -55,7 +55,7 @@ static czr_status refuse(czr_nccl_work *work, int code)
         czr_nccl_settle(&work->member->nccl, code, 0, "communicating", message);
 
     return czr_nccl_fail(work->world, status, "operation %d: %s",
-                         work->unit->op, message);
+                         work->collective->op, message);
 }
 
 /* Lock held. */
@@ -113,7 +113,7 @@ static void settle(czr_nccl_work *work)
         work->status =
             czr_nccl_fail(work->world, CZR_ERR_TIMEOUT,
                           "operation %d: NCCL did not take it in %lld ms",
-                          work->unit->op, (long long)deadline_ms);
+                          work->collective->op, (long long)deadline_ms);
         pthread_mutex_unlock(&work->world->lock);
     }
 }

@@ -10,7 +10,7 @@
 typedef struct czr_nccl_work {
     czr_world_nccl *world;
     czr_nccl_member *member;
-    const czr_unit *unit;
+    const czr_collective *collective;
     void *stream;
     int self, size;
     czr_status status;

@@ -52,37 +52,37 @@ bool czr_nccl_are_equal(const czr_nccl_work *work)
 
 static size_t element_of(const czr_nccl_work *work)
 {
-    return czr_dtype_bytes(work->unit->of.reduce_scatter.dtype);
+    return czr_dtype_bytes(work->collective->of.reduce_scatter.dtype);
 }
 
 /* Elements [done, ...) of the result from n of each slot's leaves, of which
  * there are `members` slots from `first` on. */
-static void add_leaves(czr_nccl_work *work, int first, int members, int leaves,
+static void add_leaves(czr_nccl_work *work, int first, int members, int n_grads,
                        czr_dtype dtype, int64_t done, int64_t n)
 {
-    const czr_reduce_scatter *unit = &work->unit->of.reduce_scatter;
+    const czr_reduce_scatter *collective = &work->collective->of.reduce_scatter;
     const czr_nccl_sums *sums = &work->world->options.sums;
     const czr_address table =
         work->member->table + (size_t)first * sizeof(void *);
-    const czr_collect_microbatches sum = {.grads = czr_pointer_of(table),
-                                          .n_members = members,
-                                          .leaves = leaves,
-                                          .dtype = dtype,
-                                          .microbatch_stride = n,
-                                          .n = n,
-                                          .out = unit->out + done,
-                                          .scale = unit->scale,
-                                          .largest = unit->largest};
+    const czr_collect_grads sum = {.grads = czr_pointer_of(table),
+                                   .n_members = members,
+                                   .n_grads = n_grads,
+                                   .dtype = dtype,
+                                   .grad_stride = n,
+                                   .n = n,
+                                   .out = collective->out + done,
+                                   .scale = collective->scale,
+                                   .largest = collective->largest};
 
     if (work->status == CZR_OK && n > 0)
-        work->status = sums->leaves(sums->collect, &sum, work->stream);
+        work->status = sums->n_grads(sums->collect, &sum, work->stream);
 }
 
 /* A leaf's chunks to whoever adds them up, and the own from all. */
 static void exchange_leaf(czr_nccl_work *work, size_t chunk, int64_t k,
                           int leaf)
 {
-    const czr_reduce_scatter *unit = &work->unit->of.reduce_scatter;
+    const czr_reduce_scatter *collective = &work->collective->of.reduce_scatter;
     const size_t element = element_of(work);
     const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
     const size_t at = (size_t)leaf * (size_t)own.n * element;
@@ -90,8 +90,8 @@ static void exchange_leaf(czr_nccl_work *work, size_t chunk, int64_t k,
     for (int i = 0; i < work->size; i++) {
         const czr_range theirs = chunk_of(work->member->ranges[i], chunk, k);
         const unsigned char *from =
-            (const unsigned char *)unit->grad +
-            (size_t)(leaf * unit->microbatch_stride + theirs.first) * element;
+            (const unsigned char *)collective->grad +
+            (size_t)(leaf * collective->grad_stride + theirs.first) * element;
         work->member->buffers.from[i] = from;
         work->member->buffers.from_bytes[i] = (size_t)theirs.n * element;
         work->member->buffers.to[i] = czr_nccl_slot(work, i) + at;
@@ -105,9 +105,9 @@ static void exchange_leaf(czr_nccl_work *work, size_t chunk, int64_t k,
 
 static void reduce_in_order(czr_nccl_work *work)
 {
-    const czr_reduce_scatter *unit = &work->unit->of.reduce_scatter;
-    const size_t chunk =
-        work->member->slot_bytes / ((size_t)unit->leaves * element_of(work));
+    const czr_reduce_scatter *collective = &work->collective->of.reduce_scatter;
+    const size_t chunk = work->member->slot_bytes /
+                         ((size_t)collective->n_grads * element_of(work));
     const int64_t n_chunks = chunk ? count_chunks(work, chunk) : 0;
 
     if (!chunk)
@@ -115,9 +115,9 @@ static void reduce_in_order(czr_nccl_work *work)
     for (int64_t k = 0; k < n_chunks; k++) {
         const czr_range own =
             chunk_of(work->member->ranges[work->self], chunk, k);
-        for (int leaf = 0; leaf < unit->leaves; leaf++)
+        for (int leaf = 0; leaf < collective->n_grads; leaf++)
             exchange_leaf(work, chunk, k, leaf);
-        add_leaves(work, 0, work->size, unit->leaves, unit->dtype,
+        add_leaves(work, 0, work->size, collective->n_grads, collective->dtype,
                    k * (int64_t)chunk, own.n);
     }
 }
@@ -125,22 +125,23 @@ static void reduce_in_order(czr_nccl_work *work)
 /* NCCL's own sums, which are then scaled. */
 static void reduce_by_nccl(czr_nccl_work *work)
 {
-    const czr_reduce_scatter *unit = &work->unit->of.reduce_scatter;
-    const size_t n = (size_t)unit->n;
+    const czr_reduce_scatter *collective = &work->collective->of.reduce_scatter;
+    const size_t n = (size_t)collective->n;
     const size_t chunk = work->member->slot_bytes / sizeof(float);
     const float *from =
-        (const float *)unit->grad + work->member->ranges[0].first;
+        (const float *)collective->grad + work->member->ranges[0].first;
 
     if (n == 0 || !czr_nccl_begin(work))
         return;
-    czr_nccl_keep(work, work->world->options.nccl->reduce_scatter(
-                            from, unit->out, n, CZR_NCCL_FLOAT32, CZR_NCCL_SUM,
-                            work->member->nccl.handle, work->stream));
+    czr_nccl_keep(work,
+                  work->world->options.nccl->reduce_scatter(
+                      from, collective->out, n, CZR_NCCL_FLOAT32, CZR_NCCL_SUM,
+                      work->member->nccl.handle, work->stream));
     czr_nccl_end(work);
     for (size_t done = 0; done < n; done += chunk) {
         const size_t left = n - done < chunk ? n - done : chunk;
-        czr_nccl_copy(work, czr_nccl_slot(work, work->self), unit->out + done,
-                      left * sizeof(float));
+        czr_nccl_copy(work, czr_nccl_slot(work, work->self),
+                      collective->out + done, left * sizeof(float));
         add_leaves(work, work->self, 1, 1, CZR_F32, (int64_t)done,
                    (int64_t)left);
     }
@@ -148,18 +149,18 @@ static void reduce_by_nccl(czr_nccl_work *work)
 
 void czr_nccl_reduce_scatter(czr_nccl_work *work)
 {
-    const czr_reduce_scatter *unit = &work->unit->of.reduce_scatter;
+    const czr_reduce_scatter *collective = &work->collective->of.reduce_scatter;
     const czr_world_nccl *world = work->world;
 
-    if (work->unit->op < 0 || !world->ranges ||
-        !world->ranges[work->unit->op]) {
+    if (work->collective->op < 0 || !world->ranges ||
+        !world->ranges[work->collective->op]) {
         work->status = CZR_ERR_STATE;
         return;
     }
-    memcpy(work->member->ranges, world->ranges[work->unit->op],
+    memcpy(work->member->ranges, world->ranges[work->collective->op],
            (size_t)work->size * sizeof(czr_range));
-    if (!world->options.is_strict && unit->dtype == CZR_F32 &&
-        unit->leaves == 1 && czr_nccl_are_equal(work))
+    if (!world->options.is_strict && collective->dtype == CZR_F32 &&
+        collective->n_grads == 1 && czr_nccl_are_equal(work))
         reduce_by_nccl(work);
     else
         reduce_in_order(work);
@@ -191,7 +192,7 @@ static int native_type(const czr_nccl_work *work, czr_sum type)
 
 static void reduce_all_by_nccl(czr_nccl_work *work, int type)
 {
-    const czr_all_reduce *sum = &work->unit->of.all_reduce;
+    const czr_all_reduce *sum = &work->collective->of.all_reduce;
 
     if (sum->count == 0 || !czr_nccl_begin(work))
         return;
@@ -205,7 +206,7 @@ static void reduce_all_by_nccl(czr_nccl_work *work, int type)
 /* Everybody's chunk of its share, in its own slot, is the sum. */
 static void sum_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 {
-    const czr_all_reduce *sum = &work->unit->of.all_reduce;
+    const czr_all_reduce *sum = &work->collective->of.all_reduce;
     const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = czr_sum_bytes(sum->type);
     const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
@@ -230,7 +231,7 @@ static void sum_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 /* The sums of a chunk to all others. */
 static void return_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 {
-    const czr_all_reduce *sum = &work->unit->of.all_reduce;
+    const czr_all_reduce *sum = &work->collective->of.all_reduce;
     const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = czr_sum_bytes(sum->type);
     const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
@@ -248,7 +249,7 @@ static void return_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 
 void czr_nccl_all_reduce(czr_nccl_work *work)
 {
-    const czr_all_reduce *sum = &work->unit->of.all_reduce;
+    const czr_all_reduce *sum = &work->collective->of.all_reduce;
     const size_t chunk = work->member->slot_bytes / czr_sum_bytes(sum->type);
     const int native = native_type(work, sum->type);
 
@@ -314,7 +315,7 @@ static size_t band_bytes(const czr_band *band, size_t element, czr_range rows)
 
 static void sum_band_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 {
-    const czr_all_reduce *sum = &work->unit->of.all_reduce;
+    const czr_all_reduce *sum = &work->collective->of.all_reduce;
     const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = czr_sum_bytes(sum->type);
     const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
@@ -342,7 +343,7 @@ static void sum_band_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
 
 void czr_nccl_sum_scatter(czr_nccl_work *work)
 {
-    const czr_all_reduce *sum = &work->unit->of.all_reduce;
+    const czr_all_reduce *sum = &work->collective->of.all_reduce;
     const size_t element = czr_sum_bytes(sum->type);
     const bool has_band = sum->band.blocks > 0;
     size_t chunk = work->member->slot_bytes / element;
@@ -364,8 +365,9 @@ void czr_nccl_sum_scatter(czr_nccl_work *work)
 
 void czr_nccl_band_gather(czr_nccl_work *work)
 {
-    const czr_band_gather *unit = &work->unit->of.band_gather;
-    const size_t chunk = deal_band(work, &unit->band, unit->element_bytes);
+    const czr_band_gather *collective = &work->collective->of.band_gather;
+    const size_t chunk =
+        deal_band(work, &collective->band, collective->element_bytes);
     const int64_t n_chunks = chunk ? count_chunks(work, chunk) : 0;
 
     if (!chunk)
@@ -374,17 +376,17 @@ void czr_nccl_band_gather(czr_nccl_work *work)
         const czr_range own =
             chunk_of(work->member->ranges[work->self], chunk, k);
         czr_boxes out = czr_nccl_boxes_of(work);
-        move_band(&out, &unit->band, unit->data,
-                  czr_nccl_slot(work, work->self), unit->element_bytes, own,
-                  false);
+        move_band(&out, &collective->band, collective->data,
+                  czr_nccl_slot(work, work->self), collective->element_bytes,
+                  own, false);
         work->status = czr_boxes_put(&out);
-        czr_nccl_all_slots(work,
-                           band_bytes(&unit->band, unit->element_bytes, own));
+        czr_nccl_all_slots(work, band_bytes(&collective->band,
+                                            collective->element_bytes, own));
         czr_boxes back = czr_nccl_boxes_of(work);
         for (int i = 0; i < work->size; i++)
             if (i != work->self)
-                move_band(&back, &unit->band, unit->data,
-                          czr_nccl_slot(work, i), unit->element_bytes,
+                move_band(&back, &collective->band, collective->data,
+                          czr_nccl_slot(work, i), collective->element_bytes,
                           chunk_of(work->member->ranges[i], chunk, k), true);
         work->status = czr_boxes_put(&back);
     }

@@ -13,8 +13,8 @@
 static size_t find_parts(const czr_nccl_work *work)
 {
     const czr_world_nccl *world = work->world;
-    const int op = work->unit->op;
-    const size_t bytes = work->unit->of.all_gather.bytes;
+    const int op = work->collective->op;
+    const size_t bytes = work->collective->of.all_gather.bytes;
     czr_range *ranges = work->member->ranges;
 
     if (op >= 0 && world->ranges && world->ranges[op]) {
@@ -29,7 +29,7 @@ static size_t find_parts(const czr_nccl_work *work)
 
 static void gather_by_nccl(czr_nccl_work *work, size_t element)
 {
-    const czr_all_gather *gather = &work->unit->of.all_gather;
+    const czr_all_gather *gather = &work->collective->of.all_gather;
     const size_t first = (size_t)work->member->ranges[0].first * element;
 
     if (gather->bytes == 0 || !czr_nccl_begin(work))
@@ -43,7 +43,7 @@ static void gather_by_nccl(czr_nccl_work *work, size_t element)
 
 static void all_gather(czr_nccl_work *work)
 {
-    const czr_all_gather *gather = &work->unit->of.all_gather;
+    const czr_all_gather *gather = &work->collective->of.all_gather;
     const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = find_parts(work);
     const czr_range own = work->member->ranges[work->self];
@@ -73,7 +73,7 @@ static void all_gather(czr_nccl_work *work)
 
 static void gather_for_host(czr_nccl_work *work)
 {
-    const czr_all_gather *gather = &work->unit->of.all_gather;
+    const czr_all_gather *gather = &work->collective->of.all_gather;
     const unsigned char *send = gather->send;
     const size_t slot = work->member->slot_bytes;
 
@@ -93,7 +93,7 @@ static void gather_for_host(czr_nccl_work *work)
 
 static void reduce_for_host(czr_nccl_work *work)
 {
-    const czr_all_reduce *sum = &work->unit->of.all_reduce;
+    const czr_all_reduce *sum = &work->collective->of.all_reduce;
     const size_t element = czr_sum_bytes(sum->type);
     const size_t chunk = work->member->slot_bytes / element;
 
@@ -110,20 +110,20 @@ static void reduce_for_host(czr_nccl_work *work)
 
 static void run_for_host(czr_nccl_work *work)
 {
-    switch (work->unit->kind) {
-    case CZR_UNIT_BARRIER:
+    switch (work->collective->kind) {
+    case CZR_COLLECTIVE_BARRIER:
         czr_nccl_all_slots(work, sizeof(int64_t));
         break;
-    case CZR_UNIT_ALL_GATHER:
+    case CZR_COLLECTIVE_ALL_GATHER:
         gather_for_host(work);
         break;
-    case CZR_UNIT_ALL_REDUCE:
+    case CZR_COLLECTIVE_ALL_REDUCE:
         reduce_for_host(work);
         break;
-    case CZR_UNIT_REDUCE_SCATTER:
-    case CZR_UNIT_SUM_SCATTER:
-    case CZR_UNIT_BAND_GATHER:
-    case CZR_UNIT_TRANSFER:
+    case CZR_COLLECTIVE_REDUCE_SCATTER:
+    case CZR_COLLECTIVE_SUM_SCATTER:
+    case CZR_COLLECTIVE_BAND_GATHER:
+    case CZR_COLLECTIVE_TRANSFER:
         work->status = CZR_ERR_UNSUPPORTED;
         break;
     }
@@ -133,26 +133,26 @@ static void run_for_host(czr_nccl_work *work)
 
 static void run_on_stream(czr_nccl_work *work)
 {
-    switch (work->unit->kind) {
-    case CZR_UNIT_BARRIER:
+    switch (work->collective->kind) {
+    case CZR_COLLECTIVE_BARRIER:
         czr_nccl_all_slots(work, sizeof(int64_t));
         break;
-    case CZR_UNIT_REDUCE_SCATTER:
+    case CZR_COLLECTIVE_REDUCE_SCATTER:
         czr_nccl_reduce_scatter(work);
         break;
-    case CZR_UNIT_ALL_GATHER:
+    case CZR_COLLECTIVE_ALL_GATHER:
         all_gather(work);
         break;
-    case CZR_UNIT_ALL_REDUCE:
+    case CZR_COLLECTIVE_ALL_REDUCE:
         czr_nccl_all_reduce(work);
         break;
-    case CZR_UNIT_SUM_SCATTER:
+    case CZR_COLLECTIVE_SUM_SCATTER:
         czr_nccl_sum_scatter(work);
         break;
-    case CZR_UNIT_BAND_GATHER:
+    case CZR_COLLECTIVE_BAND_GATHER:
         czr_nccl_band_gather(work);
         break;
-    case CZR_UNIT_TRANSFER:
+    case CZR_COLLECTIVE_TRANSFER:
         czr_nccl_transfer(work);
         break;
     }
@@ -164,7 +164,7 @@ static void put_mark(const czr_nccl_work *work, bool has_ended)
     const czr_world_nccl *world = work->world;
     czr_context *context = world->context;
     const int64_t *marks = work->member->marks;
-    const int64_t mark = czr_nccl_mark_of(work->unit->op, has_ended);
+    const int64_t mark = czr_nccl_mark_of(work->collective->op, has_ended);
 
     if (work->size == 1)
         return;
@@ -193,11 +193,11 @@ static czr_status start(const czr_nccl_work *work)
     czr_status status = czr_nccl_failure(world);
 
     if (status == CZR_OK &&
-        czr_nccl_mark_of(work->unit->op, true) >= world->n_marks)
+        czr_nccl_mark_of(work->collective->op, true) >= world->n_marks)
         status = CZR_ERR_STATE; /* of no plan that it was prepared for */
     if (status == CZR_OK)
         status = czr_context_enter(world->context);
-    if (status == CZR_OK && !work->unit->stream)
+    if (status == CZR_OK && !work->collective->stream)
         status = czr_nccl_heartbeat(world, work->stream);
     return status;
 }
@@ -218,19 +218,20 @@ static void give_up(const czr_nccl_work *work)
         status == CZR_ERR_ARGUMENT || status == CZR_ERR_UNSUPPORTED)
         return; /* nothing was put */
     pthread_mutex_lock(&world->lock);
-    czr_nccl_fail(world, status, "operation %d: %.*s", work->unit->op,
+    czr_nccl_fail(world, status, "operation %d: %.*s", work->collective->op,
                   CZR_WHY_BYTES - 1, reason(world, status));
     pthread_mutex_unlock(&world->lock);
 }
 
-void czr_nccl_post(czr_comm *comm, const czr_unit *unit)
+void czr_nccl_post(czr_comm *comm, const czr_collective *collective)
 {
     czr_nccl_member *member = (czr_nccl_member *)comm;
     czr_world_nccl *world = (czr_world_nccl *)comm->world;
     czr_nccl_work work = {.world = world,
                           .member = member,
-                          .unit = unit,
-                          .stream = unit->stream ? unit->stream : world->stream,
+                          .collective = collective,
+                          .stream = collective->stream ? collective->stream
+                                                       : world->stream,
                           .self = comm->position,
                           .size = comm->size};
 
@@ -241,7 +242,7 @@ void czr_nccl_post(czr_comm *comm, const czr_unit *unit)
     }
     follow_last(&work);
     put_mark(&work, false);
-    if (unit->stream)
+    if (collective->stream)
         run_on_stream(&work);
     else
         run_for_host(&work);
@@ -254,7 +255,8 @@ void czr_nccl_post(czr_comm *comm, const czr_unit *unit)
     give_up(&work);
 }
 
-czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why)
+czr_status czr_nccl_wait(czr_comm *comm, const czr_collective *collective,
+                         char *why)
 {
     czr_nccl_member *member = (czr_nccl_member *)comm;
     czr_world_nccl *world = (czr_world_nccl *)comm->world;
@@ -262,13 +264,13 @@ czr_status czr_nccl_wait(czr_comm *comm, const czr_unit *unit, char *why)
 
     /* The watchdog ends what does not end by itself; what was put of a unit
      * that failed is of the caller's memory, too. */
-    if (!unit->stream && status == CZR_OK)
+    if (!collective->stream && status == CZR_OK)
         status = czr_context_synchronize(world->context, world->stream,
                                          2 * world->base.deadline_ms);
-    if (!unit->stream && status != CZR_OK)
+    if (!collective->stream && status != CZR_OK)
         czr_context_drain(world->context, world->stream);
     const czr_status failure = czr_nccl_failure(world);
-    if (failure != CZR_OK || (status == CZR_OK && !unit->stream))
+    if (failure != CZR_OK || (status == CZR_OK && !collective->stream))
         return czr_world_nccl_check(&world->base, why);
     if (status == CZR_OK)
         return CZR_OK;

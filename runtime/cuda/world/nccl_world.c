@@ -74,7 +74,7 @@ static czr_status find_ranges(czr_world_nccl *world, int op,
     if (!ranges)
         return CZR_ERR_NO_MEMORY;
     for (int i = 0; i < comm->size; i++)
-        ranges[i] = czr_program_share(world->program, op, comm->ranks[i]);
+        ranges[i] = czr_program_range(world->program, op, comm->ranks[i]);
     world->ranges[op] = ranges;
     return CZR_OK;
 }
@@ -85,7 +85,7 @@ static void need_of_bucket(const czr_world_nccl *world, int op, int members,
     const czr_bucket *bucket =
         &world->program->buckets[world->program->ops[op].bucket];
     const size_t element =
-        (size_t)bucket->leaves * czr_dtype_bytes(bucket->grad_dtype);
+        (size_t)bucket->n_grads * czr_dtype_bytes(bucket->grad_dtype);
 
     if (world->program->ops[op].kind != CZR_REDUCE_SCATTER)
         return;
@@ -94,7 +94,7 @@ static void need_of_bucket(const czr_world_nccl *world, int op, int members,
         raise(&all->slot, (size_t)world->ranges[op][i].n * element);
 }
 
-static void need_of_sum(const czr_sum_row *row, int members, need *all)
+static void need_of_sum(const czr_sum_entry *row, int members, need *all)
 {
     const size_t element = czr_dtype_bytes(row->dtype);
     const size_t share =
@@ -116,13 +116,13 @@ static void need_of_rows(const czr_world_nccl *world, int op,
         raise(&all->boxes,
               czr_nccl_lay_out(
                   member,
-                  (const czr_transfer_row *)program->tables[table].rows +
+                  (const czr_transfer_entry *)program->tables[table].rows +
                       range.first,
                   range.n));
     for (int64_t i = range.first;
          program->ops[op].kind == CZR_GROUP_SUM && i < range.first + range.n;
          i++)
-        need_of_sum((const czr_sum_row *)program->tables[table].rows + i,
+        need_of_sum((const czr_sum_entry *)program->tables[table].rows + i,
                     member->comm.size, all);
 }
 
@@ -311,16 +311,16 @@ static czr_status compare(czr_world_nccl *world, char *message)
                              options->nccl->version, options->is_strict,
                              options->borrowed != NULL, world->context->uuid};
     descriptor *descriptors = czr_alloc(n, sizeof *descriptors);
-    const czr_unit unit = {.kind = CZR_UNIT_ALL_GATHER,
-                           .op = -1,
-                           .of.all_gather = {&mine, sizeof mine,
-                                             rank * sizeof mine,
-                                             (unsigned char *)descriptors}};
+    const czr_collective collective = {
+        .kind = CZR_COLLECTIVE_ALL_GATHER,
+        .op = -1,
+        .of.all_gather = {&mine, sizeof mine, rank * sizeof mine,
+                          (unsigned char *)descriptors}};
 
     if (!descriptors)
         return CZR_ERR_NO_MEMORY;
-    czr_status status =
-        czr_comm_run(world->base.everyone[CZR_CHANNEL_PLAN], &unit, message);
+    czr_status status = czr_comm_run(world->base.everyone[CZR_CHANNEL_PLAN],
+                                     &collective, message);
     for (size_t i = 0; i < n && status == CZR_OK; i++)
         status = compare_options(descriptors, rank, i, message);
     if (status == CZR_OK)

@@ -17,13 +17,13 @@
 #include "runtime/cuda/world/nccl.h"
 #include "runtime/world/world.h"
 
-/* What adds up and packs on the device: czr_collect_sum_microbatches,
+/* What adds up and packs on the device: czr_collect_sum_grads,
  * czr_collect_sum_slice and czr_collect_pack, of one that is open as long as
  * the world. */
 typedef struct czr_nccl_sums {
     czr_collect *collect;
-    czr_status (*leaves)(czr_collect *collect,
-                         const czr_collect_microbatches *sum, void *stream);
+    czr_status (*n_grads)(czr_collect *collect, const czr_collect_grads *sum,
+                          void *stream);
     czr_status (*slice)(czr_collect *collect,
                         const czr_collect_members *members, czr_sum type,
                         size_t first, size_t n, const int32_t *skip,

@@ -83,7 +83,7 @@ static czr_status open_world(czr_process *process,
     world.is_strict = program->strict;
     world.deadline_ms = options->engine.deadline_ms;
     world.sums = (czr_nccl_sums){.collect = process->collect,
-                                 .leaves = czr_collect_sum_microbatches,
+                                 .n_grads = czr_collect_sum_grads,
                                  .slice = czr_collect_sum_slice,
                                  .pack = czr_collect_pack};
     const czr_status status =
@@ -125,7 +125,7 @@ static void join_rank_group(czr_process *process)
 /* The rank alone; where that fails, the others are reported. */
 static czr_status open_rank(czr_process *process, const czr_options *options)
 {
-    const czr_cuda_device_shared parts = {.context = process->context,
+    const czr_cuda_device_common parts = {.context = process->context,
                                           .collect = process->collect,
                                           .stages = &process->stages};
     czr_status status = czr_cuda_rank_open(&parts, process->world, options,

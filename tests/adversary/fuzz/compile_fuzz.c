@@ -16,17 +16,18 @@ enum { MAX_TEXT = 4096, MAX_PARAMETERS = 64, MAX_RANKS = 64 };
 /* Whether planning is short: few parameters on few ranks. */
 static bool is_small(const cz_ir *ir, cz_arena *arena)
 {
-    int n, n_families;
+    int n, n_patterns;
     int64_t n_ranks = 1, n_parameters = 0;
     const cz_fact_mesh *mesh = cz_ir_read_mesh(ir, arena, &n);
-    const cz_fact_family *families = cz_ir_read_family(ir, arena, &n_families);
+    const cz_fact_pattern *patterns =
+        cz_ir_read_pattern(ir, arena, &n_patterns);
 
     for (int i = 0; i < mesh->sizes.n; i++)
         n_ranks *= mesh->sizes.v[i];
-    for (int i = 0; i < n_families; i++) {
+    for (int i = 0; i < n_patterns; i++) {
         int64_t n_members = 1;
-        for (int k = 0; k < families[i].extents.n; k++)
-            n_members *= families[i].extents.v[k];
+        for (int k = 0; k < patterns[i].extents.n; k++)
+            n_members *= patterns[i].extents.v[k];
         n_parameters += n_members;
     }
     return n_ranks <= MAX_RANKS && n_parameters <= MAX_PARAMETERS;

@@ -55,7 +55,7 @@ static void write_bytes(run *r, uint64_t mark, int64_t at, int64_t n)
 
 /* ---- kernels ------------------------------------------------------------ */
 
-static uint64_t *cell_of(run *r, const cz_view_kernel_row *row,
+static uint64_t *cell_of(run *r, const cz_view_kernel_entry *row,
                          const cz_view_slot *slot)
 {
     const int number = slot->kind == CZ_SLOT_STATE ? CZ_N_SLOTS + slot->index
@@ -64,7 +64,7 @@ static uint64_t *cell_of(run *r, const cz_view_kernel_row *row,
     return &r->cells[row->param * MAX_CELLS + number];
 }
 
-static int64_t base_of(const cz_view_kernel_row *row, cz_slot_kind kind)
+static int64_t base_of(const cz_view_kernel_entry *row, cz_slot_kind kind)
 {
     return kind == CZ_SLOT_GATHER    ? row->gather
            : kind == CZ_SLOT_SCATTER ? row->scatter
@@ -73,8 +73,8 @@ static int64_t base_of(const cz_view_kernel_row *row, cz_slot_kind kind)
 
 /* Where a slot lies in scratch, and its bytes. */
 static int64_t place_of(const cz_view_stage *stage,
-                        const cz_view_kernel_row *row, const cz_view_slot *slot,
-                        int64_t *bytes)
+                        const cz_view_kernel_entry *row,
+                        const cz_view_slot *slot, int64_t *bytes)
 {
     int64_t offsets[MAX_CELLS];
 
@@ -84,7 +84,7 @@ static int64_t place_of(const cz_view_stage *stage,
 }
 
 static uint64_t read_row(run *r, uint64_t mark, const cz_view_stage *stage,
-                         const cz_view_kernel_row *row)
+                         const cz_view_kernel_entry *row)
 {
     for (int i = 0; i < stage->n_in; i++) {
         int64_t bytes;
@@ -95,13 +95,13 @@ static uint64_t read_row(run *r, uint64_t mark, const cz_view_stage *stage,
         const int64_t at = place_of(stage, row, &stage->in[i], &bytes);
         mark = read_bytes(r, mark, at, bytes);
     }
-    if (stage->shared && stage->shared->segment > 0)
+    if (stage->subgroup && stage->subgroup->segment > 0)
         mark = read_bytes(r, mark, row->work, stage->fact->work_bytes);
     return mark;
 }
 
 static void write_row(run *r, uint64_t mark, const cz_view_stage *stage,
-                      const cz_view_kernel_row *row)
+                      const cz_view_kernel_entry *row)
 {
     int64_t bytes, at;
 
@@ -129,7 +129,7 @@ typedef struct kernel {
 } kernel;
 
 static void run_row(run *r, const kernel *k, int64_t number,
-                    const cz_view_kernel_row *row)
+                    const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &r->view->stages[row->stage];
     const int64_t read = k->first_read + number - k->first_row;
@@ -151,7 +151,7 @@ static int64_t moved(const run *r, const cz_view_batch *batch, int64_t matrix,
 static void run_moved(run *r, const kernel *k, const cz_view_batch *batch,
                       int64_t matrix, int64_t number)
 {
-    cz_view_kernel_row row = k->table->rows.kernel[number];
+    cz_view_kernel_entry row = k->table->rows.kernel[number];
 
     row.gather = moved(r, batch, matrix, row.gather);
     row.scatter = moved(r, batch, matrix, row.scatter);
@@ -207,7 +207,7 @@ static void run_transfer(run *r, const kernel *k)
 {
     for (int64_t is_recv = 0; is_recv < 2; is_recv++)
         for (int64_t i = k->first_row; i < k->end; i++) {
-            const cz_view_transfer_row *row = &k->table->rows.transfer[i];
+            const cz_view_transfer_entry *row = &k->table->rows.transfer[i];
             uint64_t *read = &r->reads[k->first_read + i - k->first_row];
             for (int64_t n = 0; row->is_recv == is_recv && n < row->n_rows;
                  n++) {
@@ -226,7 +226,7 @@ static void run_transfer(run *r, const kernel *k)
 static void run_sums(run *r, const kernel *k)
 {
     for (int64_t i = k->first_row; i < k->end; i++) {
-        const cz_view_sum_row *row = &k->table->rows.sum[i];
+        const cz_view_sum_entry *row = &k->table->rows.sum[i];
         const int64_t read = k->first_read + i - k->first_row;
         const int64_t bytes = row->count * row->width;
         r->reads[read] = read_bytes(r, SUMMED, row->offset, bytes);
@@ -328,7 +328,7 @@ bool batch_run_has_kernels(const cz_plan_view *view)
                                         (int16_t)t->rows,
                                         (int16_t)t->columns,
                                         (uint8_t)t->stages,
-                                        (uint8_t)t->parts,
+                                        (uint8_t)t->splits,
                                         (uint8_t)t->library};
         const czr_cuda_program program = {
             .tiled_sms = device.sms, .n_tilings = 1, .tilings = &tiling};

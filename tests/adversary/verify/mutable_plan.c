@@ -73,9 +73,9 @@ void mutable_plan_copy(mutable_plan *plan, cz_arena *arena,
         plan->buckets[i] = copy_bucket(arena, view->buckets[i].fact);
     memcpy(plan->params, view->params,
            (size_t)view->n_params * sizeof *plan->params);
-    plan->families = CZ_NEW(arena, cz_fact_family, view->n_families + 1);
-    for (int i = 0; i < view->n_families; i++)
-        plan->families[i] = *view->families[i].fact;
+    plan->patterns = CZ_NEW(arena, cz_fact_pattern, view->n_patterns + 1);
+    for (int i = 0; i < view->n_patterns; i++)
+        plan->patterns[i] = *view->patterns[i].fact;
     plan->arena_bytes =
         copy_ints(arena, view->arena->bytes.v, view->arena->bytes.n);
     if (view->batch_arena)
@@ -129,13 +129,13 @@ const cz_plan_view *mutable_plan_view(mutable_plan *plan)
     cz_view_op *ops = CZ_NEW(plan->arena, cz_view_op, plan->n_ops + 1);
     cz_view_bucket *buckets =
         CZ_NEW(plan->arena, cz_view_bucket, plan->n_buckets);
-    cz_view_family *families =
-        CZ_NEW(plan->arena, cz_view_family, plan->origin->n_families);
+    cz_view_pattern *patterns =
+        CZ_NEW(plan->arena, cz_view_pattern, plan->origin->n_patterns);
     cz_fact_arena *arena = CZ_NEW(plan->arena, cz_fact_arena, 1);
 
-    for (int i = 0; i < plan->origin->n_families; i++) {
-        families[i] = plan->origin->families[i];
-        families[i].fact = &plan->families[i];
+    for (int i = 0; i < plan->origin->n_patterns; i++) {
+        patterns[i] = plan->origin->patterns[i];
+        patterns[i].fact = &plan->patterns[i];
     }
     for (int i = 0; i < plan->n_tables; i++)
         tables[i] = view_of_table(plan, i);
@@ -153,7 +153,7 @@ const cz_plan_view *mutable_plan_view(mutable_plan *plan)
     view->n_ops = plan->n_ops;
     view->buckets = buckets;
     view->params = plan->params;
-    view->families = families;
+    view->patterns = patterns;
     view->stages = plan->stages;
     view->bodies = plan->bodies;
     view->arena = arena;

@@ -39,7 +39,7 @@ typedef struct mutable_plan {
     mutable_op *ops;
     mutable_bucket *buckets;
     cz_view_param *params;
-    cz_fact_family *families; /* only homes are ever changed */
+    cz_fact_pattern *patterns; /* only residents are ever changed */
     int64_t *arena_bytes, *batch_bytes;
     int n_tilings;
     cz_fact_tiling *tilings; /* one may be added */

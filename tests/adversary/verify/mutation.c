@@ -56,7 +56,7 @@ bool change_owner(mutable_plan *plan, randoms *r)
     if (was < 0)
         return false;
     const cz_ints *split =
-        &cz_view_family_reduction(plan->origin, param->family)->split_axes;
+        &cz_view_pattern_reduction(plan->origin, param->pattern)->split_axes;
     param->split_owner = draw_in(r, 0, cz_view_extent(plan->origin, split) - 1);
     return param->split_owner != was;
 }
@@ -65,14 +65,14 @@ bool change_owner(mutable_plan *plan, randoms *r)
 bool change_sharers(mutable_plan *plan, randoms *r)
 {
     cz_view_param *param = &plan->params[draw(r, plan->origin->n_params)];
-    const int64_t n = cz_view_parts(
-        plan->origin, cz_view_shard_set(plan->origin, param->family));
+    const int64_t n = cz_view_set_extent(
+        plan->origin, cz_view_shard_set(plan->origin, param->pattern));
     const int64_t was = param->stride;
 
-    if (param->group == 1)
+    if (param->subgroup_size == 1)
         return false;
-    param->stride = draw_in(r, 1, n / param->group);
-    if (!cz_block_divides((cz_block){param->group, param->stride}, n))
+    param->stride = draw_in(r, 1, n / param->subgroup_size);
+    if (!cz_block_divides((cz_block){param->subgroup_size, param->stride}, n))
         param->stride = was;
     return param->stride != was;
 }
@@ -80,22 +80,23 @@ bool change_sharers(mutable_plan *plan, randoms *r)
 /* One coordinate more, one less, or another one. */
 bool change_home(mutable_plan *plan, randoms *r)
 {
-    const int f = (int)draw(r, plan->origin->n_families);
-    cz_fact_family *fact = &plan->families[f];
-    const cz_fact_family *was = plan->origin->families[f].fact;
-    const int64_t extent = cz_view_parts(plan->origin, fact->home_axes);
+    const int f = (int)draw(r, plan->origin->n_patterns);
+    cz_fact_pattern *fact = &plan->patterns[f];
+    const cz_fact_pattern *was = plan->origin->patterns[f].fact;
+    const int64_t extent =
+        cz_view_set_extent(plan->origin, fact->resident_axes);
     int64_t *home = CZ_NEW(plan->arena, int64_t, extent);
     int n = 0;
 
-    if (fact->home_axes == 0)
+    if (fact->resident_axes == 0)
         return false;
     for (int64_t c = 0; c < extent; c++)
         if (chance(r, 2))
             home[n++] = c;
     if (n == 0)
         return false;
-    fact->home = (cz_ints){home, n};
-    return !cz_view_same_home(fact, was);
+    fact->residents = (cz_ints){home, n};
+    return !cz_view_same_residents(fact, was);
 }
 
 bool shrink_arena(mutable_plan *plan, randoms *r)

@@ -8,7 +8,7 @@ enum { N_TRIES = 64 };
 static mutable_table *pick_batches(mutable_plan *plan, randoms *r)
 {
     for (int i = 0; i < N_TRIES; i++) {
-        mutable_table *table = pick_table(plan, r, CZ_ROW_KERNEL);
+        mutable_table *table = pick_table(plan, r, CZ_ENTRY_KERNEL);
         if (table && table->batch_of_row)
             return table;
     }
@@ -184,7 +184,7 @@ static bool change_tile(mutable_plan *plan, randoms *r)
     case 2:
         return set(&t->stages, draw_in(r, 0, 9));
     default:
-        return set(&t->parts, draw_in(r, 0, 4));
+        return set(&t->splits, draw_in(r, 0, 4));
     }
 }
 

@@ -189,10 +189,10 @@ static cz_fact_op *pick_blocks(mutable_plan *plan, randoms *r)
 bool change_blocks(mutable_plan *plan, randoms *r)
 {
     cz_fact_op *fact = pick_blocks(plan, r);
-    const int64_t was = fact->group;
+    const int64_t was = fact->block_size;
 
-    fact->group = draw_in(r, 0, 5);
-    return fact->group != was;
+    fact->block_size = draw_in(r, 0, 5);
+    return fact->block_size != was;
 }
 
 bool change_stride(mutable_plan *plan, randoms *r)

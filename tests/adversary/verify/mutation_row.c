@@ -157,8 +157,8 @@ bool split_row(mutable_plan *plan, randoms *r)
 {
     mutable_table *table = pick_table(plan, r, ANY_KIND);
     int64_t copy[8], row;
-    const bool is_kernel = table && table->kind == CZ_ROW_KERNEL;
-    const bool is_exchange = table && table->kind == CZ_ROW_EXCHANGE;
+    const bool is_kernel = table && table->kind == CZ_ENTRY_KERNEL;
+    const bool is_exchange = table && table->kind == CZ_ENTRY_EXCHANGE;
     const int offset = is_kernel     ? OFFSET
                        : is_exchange ? MOVED_FIRST
                                      : SPAN_OFFSET; /* a sum's too */
@@ -166,7 +166,7 @@ bool split_row(mutable_plan *plan, randoms *r)
                       : is_exchange ? MOVED_COUNT
                                     : SPAN_COUNT;
 
-    if (!table || table->kind == CZ_ROW_TRANSFER)
+    if (!table || table->kind == CZ_ENTRY_TRANSFER)
         return false;
     row = draw(r, table->n_rows);
     memcpy(copy, mutable_row(table, row),
@@ -190,7 +190,7 @@ static int64_t nudge(randoms *r, int64_t value, int64_t step)
 
 bool change_element(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_KERNEL);
 
     return row &&
            set(&row[OFFSET], chance(r, 2) ? nudge(r, row[OFFSET], 1)
@@ -199,7 +199,7 @@ bool change_element(mutable_plan *plan, randoms *r)
 
 bool change_count(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_KERNEL);
 
     return row && set(&row[COUNT],
                       chance(r, 2) ? nudge(r, row[COUNT], 1) : draw(r, 64));
@@ -224,7 +224,7 @@ static int64_t other_scratch(mutable_plan *plan, randoms *r, int64_t was)
 
 bool change_scratch(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_KERNEL);
     const int64_t column = draw_in(r, GATHER, TEMP);
 
     if (!row || (row[column] < 0 && !chance(r, 4)))
@@ -235,7 +235,7 @@ bool change_scratch(mutable_plan *plan, randoms *r)
 /* Often onto another slot of the same row. */
 bool change_workspace(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_KERNEL);
 
     if (!row || row[WORK] < 0)
         return false;
@@ -251,20 +251,20 @@ bool change_param(mutable_plan *plan, randoms *r)
     if (!table)
         return false;
     row = mutable_row(table, draw(r, table->n_rows));
-    return set(&row[table->kind == CZ_ROW_KERNEL ? PARAM : 0],
+    return set(&row[table->kind == CZ_ENTRY_KERNEL ? PARAM : 0],
                draw(r, plan->origin->n_params));
 }
 
 bool change_stage(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_KERNEL);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_KERNEL);
 
     return row && set(&row[STAGE], draw(r, plan->origin->n_stages));
 }
 
 bool change_span(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_SPAN);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_SPAN);
 
     if (!row)
         return false;
@@ -274,7 +274,7 @@ bool change_span(mutable_plan *plan, randoms *r)
 
 bool change_sum(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_SUM);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_SUM);
 
     if (!row)
         return false;
@@ -298,7 +298,7 @@ bool change_sum(mutable_plan *plan, randoms *r)
 
 bool change_box_place(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_TRANSFER);
 
     if (!row)
         return false;
@@ -309,7 +309,7 @@ bool change_box_place(mutable_plan *plan, randoms *r)
 /* As many bytes in another shape, another stride, or more or fewer bytes. */
 bool change_box_shape(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_TRANSFER);
 
     if (!row)
         return false;
@@ -333,7 +333,7 @@ bool change_box_shape(mutable_plan *plan, randoms *r)
 
 bool change_peer(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_TRANSFER);
 
     return row &&
            set(&row[PEER], draw_in(r, 0, row[PEER] < 0 ? 0 : row[PEER] + 1));
@@ -341,7 +341,7 @@ bool change_peer(mutable_plan *plan, randoms *r)
 
 bool flip_direction(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_TRANSFER);
 
     return row && set(&row[IS_RECV], !row[IS_RECV]);
 }
@@ -349,7 +349,7 @@ bool flip_direction(mutable_plan *plan, randoms *r)
 /* Travels in one phase more, or less. */
 bool change_phases(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_TRANSFER);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_TRANSFER);
 
     return row && set(&row[PHASES], row[PHASES] ^ (1 << draw_in(r, 0, 1)));
 }
@@ -359,7 +359,7 @@ bool change_phases(mutable_plan *plan, randoms *r)
 /* Another way, peer, place or length. */
 bool change_exchange(mutable_plan *plan, randoms *r)
 {
-    int64_t *row = pick_row(plan, r, CZ_ROW_EXCHANGE);
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_EXCHANGE);
     const int64_t column = draw(r, MOVED_COLUMNS);
 
     if (!row)
@@ -374,7 +374,7 @@ bool change_exchange(mutable_plan *plan, randoms *r)
 /* Left out, or there twice, on one side alone. */
 bool miss_exchange(mutable_plan *plan, randoms *r)
 {
-    mutable_table *table = pick_table(plan, r, CZ_ROW_EXCHANGE);
+    mutable_table *table = pick_table(plan, r, CZ_ENTRY_EXCHANGE);
 
     if (!table)
         return false;
@@ -384,7 +384,7 @@ bool miss_exchange(mutable_plan *plan, randoms *r)
 
 bool double_exchange(mutable_plan *plan, randoms *r)
 {
-    mutable_table *table = pick_table(plan, r, CZ_ROW_EXCHANGE);
+    mutable_table *table = pick_table(plan, r, CZ_ENTRY_EXCHANGE);
     int64_t copy[8];
 
     if (!table)

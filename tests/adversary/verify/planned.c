@@ -32,17 +32,17 @@ static cz_ints random_bounds(cz_arena *arena, randoms *r, int64_t n,
 }
 
 /* Padding has cut it, or the tensor that holds it has. */
-static bool is_cut(cz_ir *ir, cz_arena *arena, const char *family)
+static bool is_cut(cz_ir *ir, cz_arena *arena, const char *pattern)
 {
     int n_pieces, n_uneven;
-    const cz_fact_piece *pieces = cz_ir_read_piece(ir, arena, &n_pieces);
+    const cz_fact_stored *pieces = cz_ir_read_stored(ir, arena, &n_pieces);
     const cz_fact_uneven *uneven = cz_ir_read_uneven(ir, arena, &n_uneven);
 
     for (int i = 0; i < n_pieces; i++)
-        if (strcmp(pieces[i].family, family) == 0)
+        if (strcmp(pieces[i].pattern, pattern) == 0)
             return true;
     for (int i = 0; i < n_uneven; i++)
-        if (strcmp(uneven[i].family, family) == 0)
+        if (strcmp(uneven[i].pattern, pattern) == 0)
             return true;
     return false;
 }
@@ -55,33 +55,33 @@ static int64_t parts_of(const cz_fact_mesh *mesh, int64_t set)
     return parts;
 }
 
-/* Give about half of the families that one axis cuts uneven shards. */
+/* Give about half of the patterns that one axis cuts uneven shards. */
 static void make_uneven(cz_ir *ir, cz_arena *arena, uint64_t seed)
 {
     int n, n_meshes;
     randoms r = {seed};
     const cz_fact_mesh *mesh = cz_ir_read_mesh(ir, arena, &n_meshes);
-    const cz_fact_family *families = cz_ir_read_family(ir, arena, &n);
+    const cz_fact_pattern *patterns = cz_ir_read_pattern(ir, arena, &n);
 
     draw(&r, 2);
     for (int f = 0; f < n; f++) {
         int64_t parts = 1, dim = 0;
-        for (int d = 0; d < families[f].shard.n; d++)
-            if (families[f].shard.v[d] > 0) {
-                parts = parts_of(mesh, families[f].shard.v[d]);
+        for (int d = 0; d < patterns[f].shard.n; d++)
+            if (patterns[f].shard.v[d] > 0) {
+                parts = parts_of(mesh, patterns[f].shard.v[d]);
                 dim = d;
             }
         if (parts == 1 || chance(&r, 2) ||
-            is_cut(ir, arena, families[f].sym_name))
+            is_cut(ir, arena, patterns[f].sym_name))
             continue;
         const cz_fact_uneven fact = {
-            families[f].sym_name, "", "", dim,
-            random_bounds(arena, &r, parts, families[f].shape.v[dim])};
+            patterns[f].sym_name, "", "", dim,
+            random_bounds(arena, &r, parts, patterns[f].shape.v[dim])};
         cz_ir_add_uneven(ir, &fact);
     }
 }
 
-/* Another home for about two of three families, over axes that nothing else of
+/* Another home for about two of three patterns, over axes that nothing else of
  * a plan uses: some coordinates of them, never all. */
 static cz_ints random_home(cz_arena *arena, randoms *r, int64_t extent)
 {
@@ -97,31 +97,31 @@ static cz_ints random_home(cz_arena *arena, randoms *r, int64_t extent)
     return (cz_ints){home, n};
 }
 
-static const char *storage_of(const cz_fact_piece *pieces, int n,
-                              const char *family)
+static const char *storage_of(const cz_fact_stored *pieces, int n,
+                              const char *pattern)
 {
     for (int i = 0; i < n; i++)
-        if (strcmp(pieces[i].family, family) == 0)
+        if (strcmp(pieces[i].pattern, pattern) == 0)
             return pieces[i].storage;
-    return family;
+    return pattern;
 }
 
-/* Families at home on some coordinates of the axis `name`, those of one stored
+/* Families resident on some coordinates of the axis `name`, those of one stored
  * tensor alike. */
 static void make_homes(cz_ir *ir, cz_arena *arena, const char *name,
                        uint64_t seed)
 {
     int n, n_meshes, n_pieces, axis = 0;
     const cz_fact_mesh *mesh = cz_ir_read_mesh(ir, arena, &n_meshes);
-    const cz_fact_family *families = cz_ir_read_family(ir, arena, &n);
-    const cz_fact_piece *pieces = cz_ir_read_piece(ir, arena, &n_pieces);
+    const cz_fact_pattern *patterns = cz_ir_read_pattern(ir, arena, &n);
+    const cz_fact_stored *pieces = cz_ir_read_stored(ir, arena, &n_pieces);
 
     while (axis < mesh->axes.n && strcmp(mesh->axes.v[axis], name) != 0)
         axis++;
     if (axis == mesh->axes.n || mesh->sizes.v[axis] == 1)
         return;
     for (int f = 0; f < n; f++) {
-        cz_fact_family fact = families[f];
+        cz_fact_pattern fact = patterns[f];
         randoms r = {seed};
         for (const char *c = storage_of(pieces, n_pieces, fact.sym_name); *c;
              c++)
@@ -129,9 +129,9 @@ static void make_homes(cz_ir *ir, cz_arena *arena, const char *name,
         draw(&r, 2);
         if (chance(&r, 3))
             continue;
-        fact.home_axes = (int64_t)1 << axis;
-        fact.home = random_home(arena, &r, mesh->sizes.v[axis]);
-        cz_ir_replace_family(ir, f, &fact);
+        fact.resident_axes = (int64_t)1 << axis;
+        fact.residents = random_home(arena, &r, mesh->sizes.v[axis]);
+        cz_ir_replace_pattern(ir, f, &fact);
     }
 }
 
@@ -184,7 +184,7 @@ void planned_open_gpu(planned *p, const char *text)
 bool planned_is_shared(const cz_plan_view *view)
 {
     for (int i = 0; view && i < view->n_params; i++)
-        if (view->params[i].group > 1)
+        if (view->params[i].subgroup_size > 1)
             return true;
     return false;
 }
@@ -192,7 +192,7 @@ bool planned_is_shared(const cz_plan_view *view)
 static bool adds_bf16(const cz_view_table *table)
 {
     const int64_t n =
-        table->kind == CZ_ROW_SUM ? table->starts[table->n_coordinates] : 0;
+        table->kind == CZ_ENTRY_SUM ? table->starts[table->n_coordinates] : 0;
 
     for (int64_t i = 0; i < n; i++)
         if (table->rows.sum[i].how != CZ_EXCHANGE_GATHER &&
@@ -211,10 +211,10 @@ bool planned_is_narrow(const cz_plan_view *view)
 
 bool planned_has_whole_states(const cz_plan_view *view)
 {
-    for (int f = 0; view && f < view->n_families; f++) {
-        const cz_fact_rule *rule = view->rules[view->families[f].rule].fact;
+    for (int f = 0; view && f < view->n_patterns; f++) {
+        const cz_fact_rule *rule = view->rules[view->patterns[f].rule].fact;
         for (int k = 0; k < rule->states.n; k++)
-            if (cz_state_is_whole(rule, k))
+            if (cz_state_is_owned(rule, k))
                 return true;
     }
     return false;
@@ -232,7 +232,8 @@ void planned_open_shared(planned *p, const char *text, int64_t microbatches,
                          uint64_t uneven, bool in_pairs)
 {
     static const char *const gram[] = {"tp_strategy=gram", NULL};
-    static const char *const pairs[] = {"tp_strategy=gram", "tp_group=2", NULL};
+    static const char *const pairs[] = {"tp_strategy=gram", "tp_subgroup=2",
+                                        NULL};
 
     if (in_pairs) {
         planned_open(p, text, pairs, microbatches, uneven);

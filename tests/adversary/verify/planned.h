@@ -14,7 +14,7 @@ typedef struct planned {
 /* Compile, plan and view; not verified.  Strict, with that many gradients in
  * a step (0: one per rank).  `defines` as -D, ended by NULL.  With `uneven`
  * not 0, some shards get unequal lengths, some of them none, as drawn from it.
- * With an axis "cp" of several ranks, most families get a home on some of its
+ * With an axis "cp" of several ranks, most patterns get a home on some of its
  * coordinates.  Close in any case. */
 void planned_open(planned *p, const char *text, const char *const *defines,
                   int64_t microbatches, uint64_t uneven);

@@ -27,8 +27,8 @@ static const int32_t *narrow(cz_arena *arena, const int64_t *v, int n)
     static void *name##_rows(cz_arena *arena, const int64_t *number,           \
                              int64_t n)                                        \
     {                                                                          \
-        czr_##name##_row *rows = CZ_NEW(arena, czr_##name##_row, n + 1);       \
-        for (czr_##name##_row *row = rows; row < rows + n; row++) {
+        czr_##name##_entry *rows = CZ_NEW(arena, czr_##name##_entry, n + 1);   \
+        for (czr_##name##_entry *row = rows; row < rows + n; row++) {
 #define ABI_COLUMN(entry, column, type, place, range)                          \
     row->column = (type)*number++;
 #define ABI_ENTRY_END(name)                                                    \
@@ -41,17 +41,17 @@ static const int32_t *narrow(cz_arena *arena, const int64_t *v, int n)
 static const void *rows_of(cz_arena *arena, const cz_view_table *table)
 {
     static void *(*const make[])(cz_arena *, const int64_t *, int64_t) = {
-#define ABI_ENTRY(tag, name) [CZ_ROW_##tag] = name##_rows,
+#define ABI_ENTRY(tag, name) [CZ_ENTRY_##tag] = name##_rows,
 #include "runtime/abi.def"
     };
     const int64_t n = table->starts[table->n_coordinates];
     void *rows = make[table->kind](arena, table->rows.numbers, n);
 
-    for (int64_t i = 0; table->kind == CZ_ROW_SUM && i < n; i++) {
+    for (int64_t i = 0; table->kind == CZ_ENTRY_SUM && i < n; i++) {
         const int64_t bytes = table->rows.sum[i].width;
-        ((czr_sum_row *)rows)[i].dtype = bytes == 8   ? CZR_F64
-                                         : bytes == 4 ? CZR_F32
-                                                      : CZR_BF16;
+        ((czr_sum_entry *)rows)[i].dtype = bytes == 8   ? CZR_F64
+                                           : bytes == 4 ? CZR_F32
+                                                        : CZR_BF16;
     }
     return rows;
 }
@@ -82,7 +82,7 @@ static void set_ops(cz_arena *arena, czr_program *program,
                           (uint8_t)fact->stream,
                           (uint8_t)view->ops[i].section,
                           mask(&fact->comm),
-                          (int32_t)fact->group,
+                          (int32_t)fact->block_size,
                           (int32_t)fact->stride,
                           (int32_t)fact->bucket,
                           view->ops[i].table,
@@ -105,16 +105,17 @@ static void set_buckets(cz_arena *arena, czr_program *program,
         buckets[i].slices = view->buckets[i].fact->slices.v;
         buckets[i].is_equal =
             view->buckets[i].fact->geometry == CZ_GEOMETRY_EQUAL;
-        const cz_fact_family *home =
-            view->families[view->buckets[i].family].fact;
-        buckets[i].n_home = home->home.n;
-        buckets[i].home = narrow(arena, home->home.v, home->home.n);
+        const cz_fact_pattern *home =
+            view->patterns[view->buckets[i].pattern].fact;
+        buckets[i].n_residents = home->residents.n;
+        buckets[i].residents =
+            narrow(arena, home->residents.v, home->residents.n);
     }
     for (int i = 0; i < view->n_params; i++)
         places[i] = (czr_place){(int32_t)view->params[i].bucket,
-                                view->families[view->params[i].family].rule,
+                                view->patterns[view->params[i].pattern].rule,
                                 view->params[i].offset,
-                                view->params[i].turn,
+                                view->params[i].stagger_offset,
                                 (int32_t)view->params[i].split_owner,
                                 (int32_t)view->params[i].shard_owner};
     program->buckets = buckets;

@@ -61,8 +61,8 @@ static bool check_plan(const char *text, const char *what, uint64_t uneven,
     ok = p.view && cz_verify(p.view, &p.diags) && adds_up_something(p.view);
     if (p.view)
         *n_ops += p.view->n_ops;
-    for (int f = 0; p.view && f < p.view->n_families; f++)
-        if (p.view->families[f].fact->home_axes) {
+    for (int f = 0; p.view && f < p.view->n_patterns; f++)
+        if (p.view->patterns[f].fact->resident_axes) {
             ++*n_homes;
             break;
         }

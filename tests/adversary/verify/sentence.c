@@ -11,8 +11,8 @@ typedef struct named {
 static int find_param(const cz_plan_view *view, const char *name)
 {
     for (int p = 0; p < view->n_params; p++)
-        for (int64_t c = 0; c < view->families[view->params[p].family].n_spread;
-             c++)
+        for (int64_t c = 0;
+             c < view->patterns[view->params[p].pattern].expert_extent; c++)
             if (strcmp(view->params[p].names[c], name) == 0)
                 return p;
     return -1;
@@ -21,15 +21,15 @@ static int find_param(const cz_plan_view *view, const char *name)
 static int64_t param_of_row(const cz_view_table *table, int64_t row)
 {
     switch (table->kind) {
-    case CZ_ROW_KERNEL:
+    case CZ_ENTRY_KERNEL:
         return table->rows.kernel[row].param;
-    case CZ_ROW_TRANSFER:
+    case CZ_ENTRY_TRANSFER:
         return table->rows.transfer[row].param;
-    case CZ_ROW_SUM:
+    case CZ_ENTRY_SUM:
         return table->rows.sum[row].param;
-    case CZ_ROW_SPAN:
+    case CZ_ENTRY_SPAN:
         return table->rows.span[row].param;
-    case CZ_ROW_EXCHANGE:
+    case CZ_ENTRY_EXCHANGE:
     case CZ_N_ENTRY_KINDS:
         break;
     }
@@ -114,13 +114,13 @@ static bool owns(const cz_plan_view *view, const named *n)
 {
     const cz_view_param *param = &view->params[n->param];
     const int64_t end =
-        param->offset + view->families[param->family].local_elements;
+        param->offset + view->patterns[param->pattern].local_elements;
     const int64_t *slices = view->buckets[param->bucket].fact->slices.v;
     const int64_t c = cz_view_coordinate(
         view, &cz_view_bucket_reduction(view, param->bucket)->split_axes,
         n->rank);
 
-    return cz_view_is_home(view, param->family, n->rank) &&
+    return cz_view_is_resident(view, param->pattern, n->rank) &&
            (slices[c] > slices[c + 1] ||
             (slices[c] < end && param->offset < slices[c + 1]));
 }
@@ -130,8 +130,9 @@ static bool exchanges(const cz_plan_view *view, const named *n)
 {
     const cz_view_op *op = &view->ops[n->op];
 
-    return op->table >= 0 && view->tables[op->table].kind == CZ_ROW_EXCHANGE &&
-           cz_view_is_home(view, view->params[n->param].family, n->rank);
+    return op->table >= 0 &&
+           view->tables[op->table].kind == CZ_ENTRY_EXCHANGE &&
+           cz_view_is_resident(view, view->params[n->param].pattern, n->rank);
 }
 
 /* Gathers and what serves all tensors reach every rank. */

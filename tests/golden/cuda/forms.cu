@@ -612,7 +612,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_15(u64 n,
             if (k >= left)
                 continue;
             wy0.v[k] = body_16(x0, wx1.v[k], wy0.v[k]);
-            wild |= czr_wild_f32(wy0.v[k]);
+            wild |= czr_nonfinite_f32(wy0.v[k]);
         }
         write_wide(y0 + at, wy0, left, is_wide);
     }

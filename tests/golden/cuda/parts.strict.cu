@@ -374,7 +374,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(u64 n,
             if (k >= left)
                 continue;
             wy0.v[k] = body_11(wy0.v[k], wx1.v[k]);
-            wild |= czr_wild_f32(wy0.v[k]);
+            wild |= czr_nonfinite_f32(wy0.v[k]);
         }
         write_wide(y0 + at, wy0, left, is_wide);
     }

@@ -80,7 +80,7 @@ static double sum_at(const arguments *a, const uint16_t *x, const uint16_t *y,
 
     if (!p.sums || !a->list.is_end)
         sum = product_at(a, x, y, i, j, p);
-    for (int n = 0; a->list.is_end && n < a->list.parts; n++)
+    for (int n = 0; a->list.is_end && n < a->list.splits; n++)
         sum += (double)p.sums[n * size + at];
     if (p.sums && !a->list.is_end)
         p.sums[at] = (float)sum;
@@ -151,13 +151,13 @@ static void compute_parts(const arguments *a, uint64_t tile, int split)
             compute_tile(a, tile, (part){0, a->k, NULL});
         return;
     }
-    for (int64_t i = 0; i < (l->is_end ? 1 : l->parts); i++) {
-        const int end = (int)(steps * (i + 1) / l->parts) * 64;
+    for (int64_t i = 0; i < (l->is_end ? 1 : l->splits); i++) {
+        const int end = (int)(steps * (i + 1) / l->splits) * 64;
         const czr_address at =
-            l->sums + size * (size_t)(split * (int64_t)l->parts + i);
+            l->sums + size * (size_t)(split * (int64_t)l->splits + i);
         const part p = {
-            (int)(steps * i / l->parts) * 64, end < a->k ? end : a->k,
-            fake_at(at, l->is_end ? size * (size_t)l->parts : size)};
+            (int)(steps * i / l->splits) * 64, end < a->k ? end : a->k,
+            fake_at(at, l->is_end ? size * (size_t)l->splits : size)};
         if (p.sums)
             compute_tile(a, tile, p);
     }
@@ -195,7 +195,7 @@ static void run(void **from, form of)
     const uint64_t *tiles =
         fake_at(a.list.tiles, (size_t)a.list.n_tiles * sizeof(uint64_t));
     for (int t = 0; tiles && t < a.list.n_tiles; t++)
-        compute_parts(&a, tiles[t], t - a.list.n_whole);
+        compute_parts(&a, tiles[t], t - a.list.n_full);
 }
 
 static void run_gemm(void **from)

@@ -24,8 +24,8 @@ typedef struct units_plan {
     int64_t slices[UNITS_OPS][UNITS_RANKS + 1];
     czr_table tables[UNITS_OPS];
     int32_t starts[UNITS_OPS][UNITS_RANKS + 1];
-    czr_sum_row sums[UNITS_OPS][UNITS_RANKS];
-    czr_transfer_row rows[UNITS_OPS][UNITS_RANKS * UNITS_ROWS];
+    czr_sum_entry sums[UNITS_OPS][UNITS_RANKS];
+    czr_transfer_entry rows[UNITS_OPS][UNITS_RANKS * UNITS_ROWS];
     size_t at[UNITS_OPS]; /* the region */
     size_t bytes;         /* of the arena */
     bool is_exact;        /* any order of sums has the same bits */
@@ -62,15 +62,16 @@ static inline void units_draw_bucket(units_plan *plan, int op, uint64_t *random)
         .length = units_draw(random, UNITS_LONGEST),
         .split_axes =
             is_gather ? row->comm : row->comm & (uint32_t)units_draw(random, 4),
-        .leaves = 1 + units_draw(random, 3),
-        .terms = 3,
+        .n_grads = 1 + units_draw(random, 3),
+        .divisor = 3,
         .slices = plan->slices[op],
         .is_equal = units_draw(random, 2) != 0};
     if (units_draw(random, 2)) { /* equal parts, of what NCCL may add up */
         bucket->grad_dtype = CZR_F32;
-        bucket->length = CZR_PART_ALIGN * 24 * (1 + units_draw(random, 7));
+        bucket->length =
+            CZR_EQUAL_PART_ALIGN * 24 * (1 + units_draw(random, 7));
         bucket->split_axes = row->comm;
-        bucket->leaves = bucket->is_equal = 1;
+        bucket->n_grads = bucket->is_equal = 1;
     }
     const int n = czr_program_extent(&plan->program, bucket->split_axes);
     for (int i = 1; i <= n; i++) {
@@ -81,7 +82,7 @@ static inline void units_draw_bucket(units_plan *plan, int op, uint64_t *random)
         plan->slices[op][i] =
             i == n ? bucket->length : plan->slices[op][i - 1] + take;
     }
-    plan->at[op] = units_take(plan, bucket->length * 4 * (bucket->leaves + 1) +
+    plan->at[op] = units_take(plan, bucket->length * 4 * (bucket->n_grads + 1) +
                                         2 * CZR_ALIGN);
 }
 
@@ -104,17 +105,17 @@ static inline int units_draw_group(units_plan *plan, int op, uint64_t *random)
     if (units_draw(random, 2))
         return n;
     do {
-        row->group = 1 + units_draw(random, n);
+        row->block_size = 1 + units_draw(random, n);
         row->stride = 1 + units_draw(random, n);
-    } while (n % (row->group * row->stride));
-    return row->group;
+    } while (n % (row->block_size * row->stride));
+    return row->block_size;
 }
 
 static inline void units_draw_sum(units_plan *plan, int op, uint64_t *random)
 {
     czr_op *row = &plan->ops[op];
     czr_table *table = &plan->tables[op];
-    czr_sum_row *sum = &plan->sums[op][0];
+    czr_sum_entry *sum = &plan->sums[op][0];
 
     row->kind = CZR_GROUP_SUM;
     row->comm = 1 + (uint32_t)units_draw(random, 3);
@@ -134,27 +135,28 @@ static inline void units_draw_sum(units_plan *plan, int op, uint64_t *random)
     }
     plan->at[op] = units_take(plan, sum->count * 8);
     sum->offset = (int64_t)plan->at[op];
-    *table = (czr_table){CZR_ROW_SUM, 0, plan->starts[op], plan->sums[op]};
+    *table = (czr_table){CZR_ENTRY_SUM, 0, plan->starts[op], plan->sums[op]};
     plan->starts[op][1] = 1;
 }
 
 /* ---- transfers ---------------------------------------------------------- */
 
 /* One end of a box in the operation's region. */
-static inline czr_transfer_row units_draw_end(units_plan *plan, int64_t n_rows,
-                                              int64_t bytes, uint64_t *random)
+static inline czr_transfer_entry units_draw_end(units_plan *plan,
+                                                int64_t n_rows, int64_t bytes,
+                                                uint64_t *random)
 {
-    czr_transfer_row row = {.n_rows = n_rows,
-                            .row_bytes = bytes,
-                            .stride_bytes = bytes + units_draw(random, 3) * 5,
-                            .phases = 1};
+    czr_transfer_entry row = {.n_rows = n_rows,
+                              .row_bytes = bytes,
+                              .stride_bytes = bytes + units_draw(random, 3) * 5,
+                              .phases = 1};
 
     row.offset = (int64_t)units_take(plan, n_rows * row.stride_bytes);
     return row;
 }
 
 static inline void units_add_row(units_plan *plan, int op, int position,
-                                 czr_transfer_row row)
+                                 czr_transfer_entry row)
 {
     int32_t *starts = plan->starts[op];
 
@@ -196,7 +198,7 @@ static inline void units_draw_transfer(units_plan *plan, int op,
                 const int64_t rows = 1 + units_draw(random, is_large ? 4 : 9);
                 const int64_t bytes =
                     1 + (is_large ? 131072 : units_draw(random, 200));
-                czr_transfer_row end =
+                czr_transfer_entry end =
                     units_draw_end(plan, rows, bytes, random);
                 end.peer = (int16_t)to;
                 units_add_row(plan, op, from, end);
@@ -206,7 +208,7 @@ static inline void units_draw_transfer(units_plan *plan, int op,
                 units_add_row(plan, op, to, end);
             }
     units_pack_rows(plan, op, n);
-    plan->tables[op] = (czr_table){CZR_ROW_TRANSFER, row->comm,
+    plan->tables[op] = (czr_table){CZR_ENTRY_TRANSFER, row->comm,
                                    plan->starts[op], plan->rows[op]};
 }
 
@@ -280,7 +282,7 @@ static inline void units_fill(const units_plan *plan, unsigned char *arena,
         const czr_bucket *bucket = &plan->buckets[op];
         unsigned char *at = arena + plan->at[op];
         if (row->kind == CZR_REDUCE_SCATTER) {
-            const size_t n = (size_t)(bucket->length * bucket->leaves);
+            const size_t n = (size_t)(bucket->length * bucket->n_grads);
             units_fill_numbers(at, bucket->grad_dtype, n, plan->is_exact,
                                random);
             memset(at + czr_round_up(n * czr_dtype_bytes(bucket->grad_dtype)),
@@ -300,30 +302,32 @@ static inline void units_fill(const units_plan *plan, unsigned char *arena,
 
 /* ---- units -------------------------------------------------------------- */
 
-static inline czr_unit units_of_bucket(const units_plan *plan, int op,
-                                       const czr_comm *comm, unsigned char *at)
+static inline czr_collective units_of_bucket(const units_plan *plan, int op,
+                                             const czr_comm *comm,
+                                             unsigned char *at)
 {
     const czr_bucket *b = &plan->buckets[op];
     const int rank = comm->world->rank;
     const bool is_equal = b->is_equal && !(b->split_axes & ~plan->ops[op].comm);
     const czr_range own = is_equal
-                              ? czr_program_part(&plan->program, op, rank)
+                              ? czr_program_equal_part(&plan->program, op, rank)
                               : czr_program_slice(&plan->program, op, rank);
     const size_t element = czr_dtype_bytes(b->dtype);
-    unsigned char *behind = at + czr_round_up((size_t)(b->length * b->leaves) *
+    unsigned char *behind = at + czr_round_up((size_t)(b->length * b->n_grads) *
                                               czr_dtype_bytes(b->grad_dtype));
 
     if (plan->ops[op].kind == CZR_ALL_GATHER)
-        return (czr_unit){.kind = CZR_UNIT_ALL_GATHER,
-                          .of.all_gather = {at + (size_t)own.first * element,
-                                            (size_t)own.n * element,
-                                            (size_t)own.first * element, at}};
-    return (czr_unit){
-        .kind = CZR_UNIT_REDUCE_SCATTER,
+        return (czr_collective){
+            .kind = CZR_COLLECTIVE_ALL_GATHER,
+            .of.all_gather = {at + (size_t)own.first * element,
+                              (size_t)own.n * element,
+                              (size_t)own.first * element, at}};
+    return (czr_collective){
+        .kind = CZR_COLLECTIVE_REDUCE_SCATTER,
         .of.reduce_scatter = {.grad = at,
                               .dtype = b->grad_dtype,
-                              .leaves = b->leaves,
-                              .microbatch_stride = b->length,
+                              .n_grads = b->n_grads,
+                              .grad_stride = b->length,
                               .first = own.first,
                               .n = own.n,
                               .out = (float *)(void *)(behind + CZR_ALIGN),
@@ -331,8 +335,8 @@ static inline czr_unit units_of_bucket(const units_plan *plan, int op,
                               .largest = (int32_t *)(void *)behind}};
 }
 
-static inline czr_unit units_of_sum(const czr_sum_row *row,
-                                    const czr_comm *comm, unsigned char *at)
+static inline czr_collective
+units_of_sum(const czr_sum_entry *row, const czr_comm *comm, unsigned char *at)
 {
     static const czr_sum types[CZR_N_DTYPES] = {[CZR_F64] = CZR_SUM_F64,
                                                 [CZR_F32] = CZR_SUM_F32,
@@ -343,39 +347,41 @@ static inline czr_unit units_of_sum(const czr_sum_row *row,
     const czr_band band = {(size_t)row->side, (size_t)row->band};
 
     if (row->how == CZR_EXCHANGE_GATHER && row->band)
-        return (czr_unit){.kind = CZR_UNIT_BAND_GATHER,
-                          .of.band_gather = {at, element, band}};
+        return (czr_collective){.kind = CZR_COLLECTIVE_BAND_GATHER,
+                                .of.band_gather = {at, element, band}};
     if (row->how == CZR_EXCHANGE_GATHER)
-        return (czr_unit){.kind = CZR_UNIT_ALL_GATHER,
-                          .of.all_gather = {at + own, part, own, at}};
-    return (czr_unit){
-        .kind = row->how == CZR_EXCHANGE_SUM ? CZR_UNIT_ALL_REDUCE
-                                             : CZR_UNIT_SUM_SCATTER,
+        return (czr_collective){.kind = CZR_COLLECTIVE_ALL_GATHER,
+                                .of.all_gather = {at + own, part, own, at}};
+    return (czr_collective){
+        .kind = row->how == CZR_EXCHANGE_SUM ? CZR_COLLECTIVE_ALL_REDUCE
+                                             : CZR_COLLECTIVE_SUM_SCATTER,
         .of.all_reduce = {at, (size_t)row->count, types[row->dtype], band}};
 }
 
 /* The unit of an operation on one rank, whose arena (of the host, or of a
  * device) is there. */
-static inline czr_unit units_of(const units_plan *plan, int op,
-                                const czr_comm *comm, unsigned char *arena)
+static inline czr_collective units_of(const units_plan *plan, int op,
+                                      const czr_comm *comm,
+                                      unsigned char *arena)
 {
     const czr_op *row = &plan->ops[op];
-    czr_unit unit;
+    czr_collective unit;
 
     if (row->kind == CZR_TRANSFER) {
         const czr_range range =
             czr_program_rows(&plan->program, op, comm->world->rank);
-        unit = (czr_unit){
-            .kind = CZR_UNIT_TRANSFER,
+        unit = (czr_collective){
+            .kind = CZR_COLLECTIVE_TRANSFER,
             .of.transfer = {&plan->rows[op][range.first], range.n, arena}};
     } else if (row->kind == CZR_GROUP_SUM) {
         unit = units_of_sum(&plan->sums[op][0], comm, arena + plan->at[op]);
     } else if (row->kind == CZR_ALL_REDUCE) {
-        unit = (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
-                          .of.all_reduce = {arena + plan->at[op],
-                                            (size_t)plan->sums[op][0].count,
-                                            CZR_SUM_I64,
-                                            {0, 0}}};
+        unit =
+            (czr_collective){.kind = CZR_COLLECTIVE_ALL_REDUCE,
+                             .of.all_reduce = {arena + plan->at[op],
+                                               (size_t)plan->sums[op][0].count,
+                                               CZR_SUM_I64,
+                                               {0, 0}}};
     } else {
         unit = units_of_bucket(plan, op, comm, arena + plan->at[op]);
     }
@@ -389,9 +395,9 @@ static inline czr_status units_join(const units_plan *plan, czr_world *world,
     czr_status status = CZR_OK;
 
     for (int op = 0; op < UNITS_OPS && status == CZR_OK; op++)
-        status = czr_world_join_axes(world, CZR_CHANNEL_PLAN, &plan->program,
-                                     plan->ops[op].comm, plan->ops[op].group,
-                                     plan->ops[op].stride, &comms[op]);
+        status = czr_world_join_axes(
+            world, CZR_CHANNEL_PLAN, &plan->program, plan->ops[op].comm,
+            plan->ops[op].block_size, plan->ops[op].stride, &comms[op]);
     return status;
 }
 
@@ -410,7 +416,7 @@ static inline czr_status units_body(czr_world *world, void *user)
 
     czr_status status = units_join(run->plan, world, comms);
     for (int op = 0; op < UNITS_OPS && status == CZR_OK; op++) {
-        const czr_unit unit =
+        const czr_collective unit =
             units_of(run->plan, op, comms[op], run->arenas[world->rank]);
         status = czr_comm_run(comms[op], &unit, why);
     }

@@ -20,7 +20,7 @@ MUTANTS = [
     ("the first values are added to what was there", SUM,
      "is_first ? float_at(w.v[k])", "false ? float_at(w.v[k])"),
     ("leaves lie behind each other without their stride", SUM,
-     "leaf * s.microbatch_stride", "leaf * s.n"),
+     "leaf * s.grad_stride", "leaf * s.n"),
     ("the slice's first element is forgotten", SUM, " + s.first + e", " + e"),
     ("sums are not scaled", SUM, "sum[k] * scale", "sum[k]"),
     ("a negative number is no large one", SUM, "& 0x7fffffffu);\n            most",

@@ -49,12 +49,12 @@ static_assert(int(MAY_BE_BEYOND) == int(CZR_COLLECT_MAY_BE_BEYOND) &&
               "numbers are others for C and for the device");
 
 // As the runtime lays them out.
-static void number_spans(std::vector<span> &spans, u64 &n_units)
+static void number_spans(std::vector<span> &spans, u64 &n_jobs)
 {
-    n_units = 0;
+    n_jobs = 0;
     for (span &s : spans) {
-        s.first = n_units;
-        n_units += (s.n + SPAN_UNIT - 1) / SPAN_UNIT;
+        s.first = n_jobs;
+        n_jobs += (s.n + SPAN_UNIT - 1) / SPAN_UNIT;
     }
 }
 
@@ -87,7 +87,7 @@ static float draw_gradient(u64 kind)
 struct gradients {
     std::vector<numbers> memory;
     std::vector<span> spans;
-    u64 n_units;
+    u64 n_jobs;
 };
 
 static gradients draw_gradients(bool is_wild)
@@ -106,7 +106,7 @@ static gradients draw_gradients(bool is_wild)
     }
     for (std::size_t i = 0; i < g.spans.size(); i++)
         g.spans[i].data = static_cast<const float *>(g.memory[i].at(0));
-    number_spans(g.spans, g.n_units);
+    number_spans(g.spans, g.n_jobs);
     return g;
 }
 
@@ -121,7 +121,7 @@ static czr_norm carried(const u64 *words)
     return norm;
 }
 
-static void check_norm(const std::vector<span> &spans, u64 n_units)
+static void check_norm(const std::vector<span> &spans, u64 n_jobs)
 {
     decision v = draw_decision();
     czr_norm wanted = carried(v.norm);
@@ -131,7 +131,7 @@ static void check_norm(const std::vector<span> &spans, u64 n_units)
     for (const span &s : spans)
         czr_norm_add(&wanted, s.data, s.n);
     launch_some([&] {
-        collect_norm(spans.data(), static_cast<int>(spans.size()), n_units, &v);
+        collect_norm(spans.data(), static_cast<int>(spans.size()), n_jobs, &v);
     });
     const czr_norm mine = carried(v.norm);
     for (u64 i = 0; i < NORM_WORDS; i++)
@@ -143,7 +143,7 @@ static void test_norm()
 {
     const gradients g = draw_gradients(true);
 
-    check_norm(g.spans, g.n_units);
+    check_norm(g.spans, g.n_jobs);
 }
 
 // 3 (1 + 4 + ... + 4^n) + 1 = 4^(n + 1): a carry goes through all digits.
@@ -151,15 +151,15 @@ static void test_carries()
 {
     const int low = static_cast<int>(pick(60)) - 60, n = 20 + int(pick(60));
     std::vector<float> powers = {std::ldexp(1.f, low)};
-    u64 n_units;
+    u64 n_jobs;
 
     for (int i = 0; i < 3 * n; i++)
         powers.push_back(std::ldexp(1.f, low + i / 3));
     for (std::size_t i = powers.size() - 1; i; i--)
         std::swap(powers[i], powers[pick(i + 1)]);
     std::vector<span> spans = {{powers.data(), powers.size(), 0, 0, 0}};
-    number_spans(spans, n_units);
-    check_norm(spans, n_units);
+    number_spans(spans, n_jobs);
+    check_norm(spans, n_jobs);
 }
 
 // ---- the guard ----
@@ -206,7 +206,7 @@ static void test_guard()
     }
     launch_some([&] {
         collect_guard(g.spans.data(), static_cast<int>(g.spans.size()),
-                      g.n_units, &v);
+                      g.n_jobs, &v);
     });
     if (v.beyond != wanted || v.counts[BEYOND] != (wanted != NOBODY))
         differ("the first gradient that is beyond", static_cast<u64>(v.beyond));
@@ -284,7 +284,7 @@ static void draw_words(u64 *words)
 static void decide_on_host(const decision &v, double clip, czr_engine &engine)
 {
     static czr_program program;
-    czr_turn turn = {};
+    czr_segment turn = {};
 
     std::memset(&engine, 0, sizeof engine);
     std::memset(&program, 0, sizeof program);

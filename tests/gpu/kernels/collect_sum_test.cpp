@@ -6,11 +6,11 @@ extern "C" {
 #include "runtime/math/product.h"
 }
 
-static_assert(sizeof(leaves) == sizeof(czr_collect_microbatches_argument) &&
-                  offsetof(leaves, first) ==
-                      offsetof(czr_collect_microbatches_argument, first) &&
-                  offsetof(leaves, largest) ==
-                      offsetof(czr_collect_microbatches_argument, largest),
+static_assert(sizeof(n_grads) == sizeof(czr_collect_grads_argument) &&
+                  offsetof(n_grads, first) ==
+                      offsetof(czr_collect_grads_argument, first) &&
+                  offsetof(n_grads, largest) ==
+                      offsetof(czr_collect_grads_argument, largest),
               "leaves are other structs for C and for the device");
 static_assert(sizeof(members) == sizeof(czr_collect_members) &&
                   sizeof(slice) == sizeof(czr_collect_slice_argument) &&
@@ -32,15 +32,15 @@ static_assert(int(SUM_F64) == int(CZR_SUM_F64) &&
 
 struct reduction {
     std::vector<numbers> grads;
-    std::vector<czr_unit> units;
-    std::vector<const czr_unit *> posted;
+    std::vector<czr_collective> units;
+    std::vector<const czr_collective *> posted;
     std::vector<const void *> sources;
 };
 
 static reduction draw_reduction(const czr_reduce_scatter &one, u64 n_members)
 {
     const u64 odds = pick(3) ? 0 : 40;
-    const u64 n = static_cast<u64>(one.leaves * one.microbatch_stride);
+    const u64 n = static_cast<u64>(one.n_grads * one.grad_stride);
     reduction r;
 
     for (u64 m = 0; m < n_members; m++) {
@@ -48,14 +48,14 @@ static reduction draw_reduction(const czr_reduce_scatter &one, u64 n_members)
         r.grads.back().draw(n, odds);
     }
     for (u64 m = 0; m < n_members; m++) {
-        czr_unit unit = {};
-        unit.kind = CZR_UNIT_REDUCE_SCATTER;
+        czr_collective unit = {};
+        unit.kind = CZR_COLLECTIVE_REDUCE_SCATTER;
         unit.of.reduce_scatter = one;
         unit.of.reduce_scatter.grad = r.grads[m].at(0);
         r.units.push_back(unit);
         r.sources.push_back(r.grads[m].at(0));
     }
-    for (const czr_unit &unit : r.units)
+    for (const czr_collective &unit : r.units)
         r.posted.push_back(&unit);
     return r;
 }
@@ -65,10 +65,10 @@ static void test_leaves()
     const u64 n_members = pick(4) ? 1 + pick(5) : 1 + pick(40);
     czr_reduce_scatter one = {};
     one.dtype = pick(2) ? CZR_F32 : CZR_BF16;
-    one.leaves = 1 + static_cast<int>(pick(3));
+    one.n_grads = 1 + static_cast<int>(pick(3));
     one.n = static_cast<int64_t>(pick(5) ? pick(700) : pick(5000));
     one.first = static_cast<int64_t>(pick(30));
-    one.microbatch_stride = one.first + one.n + static_cast<int64_t>(pick(20));
+    one.grad_stride = one.first + one.n + static_cast<int64_t>(pick(20));
     one.scale = pick(2) ? 1.f / static_cast<float>(n_members) : 1.f;
     reduction r = draw_reduction(one, n_members);
     const u64 n = static_cast<u64>(one.n), gap = pick(5);
@@ -79,16 +79,16 @@ static void test_leaves()
     czr_reduce_scatter host = r.units[0].of.reduce_scatter;
     host.out = static_cast<float *>(wanted.at(0));
     host.largest = &largest;
-    czr_sum_leaves(&host, r.posted.data(), static_cast<int>(n_members), false);
-    const leaves of = {r.sources.data(),
-                       static_cast<int>(n_members),
-                       one.leaves,
-                       static_cast<u64>(one.microbatch_stride),
-                       static_cast<u64>(one.first),
-                       n,
-                       static_cast<float *>(mine.at(0)),
-                       one.scale,
-                       &most};
+    czr_sum_grads(&host, r.posted.data(), static_cast<int>(n_members), false);
+    const n_grads of = {r.sources.data(),
+                        static_cast<int>(n_members),
+                        one.n_grads,
+                        static_cast<u64>(one.grad_stride),
+                        static_cast<u64>(one.first),
+                        n,
+                        static_cast<float *>(mine.at(0)),
+                        one.scale,
+                        &most};
     launch_some([&] {
         if (one.dtype == CZR_F32)
             collect_leaves_f32(of);
@@ -107,8 +107,8 @@ static void test_leaves()
 struct group {
     czr_sum type;
     std::vector<numbers> wanted, mine;
-    std::vector<czr_unit> units;
-    std::vector<const czr_unit *> posted;
+    std::vector<czr_collective> units;
+    std::vector<const czr_collective *> posted;
     std::vector<void *> data;
 };
 
@@ -145,12 +145,12 @@ static group draw_group(u64 n_members, u64 count, const czr_band &band)
         draw_data(g, count, odds);
     g.mine = g.wanted;
     for (u64 m = 0; m < n_members; m++) {
-        czr_unit unit = {};
+        czr_collective unit = {};
         unit.of.all_reduce = {g.wanted[m].at(0), count, g.type, band};
         g.units.push_back(unit);
         g.data.push_back(g.mine[m].at(0));
     }
-    for (const czr_unit &unit : g.units)
+    for (const czr_collective &unit : g.units)
         g.posted.push_back(&unit);
     return g;
 }
@@ -239,8 +239,8 @@ static void test_parts()
     const int *skip = draw_skip(flag, is_off);
 
     for (u64 m = s.to; m < s.to_end && !is_off; m++)
-        czr_sum_part(g.posted.data(), static_cast<int>(n_members),
-                     static_cast<int>(m));
+        czr_sum_equal_part(g.posted.data(), static_cast<int>(n_members),
+                           static_cast<int>(m));
     const members of =
         members_of(g, static_cast<int>(s.to), static_cast<int>(s.to_end));
     if (part)
@@ -268,8 +268,8 @@ static void test_band_sum()
     const int *skip = draw_skip(flag, is_off);
 
     for (u64 m = s.to; m < s.to_end && !is_off; m++)
-        czr_sum_part(g.posted.data(), static_cast<int>(n_members),
-                     static_cast<int>(m));
+        czr_sum_equal_part(g.posted.data(), static_cast<int>(n_members),
+                           static_cast<int>(m));
     const members of =
         members_of(g, static_cast<int>(s.to), static_cast<int>(s.to_end));
     launch_some([&] {

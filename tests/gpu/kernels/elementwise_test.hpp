@@ -19,7 +19,7 @@ struct loop_case {
     const char *name;
     bool is_flat;
     // Extents are multiples of these.
-    u64 row_parts, column_parts;
+    u64 row_blocks, column_blocks;
     int n_arguments;
     const argument *arguments;
     void (*c)(u64 rows, u64 columns, void *const *p);
@@ -161,7 +161,7 @@ inline void test_conversions()
             std::memcpy(&x, &bits, sizeof x);
             if (czr_f32_to_bf16(x) == c_to_bf16(x) &&
                 bits_of(czr_bf16_to_f32(narrow)) == bits_of(c_to_f32(narrow)) &&
-                (czr_wild_f32(x) != 0) == (c_wild(x) != 0))
+                (czr_nonfinite_f32(x) != 0) == (c_wild(x) != 0))
                 continue;
             std::fprintf(stderr, "conversions of %08x are not C's\n", bits);
             std::exit(1);
@@ -299,7 +299,7 @@ inline shape draw_shape(const loop_case &c)
 
     if (c.is_flat)
         return {1, runs[simt::draw() % 7]};
-    return {s.rows * c.row_parts, s.columns * c.column_parts};
+    return {s.rows * c.row_blocks, s.columns * c.column_blocks};
 }
 
 // Arguments: how many shapes for each loop, the seed.

@@ -151,11 +151,11 @@ static move_table place_moves(const table &t, const bytes &from,
 
 static void test_table(std::uint64_t seed)
 {
-    uint64_t n_units;
+    uint64_t n_jobs;
 
     simt::seed = seed;
     table t = draw_table();
-    if (!czr_moves_number(t.moves.data(), t.moves.size(), &n_units))
+    if (!czr_moves_number(t.moves.data(), t.moves.size(), &n_jobs))
         simt::fail("a sound table is refused");
     const bytes from = draw_memory(t.from_size);
     bytes mine = draw_memory(t.to_size), wanted = mine;
@@ -164,7 +164,7 @@ static void test_table(std::uint64_t seed)
     const int n = static_cast<int>(t.moves.size());
     const move_table moves = place_moves(t, from, mine);
     simt::launch(1 + simt::draw() % 5, THREADS,
-                 [&] { collect_pack(moves, n, n_units); });
+                 [&] { collect_pack(moves, n, n_jobs); });
     for (u64 i = 0; i < mine.size(); i++)
         if (mine[i] != wanted[i]) {
             std::fprintf(stderr, "seed %llu: byte %llu differs\n",

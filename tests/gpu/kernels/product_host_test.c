@@ -135,14 +135,14 @@ static void last_waves_are_split(void **state)
     assert_int_equal(
         czr_cuda_product_plan_make(&good, &five, &tiles, &plan, message),
         CZR_CUDA_PRODUCT_OK);
-    assert_int_equal(plan.n_whole, 8);
-    assert_int_equal(plan.parts, 1);
+    assert_int_equal(plan.n_full, 8);
+    assert_int_equal(plan.splits, 1);
     assert_true(plan.sums_bytes == 0);
     assert_false(czr_cuda_product_plan_split(&good, &five, &tiles, 1, &plan));
     assert_false(czr_cuda_product_plan_split(&good, &five, &tiles, 4, &plan));
     assert_true(czr_cuda_product_plan_split(&good, &five, &tiles, 3, &plan));
-    assert_int_equal(plan.n_whole, 5);
-    assert_int_equal(plan.parts, 3);
+    assert_int_equal(plan.n_full, 5);
+    assert_int_equal(plan.splits, 3);
     assert_int_equal(plan.n_blocks, 5);
     assert_true(plan.sums_bytes == 3 * 3 * 128 * 256 * 4);
     /* All at once have no last wave but themselves. */
@@ -151,7 +151,7 @@ static void last_waves_are_split(void **state)
         CZR_CUDA_PRODUCT_OK);
     assert_int_equal(plan.n_blocks, 8);
     assert_true(czr_cuda_product_plan_split(&good, &all, &tiles, 2, &plan));
-    assert_int_equal(plan.n_whole, 0);
+    assert_int_equal(plan.n_full, 0);
     assert_int_equal(plan.n_blocks, 9);
 }
 

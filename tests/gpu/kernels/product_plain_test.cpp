@@ -1,5 +1,5 @@
-// runtime/cuda/kernels/product_plain.cu on the model of the device beside the host's
-// product in a fixed order: the same bits.
+// runtime/cuda/kernels/product_plain.cu on the model of the device beside the
+// host's product in a fixed order: the same bits.
 #include "tests/gpu/simt/block.hpp"
 // the model's global.cuh
 #include "tests/gpu/simt/elementwise.hpp"
@@ -55,10 +55,9 @@ class numbers
     {
         const size_t page = 4096;
         room = (bytes() + page - 1) / page * page + page;
-        map = static_cast<unsigned char *>(mmap(nullptr, room,
-                                                PROT_READ | PROT_WRITE,
-                                                MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                                                0));
+        map = static_cast<unsigned char *>(
+            mmap(nullptr, room, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         if (map == MAP_FAILED ||
             mprotect(map + room - page, page, PROT_NONE) != 0)
             simt::fail("no memory");
@@ -264,7 +263,7 @@ static void multiply_on_host(const czr_product &p)
 {
     static std::vector<float> a(CZR_BLOCK_ROWS * CZR_BLOCK_DEPTH),
         b(CZR_BLOCK_DEPTH * CZR_BLOCK_COLUMNS),
-        parts(CZR_PART_LEVELS * CZR_BLOCK_ROWS * CZR_BLOCK_COLUMNS);
+        parts(CZR_BLOCK_LEVELS * CZR_BLOCK_ROWS * CZR_BLOCK_COLUMNS);
     czr_host_math host = {};
 
     host.packed_a = a.data();
@@ -297,8 +296,8 @@ static void test_product(std::uint64_t seed)
     const int skip = is_skipped;
     run(p, pick(2) || is_skipped ? &skip : nullptr);
     compare(mine.out, is_skipped ? untouched.out : wanted.out, seed);
-    compare(mine.c,
-            f == form::plain && !is_skipped ? wanted.c : untouched.c, seed);
+    compare(mine.c, f == form::plain && !is_skipped ? wanted.c : untouched.c,
+            seed);
 }
 
 static void test_blocks()

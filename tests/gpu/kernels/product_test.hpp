@@ -68,7 +68,7 @@ struct product {
     std::vector<u64> tiles;
     const int *skip = nullptr;
     // The last tiles in so many parts of k, and their sums, NaNs before.
-    int n_whole = 0, parts = 1;
+    int n_full = 0, splits = 1;
     std::vector<float> sums;
 
     explicit product(const problem &p)
@@ -88,7 +88,7 @@ struct product {
 inline work_list list_of(product &p, bool is_end)
 {
     return {p.tiles.data(), p.sums.data(), static_cast<int>(p.tiles.size()),
-            p.n_whole,      p.parts,       is_end};
+            p.n_full,       p.splits,      is_end};
 }
 
 // By the architecture, one launch: tiles of TILE_ROWS x TILE_COLS.
@@ -112,7 +112,7 @@ inline void order_tiles(product &p)
     std::vector<uint64_t> order(static_cast<std::size_t>(n));
     cz_tile_order(&tiling, order.data());
     p.tiles.assign(order.begin(), order.end());
-    p.n_whole = static_cast<int>(n);
+    p.n_full = static_cast<int>(n);
 }
 
 // Some of the last tiles in parts, by lot.
@@ -120,19 +120,20 @@ inline void split_tiles(product &p)
 {
     const unsigned n_steps = (static_cast<unsigned>(p.size.k) + 63) / 64;
     const auto n = static_cast<unsigned>(p.tiles.size());
-    p.parts = static_cast<int>(1 + simt::draw() % std::min(n_steps, 4u));
-    if (p.parts > 1)
-        p.n_whole = static_cast<int>(simt::draw() % (n + 1));
-    const auto n_split = p.tiles.size() - static_cast<std::size_t>(p.n_whole);
-    p.sums.assign(n_split * static_cast<std::size_t>(p.parts) * TILE_ROWS *
-                          TILE_COLS + 1,
+    p.splits = static_cast<int>(1 + simt::draw() % std::min(n_steps, 4u));
+    if (p.splits > 1)
+        p.n_full = static_cast<int>(simt::draw() % (n + 1));
+    const auto n_split = p.tiles.size() - static_cast<std::size_t>(p.n_full);
+    p.sums.assign(n_split * static_cast<std::size_t>(p.splits) * TILE_ROWS *
+                          TILE_COLS +
+                      1,
                   NAN);
 }
 
 inline void compute(product &p)
 {
     run_product(p, false);
-    if (p.n_whole < static_cast<int>(p.tiles.size()))
+    if (p.n_full < static_cast<int>(p.tiles.size()))
         run_product(p, true);
     if (!p.sums.empty() && !std::isnan(p.sums.back()))
         simt::fail("sums are written past their end");
@@ -153,8 +154,7 @@ inline bool is_close(product &p, int z, int r, int c)
         wanted += static_cast<double>(p.size.beta) * p.s.value(z, r, c);
     if (r == c)
         wanted += static_cast<double>(p.size.delta);
-    const double bound =
-        std::fabs(wanted) / 256 + 1e-5 * (size + 1);
+    const double bound = std::fabs(wanted) / 256 + 1e-5 * (size + 1);
     return std::fabs(p.c.value(z, r, c) - wanted) <= bound;
 }
 
@@ -177,10 +177,10 @@ inline void check_product(product &p)
     for (std::size_t i = 0; i < p.c.storage.size(); i++) {
         const auto before = p.c.data - p.c.storage.data();
         const u64 at = i - static_cast<u64>(before);
-        const bool is_inside = at < p.c.size * static_cast<u64>(p.size.batch) &&
-                               at % p.c.stride <
-                                   static_cast<u64>((p.size.cols + STORED - 1) /
-                                                    STORED * STORED);
+        const bool is_inside =
+            at < p.c.size * static_cast<u64>(p.size.batch) &&
+            at % p.c.stride <
+                static_cast<u64>((p.size.cols + STORED - 1) / STORED * STORED);
         if (is_inside || p.c.storage[i] == 0xffff)
             continue;
         std::fprintf(stderr, "written outside the output\n");
@@ -212,7 +212,7 @@ inline void test_skipped(const problem &size)
     p.skip = &skip;
     for (int turn = 0; turn < 2; turn++) {
         compute(p);
-        p.n_whole = 0;
+        p.n_full = 0;
         p.sums.assign(static_cast<std::size_t>(TILE_ROWS) * TILE_COLS + 1, NAN);
     }
     for (const float sum : p.sums)

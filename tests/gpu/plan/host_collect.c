@@ -44,23 +44,23 @@ void czr_collect_close(czr_collect *collect)
 
 static void sum_leaves(const void *given)
 {
-    const czr_collect_microbatches *of = given;
+    const czr_collect_grads *of = given;
     const size_t n = (size_t)of->n_members;
     const void *const *grads = deferred_at(of->grads, n * sizeof *grads);
     const size_t reach =
-        (size_t)((of->leaves - 1) * of->microbatch_stride + of->first + of->n) *
+        (size_t)((of->n_grads - 1) * of->grad_stride + of->first + of->n) *
         czr_dtype_bytes(of->dtype);
-    czr_unit units[MAX_MEMBERS];
-    const czr_unit *members[MAX_MEMBERS];
+    czr_collective units[MAX_MEMBERS];
+    const czr_collective *members[MAX_MEMBERS];
 
     if (!grads || of->n_members > MAX_MEMBERS)
         return;
     for (size_t m = 0; m < n; m++) {
-        units[m] = (czr_unit){
+        units[m] = (czr_collective){
             .of.reduce_scatter = {.grad = deferred_at(grads[m], reach),
                                   .dtype = of->dtype,
-                                  .leaves = of->leaves,
-                                  .microbatch_stride = of->microbatch_stride}};
+                                  .n_grads = of->n_grads,
+                                  .grad_stride = of->grad_stride}};
         members[m] = &units[m];
         if (!units[m].of.reduce_scatter.grad)
             return;
@@ -72,12 +72,11 @@ static void sum_leaves(const void *given)
     mine.scale = of->scale;
     mine.largest = deferred_at(of->largest, sizeof *mine.largest);
     if (mine.out && mine.largest)
-        czr_sum_leaves(&mine, members, of->n_members, false);
+        czr_sum_grads(&mine, members, of->n_members, false);
 }
 
-czr_status czr_collect_sum_microbatches(czr_collect *collect,
-                                        const czr_collect_microbatches *sum,
-                                        void *stream)
+czr_status czr_collect_sum_grads(czr_collect *collect,
+                                 const czr_collect_grads *sum, void *stream)
 {
     return sum->n ? PUT(collect, sum_leaves, *sum, stream) : CZR_OK;
 }
@@ -92,18 +91,18 @@ typedef struct sums {
 } sums;
 
 /* Every member's data on the host; `bytes` from the start of each. */
-static bool find_members(const sums *of, size_t bytes, czr_unit *units,
-                         const czr_unit **members)
+static bool find_members(const sums *of, size_t bytes, czr_collective *units,
+                         const czr_collective **members)
 {
     const size_t n = (size_t)of->members.n_members;
     void *const *data = deferred_at(of->members.data, n * sizeof *data);
 
     for (size_t m = 0; data && m < n; m++) {
-        units[m] =
-            (czr_unit){.of.all_reduce = {.data = deferred_at(data[m], bytes),
-                                         .count = of->n,
-                                         .type = of->type,
-                                         .band = of->band}};
+        units[m] = (czr_collective){
+            .of.all_reduce = {.data = deferred_at(data[m], bytes),
+                              .count = of->n,
+                              .type = of->type,
+                              .band = of->band}};
         members[m] = &units[m];
         if (!units[m].of.all_reduce.data)
             return false;
@@ -112,8 +111,8 @@ static bool find_members(const sums *of, size_t bytes, czr_unit *units,
 }
 
 /* Those who get nothing are read elsewhere, of so many bytes. */
-static void sum_slice(const sums *of, czr_unit *units, const czr_unit **members,
-                      size_t bytes)
+static void sum_slice(const sums *of, czr_collective *units,
+                      const czr_collective **members, size_t bytes)
 {
     void *copies[MAX_MEMBERS] = {NULL};
 
@@ -135,15 +134,15 @@ static void sum_members(const void *given)
 {
     const sums *of = given;
     const size_t bytes = (of->first + of->n) * czr_sum_bytes(of->type);
-    czr_unit units[MAX_MEMBERS];
-    const czr_unit *members[MAX_MEMBERS];
+    czr_collective units[MAX_MEMBERS];
+    const czr_collective *members[MAX_MEMBERS];
 
     if (is_skipped(of->skip) || !find_members(of, bytes, units, members))
         return;
     if (!of->is_parts)
         sum_slice(of, units, members, bytes);
     for (int m = of->members.to; of->is_parts && m < of->members.to_end; m++)
-        czr_sum_part(members, of->members.n_members, m);
+        czr_sum_equal_part(members, of->members.n_members, m);
 }
 
 czr_status czr_collect_sum_slice(czr_collect *collect,
@@ -181,8 +180,8 @@ static void gather_band(const void *given)
     const sums *of = given;
     const size_t side = of->band.side, element = of->element_bytes;
     const size_t rows = side / (size_t)of->members.n_members;
-    czr_unit units[MAX_MEMBERS];
-    const czr_unit *members[MAX_MEMBERS];
+    czr_collective units[MAX_MEMBERS];
+    const czr_collective *members[MAX_MEMBERS];
 
     if (is_skipped(of->skip) ||
         !find_members(of, side * side * element, units, members))

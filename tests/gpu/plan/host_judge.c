@@ -2,9 +2,9 @@
 #include "tests/gpu/plan/host_collect.h"
 
 void czr_collect_number(czr_collect_span *spans, size_t n_spans,
-                        uint64_t *n_units)
+                        uint64_t *n_jobs)
 {
-    *n_units = n_spans;
+    *n_jobs = n_spans;
     for (size_t i = 0; i < n_spans; i++)
         spans[i].first = i;
 }

@@ -71,7 +71,7 @@ static void run(const void *given)
     czr_status found = CZR_OK;
     const int32_t *skip = deferred_at(r->call.skip, sizeof *skip);
     int32_t *status = deferred_at(r->call.status, sizeof *status);
-    const void *room = deferred_at(r->call.room, 1);
+    const void *room = deferred_at(r->call.workspace, 1);
 
     if (!skip || !status || !room || *skip || !find_all(r, in, out, scalars))
         return;

@@ -57,15 +57,15 @@ MUTANTS = [
      "    czr_status status = gather_streams(communicator);\n"
      "\n"
      "    if (status == CZR_OK)\n"
-     "        status = unit->kind",
+     "        status = collective->kind",
      "    czr_status status = CZR_OK;\n"
      "\n"
      "    if (status == CZR_OK)\n"
-     "        status = unit->kind"),
+     "        status = collective->kind"),
     ("nobody waits for sums", "loopback", "world/loopback_unit.c",
-     ": put_sums(communicator, unit);\n"
+     ": put_sums(communicator, collective);\n"
      "    return status == CZR_OK ? release_streams(communicator) : status;",
-     "                                                    : put_sums(communicator, unit);\n"
+     "                                                    : put_sums(communicator, collective);\n"
      "    return status;"),
     ("a sender's first row is sent again", "loopback", "world/loopback_unit.c",
      "&communicator->cursors[to->peer],", "&(int64_t){0},"),
@@ -85,7 +85,7 @@ MUTANTS = [
      "                                   engine->stream);",
      "        ;"),
     ("ranks do not agree on gradients", "turns", "exec/op.c",
-     "        sum_beyond(rank, turn);", "        ;"),
+     "        sum_beyond(rank, segment);", "        ;"),
     ("nothing is decided without a norm", "turns", "exec/op.c",
      "        if (!rank->has_decision)\n            status", "        if (false)\n"
      "            status"),
@@ -94,7 +94,7 @@ MUTANTS = [
     ("what is sound is put back", "loopback", "exec/fault.c",
      "&rank->decision->sound, engine->stream);", "NULL, engine->stream);"),
     ("ranks do not tell each other of rules", "failing", "exec/fault.c",
-     "        gather(rank, turn);", "        ;"),
+     "        gather(rank, segment);", "        ;"),
     ("another row is named", "failing", "exec/fault.c",
      "rows[range.first + left]", "rows[range.first]"),
     ("rows fail for the first of theirs", "failing", "exec/op.c",
@@ -126,7 +126,7 @@ MUTANTS = [
     ("run-time values stay", "loopback", "exec/rank_group.c",
      "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
     ("a step's words stay", "loopback", "exec/rank_group_list.c",
-     "czr_collect_begin(rank->parts.collect, rank->decision,\n"
+     "czr_collect_begin(rank->device.collect, rank->decision,\n"
      "                              &rank->faults, rank->main)",
      "CZR_OK"),
     ("a step's words are cleared behind reductions", "turns", "exec/rank_group_list.c",
@@ -146,7 +146,7 @@ MUTANTS = [
      "    if (status == CZR_OK)\n"
      "        status = run_list(rank_group);"),
     ("threads of hooks do not have the device", "loopback", "exec/rank_group_list.c",
-     "rank, czr_context_enter(rank->parts.context)", "rank, CZR_OK"),
+     "rank, czr_context_enter(rank->device.context)", "rank, CZR_OK"),
     ("one rank's gradients are enough", "loopback", "exec/rank_group_list.c",
      "    for (int i = 0; i < rank_group->n; i++)\n"
      "        if (!czr_step_is_ready",

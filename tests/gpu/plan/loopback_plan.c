@@ -161,7 +161,7 @@ static void count_memory(czr_loopback *loopback, wish *w)
         for (int b = 0; b < rank_program->n_buckets; b++) {
             czr_undo_regions regions;
             size_t bytes = 0;
-            if (!czr_program_is_home(rank_program, b, rank))
+            if (!czr_program_is_resident(rank_program, b, rank))
                 continue;
             czr_undo_find(engine, b, &regions);
             for (int i = 0; i < CZR_UNDO_REGIONS; i++)

@@ -120,12 +120,12 @@ static czr_status bind_param(run *r, czr_engine *engine, int rank, int param)
     czr_param_name(engine, param, name, sizeof name);
     if (param % 2 == 0 || r->is_placed)
         return czr_bind(engine, name, NULL, NULL);
-    int64_t shape[9] = {info.leaves};
-    const int lead = info.leaves > 1;
+    int64_t shape[9] = {info.n_grads};
+    const int lead = info.n_grads > 1;
     memcpy(shape + 1, info.shape, sizeof info.shape);
     own->param = calloc(n + 1, czr_dtype_bytes(info.param_dtype));
     own->grad =
-        calloc(n * (size_t)info.leaves + 1, czr_dtype_bytes(info.grad_dtype));
+        calloc(n * (size_t)info.n_grads + 1, czr_dtype_bytes(info.grad_dtype));
     const czr_tensor tensor = {.data = own->param,
                                .dtype = info.param_dtype,
                                .n_dims = info.n_dims,
@@ -233,7 +233,7 @@ static czr_status give_grad(run *r, const czr_engine *engine, int rank,
     unsigned char *values = malloc(bytes + 1);
     czr_status status = CZR_OK;
 
-    for (int64_t leaf = 0; leaf < info.leaves && status == CZR_OK; leaf++) {
+    for (int64_t leaf = 0; leaf < info.n_grads && status == CZR_OK; leaf++) {
         fill(values, info.grad_dtype, info.n, rank, param, step * 64 + leaf);
         if (has_zeros(r, param, step))
             memset(values, 0, bytes);
@@ -245,7 +245,7 @@ static czr_status give_grad(run *r, const czr_engine *engine, int rank,
         else
             status = give_leaf(r, &info,
                                (unsigned char *)info.grad +
-                                   (size_t)(leaf * info.microbatch_stride) *
+                                   (size_t)(leaf * info.grad_stride) *
                                        czr_dtype_bytes(info.grad_dtype),
                                values, stream_of(r, param, step));
     }
@@ -384,7 +384,7 @@ static void note_counters(const run *r, czr_engine *engine, trace *t)
     if (r->has_bad_step || r->is_failing)
         return;
     put(t, counters.updates, n_params * sizeof(int64_t));
-    put(t, counters.whole, n_params * sizeof(int64_t));
+    put(t, counters.full_matrix, n_params * sizeof(int64_t));
     put(t, counters.bytes_sent, n_ops * sizeof(int64_t));
     put(t, counters.bytes_received, n_ops * sizeof(int64_t));
 }

@@ -202,7 +202,7 @@ static inline czr_status factorise(test_stages *s, trial *t,
         return *other;
     const czr_factor f = on_device(t);
     call.stream = s->stream;
-    call.room = czr_pointer_of(t->room);
+    call.workspace = czr_pointer_of(t->room);
     call.skip = czr_pointer_of(t->skip);
     call.status = czr_pointer_of(t->status);
     const czr_status status = czr_cuda_factorise(&call, &f);

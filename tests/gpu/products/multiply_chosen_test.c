@@ -55,7 +55,7 @@ static void say_tilings(device *d, const trial *t, czr_cuda_tiling *tilings)
                                        .rows = 128,
                                        .cols = 256,
                                        .stages = 4,
-                                       .parts = 1,
+                                       .splits = 1,
                                        .is_library = true};
     d->s.cuda.tilings = tilings;
     d->s.cuda.n_tilings = N_TILINGS;

@@ -211,7 +211,7 @@ static void programs_say_their_tiles(void **state)
     } said[] = {
         {{.rows = 192, .cols = 192, .stages = 3}, "_192x192x3"},
         {{.rows = 128, .cols = 256, .stages = 4}, "_128x256x4"},
-        {{.rows = 128, .cols = 192, .stages = 4, .parts = 7}, "_128x192x4"},
+        {{.rows = 128, .cols = 192, .stages = 4, .splits = 7}, "_128x192x4"},
         {{.rows = 192, .cols = 256, .stages = 3}, "_192x256x3"},
     };
     const int n = (int)(sizeof said / sizeof *said);

@@ -26,7 +26,7 @@ typedef struct trial {
     size_t bytes[4];
     bool is_sm90;
     uint64_t *tiles;
-    int parts;
+    int splits;
     czr_address sums;
     void *stream;
     czr_product_kernel kernel;
@@ -68,7 +68,7 @@ static void draw_trial(trial *t, unsigned seed)
     p->n = is_symmetric ? p->m : draw(1, 300);
     p->k = draw(1, 150);
     p->batch = draw(1, 3);
-    t->parts = (int)draw(1, 3);
+    t->splits = (int)draw(1, 3);
     p->is_symmetric = is_symmetric;
     p->is_n_major = is_n_major;
     p->alpha = (float)draw(-4, 4) / 2;
@@ -140,7 +140,7 @@ static czr_status plan_tiles(trial *t, czr_cuda_product_plan *plan)
     if (czr_cuda_product_plan_make(&t->product, &device, &tiles, plan,
                                    message) == CZR_CUDA_PRODUCT_OK) {
         n_split += czr_cuda_product_plan_split(&t->product, &device, &tiles,
-                                               t->parts, plan);
+                                               t->splits, plan);
         return CZR_OK;
     }
     fail_msg("%s", message);

@@ -153,7 +153,7 @@ static inline czr_status multiply(test_stages *s, trial *t, void *result)
     p = on_device(t);
     call.stream = s->stream;
     call.skip = czr_pointer_of(t->skip);
-    call.room = czr_pointer_of(t->room);
+    call.workspace = czr_pointer_of(t->room);
     if (status == CZR_OK)
         status = czr_cuda_multiply(&call, &p);
     if (status == CZR_OK)

@@ -90,7 +90,7 @@ static void cut_batch(const czr_cuda_batches *from, int32_t batch, int most,
             wanted = left < most ? left : most;
             list[*n] = *whole;
             list[*n].first = row;
-            list[*n].n_units = wanted;
+            list[*n].n_calls = wanted;
             *n += wanted > 1;
         }
         for (int i = 0; i < whole->n_rows; i++)
@@ -118,9 +118,9 @@ static void make_smaller(smaller *s, int most)
     s->program.batches = s->of;
 }
 
-static bool is_whole(const czr_kernel_row *row)
+static bool is_whole(const czr_kernel_entry *row)
 {
-    return rank_program->stages[row->stage].is_whole;
+    return rank_program->stages[row->stage].is_full_matrix;
 }
 
 /* Matrices that are in no batch, and batches, of a step of all ranks. */
@@ -134,7 +134,7 @@ static int64_t count_matrices(const czr_cuda_program *program)
              rank++) {
             const int t = rank_program->ops[op].table;
             const czr_range range = czr_program_rows(rank_program, t, rank);
-            const czr_kernel_row *rows = rank_program->tables[t].rows;
+            const czr_kernel_entry *rows = rank_program->tables[t].rows;
             const czr_cuda_batches *of =
                 program->batches ? &program->batches[t] : NULL;
             for (int64_t i = range.first; i < range.first + range.n; i++)

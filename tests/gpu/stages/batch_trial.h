@@ -187,7 +187,7 @@ static inline czr_status prepare_device(device *d, const trial *t)
         status = stages_send(&d->s, &d->skip, &t->skipped, sizeof t->skipped);
     d->call.stream = d->s.stream;
     d->call.skip = czr_pointer_of(d->skip);
-    d->call.room = czr_pointer_of(d->room);
+    d->call.workspace = czr_pointer_of(d->room);
     return status;
 }
 

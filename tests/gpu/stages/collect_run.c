@@ -41,8 +41,8 @@ static void sum_leaves(setting *s)
         g.units[m].of.reduce_scatter =
             (czr_reduce_scatter){.grad = g.host[m],
                                  .dtype = dtype,
-                                 .leaves = LEAVES,
-                                 .microbatch_stride = (int64_t)stride,
+                                 .n_grads = LEAVES,
+                                 .grad_stride = (int64_t)stride,
                                  .first = (int64_t)first,
                                  .n = (int64_t)n,
                                  .out = wanted,
@@ -51,21 +51,20 @@ static void sum_leaves(setting *s)
     void *out = give(s, wanted, n * sizeof *wanted);
     int32_t *noted = give(s, &most, sizeof most);
     if (s->status == CZR_OK)
-        note(s, czr_collect_sum_microbatches(
+        note(s, czr_collect_sum_grads(
                     s->collect,
-                    &(czr_collect_microbatches){.grads = g.table,
-                                                .n_members = g.n,
-                                                .leaves = LEAVES,
-                                                .dtype = dtype,
-                                                .microbatch_stride =
-                                                    (int64_t)stride,
-                                                .first = (int64_t)first,
-                                                .n = (int64_t)n,
-                                                .out = out,
-                                                .scale = 0.25f,
-                                                .largest = noted},
+                    &(czr_collect_grads){.grads = g.table,
+                                         .n_members = g.n,
+                                         .n_grads = LEAVES,
+                                         .dtype = dtype,
+                                         .grad_stride = (int64_t)stride,
+                                         .first = (int64_t)first,
+                                         .n = (int64_t)n,
+                                         .out = out,
+                                         .scale = 0.25f,
+                                         .largest = noted},
                     s->stream));
-    czr_sum_leaves(&g.units[0].of.reduce_scatter, g.posted, g.n, false);
+    czr_sum_grads(&g.units[0].of.reduce_scatter, g.posted, g.n, false);
     expect(s, out, wanted, n * sizeof *wanted);
     expect(s, noted, &largest, sizeof largest);
     free(wanted);
@@ -107,7 +106,7 @@ static void sum_parts(setting *s)
         note(s, czr_collect_sum_equal_parts(s->collect, &members, type, g.count,
                                             band, NULL, s->stream));
     for (int m = 0; m < n; m++)
-        czr_sum_part(g.posted, n, m);
+        czr_sum_equal_part(g.posted, n, m);
     close_group(s, &g);
 }
 
@@ -210,7 +209,7 @@ static void decide(setting *s)
                                      .limit = limit};
         free(host);
     }
-    czr_collect_number(rows, SPANS, &spans.n_units);
+    czr_collect_number(rows, SPANS, &spans.n_jobs);
     spans.rows = give(s, rows, sizeof rows);
     const czr_collect_faults faults = {.words = give(s, words, sizeof words),
                                        .n_ranks = RANKS};
@@ -399,8 +398,8 @@ static void fails_cleanly_at_every_call(void **state)
 static void refuses_what_makes_no_sense(void **state)
 {
     const czr_band band = {8, 4}, odd = {9, 4};
-    czr_collect_microbatches leaves = {
-        .n_members = 1, .leaves = 1, .dtype = CZR_F64, .n = 1};
+    czr_collect_grads n_grads = {
+        .n_members = 1, .n_grads = 1, .dtype = CZR_F64, .n = 1};
     czr_collect_members members = {.n_members = 2, .to_end = 3}, none = {0};
     const czr_status refused = CZR_ERR_ARGUMENT;
     int64_t n_log;
@@ -410,12 +409,10 @@ static void refuses_what_makes_no_sense(void **state)
     open_setting(&s, first_seed, 0);
     assert_int_equal(s.status, CZR_OK);
     czr_collect *c = s.collect;
-    assert_int_equal(czr_collect_sum_microbatches(c, &leaves, s.stream),
-                     refused);
-    leaves.dtype = CZR_F32;
-    leaves.n = 0;
-    assert_int_equal(czr_collect_sum_microbatches(c, &leaves, s.stream),
-                     CZR_OK);
+    assert_int_equal(czr_collect_sum_grads(c, &n_grads, s.stream), refused);
+    n_grads.dtype = CZR_F32;
+    n_grads.n = 0;
+    assert_int_equal(czr_collect_sum_grads(c, &n_grads, s.stream), CZR_OK);
     assert_int_equal(
         czr_collect_sum_slice(c, &members, CZR_SUM_F32, 0, 1, NULL, s.stream),
         refused);

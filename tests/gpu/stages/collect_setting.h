@@ -141,8 +141,8 @@ typedef struct group {
     czr_dtype dtype;
     unsigned char *host[MAX_MEMBERS];
     void *device[MAX_MEMBERS], *table;
-    czr_unit units[MAX_MEMBERS];
-    const czr_unit *posted[MAX_MEMBERS];
+    czr_collective units[MAX_MEMBERS];
+    const czr_collective *posted[MAX_MEMBERS];
 } group;
 
 static inline size_t bytes_of(const group *g)

@@ -70,7 +70,8 @@ static inline void add_slots(layout *l, const czr_slot *slots, int n)
     }
 }
 
-static inline layout lay_out(const czr_stage *stage, const czr_kernel_row *row)
+static inline layout lay_out(const czr_stage *stage,
+                             const czr_kernel_entry *row)
 {
     layout l = {.elements = (size_t)row->count + SPARE};
 
@@ -137,7 +138,7 @@ static inline unsigned char *draw_memory(const layout *l, bool is_wild)
 /* ---- both sides --------------------------------------------------------- */
 
 static inline czr_status run_host(const setting *s, const layout *l, int stage,
-                                  czr_kernel body, const czr_kernel_row *row,
+                                  czr_kernel body, const czr_kernel_entry *row,
                                   unsigned char *memory)
 {
     const czr_stage *of = &plan.stages[stage];
@@ -169,7 +170,7 @@ static inline czr_status run_host(const setting *s, const layout *l, int stage,
 /* Flags on the device: the status, and whether to skip. */
 static inline czr_status run_device(setting *s, const layout *l, int stage,
                                     czr_cuda_stage body,
-                                    const czr_kernel_row *row,
+                                    const czr_kernel_entry *row,
                                     unsigned char *memory, int32_t flags[2])
 {
     const czr_stage *of = &plan.stages[stage];
@@ -192,7 +193,7 @@ static inline czr_status run_device(setting *s, const layout *l, int stage,
                           .count = (size_t)row->count,
                           .part = (size_t)row->offset,
                           .work = czr_pointer_of(s->memory + l->work),
-                          .room = czr_pointer_of(s->room),
+                          .workspace = czr_pointer_of(s->room),
                           .status = czr_pointer_of(s->flags),
                           .skip = czr_pointer_of(s->flags + sizeof(int32_t)),
                           .stream = s->stream,
@@ -222,9 +223,9 @@ static inline size_t memory_needed(void)
     size_t most = 0;
 
     for (int t = 0; t < plan.n_tables; t++) {
-        const czr_kernel_row *rows = plan.tables[t].rows;
+        const czr_kernel_entry *rows = plan.tables[t].rows;
         const int n = czr_program_extent(&plan, plan.tables[t].selector);
-        for (int i = 0; plan.tables[t].kind == CZR_ROW_KERNEL &&
+        for (int i = 0; plan.tables[t].kind == CZR_ENTRY_KERNEL &&
                         i < plan.tables[t].starts[n];
              i++) {
             const size_t bytes =

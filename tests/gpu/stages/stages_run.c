@@ -37,7 +37,7 @@ static void compare(const layout *l, int stage, const unsigned char *mine,
     }
 }
 
-static void test_body(setting *s, const czr_kernel_row *row, czr_kernel body,
+static void test_body(setting *s, const czr_kernel_entry *row, czr_kernel body,
                       czr_cuda_stage mine, bool is_wild)
 {
     const layout l = lay_out(&plan.stages[row->stage], row);
@@ -68,7 +68,7 @@ static void test_body(setting *s, const czr_kernel_row *row, czr_kernel body,
     free(wanted);
 }
 
-static void test_row(setting *s, const czr_kernel_row *row, bool is_wild)
+static void test_row(setting *s, const czr_kernel_entry *row, bool is_wild)
 {
     const czr_cuda_stage *bodies =
         plan_cuda.variants ? plan_cuda.variants[row->stage] : NULL;
@@ -85,11 +85,11 @@ static void test_table(setting *s, int table, int rank, bool is_wild,
                        bool *is_tested)
 {
     const czr_range range = czr_program_rows(&plan, table, rank);
-    const czr_kernel_row *rows = plan.tables[table].rows;
+    const czr_kernel_entry *rows = plan.tables[table].rows;
 
     for (int64_t i = 0;
-         plan.tables[table].kind == CZR_ROW_KERNEL && i < range.n; i++) {
-        const czr_kernel_row *row = &rows[range.first + i];
+         plan.tables[table].kind == CZR_ENTRY_KERNEL && i < range.n; i++) {
+        const czr_kernel_entry *row = &rows[range.first + i];
         if (!is_tested[row->stage] && !is_left_out[row->stage])
             test_row(s, row, is_wild);
         is_tested[row->stage] = true;
@@ -128,12 +128,12 @@ static void computes_what_c_does(void **state)
     }
 }
 
-static const czr_kernel_row *find_row(int stage)
+static const czr_kernel_entry *find_row(int stage)
 {
     for (int t = 0; t < plan.n_tables; t++) {
-        const czr_kernel_row *rows = plan.tables[t].rows;
+        const czr_kernel_entry *rows = plan.tables[t].rows;
         const int n = czr_program_extent(&plan, plan.tables[t].selector);
-        for (int i = 0; plan.tables[t].kind == CZR_ROW_KERNEL &&
+        for (int i = 0; plan.tables[t].kind == CZR_ENTRY_KERNEL &&
                         i < plan.tables[t].starts[n];
              i++)
             if (rows[i].stage == stage)
@@ -145,7 +145,7 @@ static const czr_kernel_row *find_row(int stage)
 
 static czr_status run_once(setting *s, int stage)
 {
-    const czr_kernel_row *row = find_row(stage);
+    const czr_kernel_entry *row = find_row(stage);
     const layout l = lay_out(&plan.stages[stage], row);
     unsigned char *memory = draw_memory(&l, false);
     int32_t flags[2] = {CZR_OK, 0};

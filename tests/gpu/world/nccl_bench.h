@@ -14,7 +14,7 @@
 typedef struct sums_bench {
     czr_context *context;
     czr_module module;
-    void *leaves, *slice, *pack;
+    void *n_grads, *slice, *pack;
 } sums_bench;
 
 typedef struct sums_moves {
@@ -42,14 +42,14 @@ static inline bool sums_find(const void *table, int n, size_t bytes, void **out)
 
 static inline void sums_run_leaves(void **arguments)
 {
-    czr_collect_microbatches sum;
+    czr_collect_grads sum;
     void *grads[RANKS_MOST];
-    czr_unit units[RANKS_MOST];
-    const czr_unit *members[RANKS_MOST];
+    czr_collective units[RANKS_MOST];
+    const czr_collective *members[RANKS_MOST];
 
     memcpy(&sum, arguments[0], sizeof sum);
     const size_t n =
-        (size_t)((sum.leaves - 1) * sum.microbatch_stride + sum.first + sum.n);
+        (size_t)((sum.n_grads - 1) * sum.grad_stride + sum.first + sum.n);
     float *out = fake_at(czr_address_of(sum.out), (size_t)sum.n * sizeof *out);
     int32_t *largest = fake_at(czr_address_of(sum.largest), sizeof *largest);
     if (!out || !largest ||
@@ -60,8 +60,8 @@ static inline void sums_run_leaves(void **arguments)
         units[i].of.reduce_scatter =
             (czr_reduce_scatter){.grad = grads[i],
                                  .dtype = sum.dtype,
-                                 .leaves = sum.leaves,
-                                 .microbatch_stride = sum.microbatch_stride,
+                                 .n_grads = sum.n_grads,
+                                 .grad_stride = sum.grad_stride,
                                  .first = sum.first,
                                  .n = sum.n,
                                  .out = out,
@@ -69,7 +69,7 @@ static inline void sums_run_leaves(void **arguments)
                                  .largest = largest};
         members[i] = &units[i];
     }
-    czr_sum_leaves(&units[0].of.reduce_scatter, members, sum.n_members, false);
+    czr_sum_grads(&units[0].of.reduce_scatter, members, sum.n_members, false);
 }
 
 /* As czr_sum_slice, but for those who get nothing. */
@@ -77,8 +77,8 @@ static inline void sums_run_slice(void **arguments)
 {
     sums_slice s;
     void *data[RANKS_MOST], *copies[RANKS_MOST];
-    czr_unit units[RANKS_MOST];
-    const czr_unit *members[RANKS_MOST];
+    czr_collective units[RANKS_MOST];
+    const czr_collective *members[RANKS_MOST];
 
     memcpy(&s, arguments[0], sizeof s);
     const size_t bytes = (s.first + s.n) * czr_sum_bytes((czr_sum)s.type);
@@ -118,13 +118,13 @@ static inline czr_status sums_put(const sums_bench *bench, void *kernel,
 }
 
 static inline czr_status sums_put_leaves(czr_collect *collect,
-                                         const czr_collect_microbatches *sum,
+                                         const czr_collect_grads *sum,
                                          void *stream)
 {
     const sums_bench *bench = (const void *)collect;
-    czr_collect_microbatches copy = *sum;
+    czr_collect_grads copy = *sum;
 
-    return sums_put(bench, bench->leaves, &copy, stream);
+    return sums_put(bench, bench->n_grads, &copy, stream);
 }
 
 static inline czr_status sums_put_slice(czr_collect *collect,
@@ -154,7 +154,7 @@ static inline czr_status sums_open(czr_context *context, sums_bench *out)
     czr_status status =
         czr_module_open(context, SUMS_CODE, "sums", &out->module);
     if (status == CZR_OK)
-        status = czr_module_find(&out->module, "leaves", 0, &out->leaves);
+        status = czr_module_find(&out->module, "leaves", 0, &out->n_grads);
     if (status == CZR_OK)
         status = czr_module_find(&out->module, "slice", 0, &out->slice);
     if (status == CZR_OK)

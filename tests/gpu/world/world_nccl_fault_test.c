@@ -48,14 +48,14 @@ typedef struct session {
     bool is_right[RANKS_MOST]; /* the sums */
 } session;
 
-static czr_unit unit_of(int op, czr_address data, void *stream)
+static czr_collective unit_of(int op, czr_address data, void *stream)
 {
-    return (czr_unit){.kind = CZR_UNIT_ALL_REDUCE,
-                      .op = op,
-                      .stream = stream,
-                      .of.all_reduce = {.data = czr_pointer_of(data),
-                                        .count = N,
-                                        .type = CZR_SUM_F32}};
+    return (czr_collective){.kind = CZR_COLLECTIVE_ALL_REDUCE,
+                            .op = op,
+                            .stream = stream,
+                            .of.all_reduce = {.data = czr_pointer_of(data),
+                                              .count = N,
+                                              .type = CZR_SUM_F32}};
 }
 
 /* What rank 1 does before operation 1; true: and then no more. */
@@ -84,7 +84,7 @@ static czr_status put_units(session *s, const test_rank *self, czr_world *world,
     czr_status status = czr_world_nccl_begin(world, stream);
 
     for (int op = 0; op < OPS && status == CZR_OK; op++) {
-        const czr_unit unit = unit_of(op, data, stream);
+        const czr_collective unit = unit_of(op, data, stream);
         if (op == 1 && misbehave(s, self, world))
             return CZR_OK;
         status = czr_comm_run(comm, &unit, why);
@@ -322,7 +322,7 @@ static void put_out_of_turn(test_rank *self, void *user)
     char why[CZR_WHY_BYTES];
     sums_bench sums;
     czr_world *world;
-    czr_unit unit = unit_of(1, 256, NULL);
+    czr_collective unit = unit_of(1, 256, NULL);
 
     RANK_CHECK(
         nccl_bench_world(&s->bench, self, &sums,
@@ -332,12 +332,12 @@ static void put_out_of_turn(test_rank *self, void *user)
     /* Of a plan that nothing was prepared for. */
     RANK_CHECK(czr_comm_run(comm, &unit, why) == CZR_ERR_STATE);
     /* Not of the host. */
-    unit = (czr_unit){.kind = CZR_UNIT_SUM_SCATTER, .op = -1};
+    unit = (czr_collective){.kind = CZR_COLLECTIVE_SUM_SCATTER, .op = -1};
     RANK_CHECK(czr_comm_run(comm, &unit, why) == CZR_ERR_UNSUPPORTED);
     /* Parts that are not where they should be. */
-    unit = (czr_unit){.kind = CZR_UNIT_ALL_GATHER,
-                      .op = -1,
-                      .of.all_gather = {why, 8, 100, NULL}};
+    unit = (czr_collective){.kind = CZR_COLLECTIVE_ALL_GATHER,
+                            .op = -1,
+                            .of.all_gather = {why, 8, 100, NULL}};
     RANK_CHECK(czr_comm_run(comm, &unit, why) == CZR_ERR_ARGUMENT);
     RANK_CHECK(czr_world_barrier(world) == CZR_OK);
     czr_world_nccl_close(world);

@@ -27,7 +27,7 @@ static czr_status put_units(const units_plan *plan, czr_world *world,
     czr_status status = CZR_OK;
 
     for (int op = 0; op < UNITS_OPS && status == CZR_OK; op++) {
-        czr_unit unit = units_of(plan, op, comms[op], arena);
+        czr_collective unit = units_of(plan, op, comms[op], arena);
         unit.stream = streams[op % 2];
         status = czr_comm_run(comms[op], &unit, why);
         if (status != CZR_OK)

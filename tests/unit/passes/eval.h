@@ -447,7 +447,7 @@ static inline void eval_stage(cz_arena *arena, const cz_cut_stage *cut,
     int value = cut->n_in;
 
     assert(kernel->n_values <= EVAL_MAX_VALUES);
-    call.count = cut->where == CZ_WHERE_WHOLE ? 0 : count;
+    call.count = cut->where == CZ_WHERE_FULL_MATRIX ? 0 : count;
     for (int i = 0; i < cut->n_in; i++)
         call.slots[i] = call.values[i] = eval_slot(slots, &cut->in[i]);
     for (int i = 0; i < cut->n_out; i++)

@@ -59,26 +59,26 @@ static inline void fake_stages(fake_plan *f)
                                             {CZ_SLOT_TEMP, 0, CZ_F32}};
     static const cz_view_slot after_out[] = {{CZ_SLOT_PARAM, 0, CZ_F32},
                                              {CZ_SLOT_STORED, 0, CZ_BF16}};
-    const cz_view_stage stages[FAKE_STAGES] = {{.where = CZ_WHERE_BEFORE,
+    const cz_view_stage stages[FAKE_STAGES] = {{.where = CZ_WHERE_PRE_GATHER,
                                                 .n_segments = 1,
                                                 .n_in = 2,
                                                 .n_out = 4,
                                                 .in = before_in,
                                                 .out = before_out},
-                                               {.where = CZ_WHERE_WHOLE,
+                                               {.where = CZ_WHERE_FULL_MATRIX,
                                                 .n_segments = 1,
                                                 .n_in = 2,
                                                 .n_out = 1,
                                                 .in = whole_in,
                                                 .out = whole_out},
-                                               {.where = CZ_WHERE_AFTER,
+                                               {.where = CZ_WHERE_POST_SCATTER,
                                                 .n_segments = 1,
                                                 .n_in = 3,
                                                 .n_out = 2,
                                                 .in = after_in,
                                                 .out = after_out},
                                                {.rule = 1,
-                                                .where = CZ_WHERE_LOCAL,
+                                                .where = CZ_WHERE_ELEMENT_WISE,
                                                 .n_in = 1,
                                                 .n_out = 2,
                                                 .in = &grad,
@@ -108,20 +108,20 @@ static inline void fake_mesh(fake_plan *f, int64_t dp, int64_t tp, int64_t cp)
                                        .dtype = CZ_F32,
                                        .reduce_axes = {f->split, 1},
                                        .split_axes = {f->split, 1},
-                                       .leaves = 1,
-                                       .terms = 1};
+                                       .n_grads = 1,
+                                       .divisor = 1};
     f->policy = (cz_fact_policy){.master_dtype = CZ_F32,
                                  .geometry = CZ_GEOMETRY_UNEVEN,
                                  .layout = CZ_LAYOUT_ENGINE,
                                  .form = CZ_ITERATION_AUTO,
                                  .clip = (double)fake_random(f, 2),
                                  .bucket_elements = 1 + fake_random(f, 4000),
-                                 .group_bytes = fake_random(f, 3) * 4000};
+                                 .micro_group_bytes = fake_random(f, 3) * 4000};
     f->view.n_ranks = (int)(dp * tp * cp);
 }
 
 /* Random bounds; returns the longest shard. */
-static inline int64_t fake_uneven(fake_plan *f, cz_view_family *family, int d,
+static inline int64_t fake_uneven(fake_plan *f, cz_view_pattern *pattern, int d,
                                   int64_t size)
 {
     const int64_t tp = f->sizes[2];
@@ -133,67 +133,67 @@ static inline int64_t fake_uneven(fake_plan *f, cz_view_family *family, int d,
         if (end - bounds[2 * i] > longest)
             longest = end - bounds[2 * i];
     }
-    family->bounds.of[d] = bounds;
+    pattern->bounds.of[d] = bounds;
     return longest;
 }
 
-static inline cz_view_family fake_family(fake_plan *f, bool is_matrix)
+static inline cz_view_pattern fake_pattern(fake_plan *f, bool is_matrix)
 {
     const int64_t tp = f->sizes[2];
     int64_t *shape = CZ_NEW(&f->arena, int64_t, 2);
     int64_t *shard = CZ_NEW(&f->arena, int64_t, 2);
-    cz_fact_family *fact = CZ_NEW(&f->arena, cz_fact_family, 1);
+    cz_fact_pattern *fact = CZ_NEW(&f->arena, cz_fact_pattern, 1);
     const int n_dims = is_matrix ? 2 : 1;
     const int64_t sharded = fake_random(f, n_dims + 1); /* n_dims: none */
-    cz_view_family family = {.fact = fact,
-                             .rule = is_matrix ? 0 : 1,
-                             .n_params = 1,
-                             .n_spread = 1,
-                             .dtype = CZ_BF16,
-                             .n_dims = n_dims,
-                             .elements = 1,
-                             .local_elements = 1};
+    cz_view_pattern pattern = {.fact = fact,
+                               .rule = is_matrix ? 0 : 1,
+                               .n_params = 1,
+                               .expert_extent = 1,
+                               .dtype = CZ_BF16,
+                               .n_dims = n_dims,
+                               .elements = 1,
+                               .local_elements = 1};
     for (int d = 0; d < n_dims; d++) {
         shape[d] = tp * (1 + fake_random(f, 9));
         shard[d] = d == sharded ? 1 << 2 : 0;
         int64_t local = d == sharded ? shape[d] / tp : shape[d];
         if (d == sharded && tp > 1 && fake_random(f, 3) == 0)
-            local = fake_uneven(f, &family, d, shape[d]);
-        family.elements *= shape[d];
-        family.local_elements *= local;
+            local = fake_uneven(f, &pattern, d, shape[d]);
+        pattern.elements *= shape[d];
+        pattern.local_elements *= local;
     }
-    *fact = (cz_fact_family){.pattern = "p",
-                             .shape = {shape, n_dims},
-                             .shard = {shard, n_dims},
-                             .dtype = CZ_BF16};
-    return family;
+    *fact = (cz_fact_pattern){.name = "p",
+                              .shape = {shape, n_dims},
+                              .shard = {shard, n_dims},
+                              .dtype = CZ_BF16};
+    return pattern;
 }
 
 static inline void fake_params(fake_plan *f, int n)
 {
-    cz_view_family *families = CZ_NEW(&f->arena, cz_view_family, n);
+    cz_view_pattern *patterns = CZ_NEW(&f->arena, cz_view_pattern, n);
     cz_view_param *params = CZ_NEW(&f->arena, cz_view_param, n);
     for (int i = 0; i < n; i++) {
         const bool is_matrix = fake_random(f, 4) > 0;
-        families[i] = fake_family(f, is_matrix);
-        families[i].first_param = i;
+        patterns[i] = fake_pattern(f, is_matrix);
+        patterns[i].first_param = i;
         const bool is_sharded =
-            f->sizes[2] > 1 && (families[i].fact->shard.v[0] ||
-                                families[i].fact->shard.v[is_matrix]);
+            f->sizes[2] > 1 && (patterns[i].fact->shard.v[0] ||
+                                patterns[i].fact->shard.v[is_matrix]);
         params[i] = (cz_view_param){
-            .family = i,
+            .pattern = i,
             .name = cz_arena_printf(&f->arena, "p%d", i),
             .names = CZ_NEW(&f->arena, const char *, 1),
-            .group = 1,
+            .subgroup_size = 1,
             .stride = 1,
             .split_owner = is_matrix ? fake_random(f, f->sizes[0]) : -1,
             .shard_owner =
                 is_matrix && is_sharded ? fake_random(f, f->sizes[2]) : -1};
         params[i].names[0] = params[i].name;
     }
-    f->view.families = families;
+    f->view.patterns = patterns;
     f->view.params = params;
-    f->view.n_families = f->view.n_params = n;
+    f->view.n_patterns = f->view.n_params = n;
 }
 
 /* One bucket of the parameters that `items` names. */
@@ -234,7 +234,7 @@ static inline void fake_buckets(fake_plan *f)
         int n_items = 0;
         for (int i = 0; i < n; i++) {
             const int owner = (int)params[i].split_owner;
-            const int64_t elements = f->view.families[i].local_elements;
+            const int64_t elements = f->view.patterns[i].local_elements;
             if ((owner < 0) == is_cut) {
                 items[n_items++] = (cz_bucket_item){i, elements, owner};
                 filled += elements;

@@ -78,7 +78,7 @@ static void run_math(trial *t, const cz_ir *ir, const cz_fact_stage *stage)
     for (int i = 0; i < stage->scalars.n; i++)
         scalars[i] = (double)t->scalars[stage->scalars.v[i]];
     values = eval_graph(&t->arena, graph, in, scalars,
-                        stage->where == CZ_WHERE_WHOLE ? 0 : t->count);
+                        stage->where == CZ_WHERE_FULL_MATRIX ? 0 : t->count);
     for (int i = 0; i < stage->outs.n; i++)
         for (int64_t k = 0; k < t->count; k++)
             eval_store(named_slot(t, stage->outs.v[i]),

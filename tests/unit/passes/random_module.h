@@ -47,8 +47,8 @@ static inline void add_head(cz_ir *ir, cz_dtype master)
                                                  .dtype = CZ_F32,
                                                  .reduce_axes = {dp, 1},
                                                  .split_axes = {dp, 1},
-                                                 .leaves = 1,
-                                                 .terms = 2});
+                                                 .n_grads = 1,
+                                                 .divisor = 2});
     cz_ir_add_use(ir, &(cz_fact_use){.sym_name = "u", .optimizer = "random"});
     add_machine(ir);
 }
@@ -100,13 +100,13 @@ static inline void add_rule(cz_ir *ir, const trial *t)
                                        .state_extern = {none, N_STATES},
                                        .update = "R.update",
                                        .prologue = "R.prologue"});
-    cz_ir_add_family(ir, &(cz_fact_family){.sym_name = "w",
-                                           .pattern = "w",
-                                           .shape = {t->shape.shape, 2},
-                                           .shard = {shard, 2},
-                                           .dtype = t->rule.stored,
-                                           .rule = "R",
-                                           .reduction = "r"});
+    cz_ir_add_pattern(ir, &(cz_fact_pattern){.sym_name = "w",
+                                             .name = "w",
+                                             .shape = {t->shape.shape, 2},
+                                             .shard = {shard, 2},
+                                             .dtype = t->rule.stored,
+                                             .rule = "R",
+                                             .reduction = "r"});
 }
 
 /* NULL after reporting; the caller closes it. */

@@ -397,7 +397,7 @@ static inline void trial_begin(trial *t, unsigned seed)
 
     *t = (trial){
         .seed = seed,
-        .rule = {.n_states = N_STATES, .states = states, .whole = whole}};
+        .rule = {.n_states = N_STATES, .states = states, .full_matrix = whole}};
     cz_arena_init(&t->arena);
     shape[0] = 1 + draw(&r, 5);
     shape[1] = 1 + draw(&r, 5);

@@ -125,8 +125,8 @@ static void soap_turns_no_moment_between_refreshes(void **state)
     for (int i = 0; i < view->n_stages; i++) {
         const cz_view_stage *stage = &view->stages[i];
         const cz_view_rule *rule = &view->rules[stage->rule];
-        for (int p = 0; stage->where == CZ_WHERE_WHOLE && p < rule->n_phases;
-             p++)
+        for (int p = 0;
+             stage->where == CZ_WHERE_FULL_MATRIX && p < rule->n_phases; p++)
             if (rule->phases[p].fires == 0) {
                 assert_int_equal(count_products(cz_view_variant(stage, p)),
                                  SOAP_PRODUCTS);

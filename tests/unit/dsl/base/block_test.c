@@ -13,8 +13,8 @@ static void check_partition(cz_block block, int64_t n)
         const int64_t first = cz_block_first(block, p);
         assert_in_range(number, 0, n / block.size - 1);
         assert_int_equal(cz_block_number(block, first), number);
-        assert_int_equal(cz_block_seat(block, p), next[number]++);
-        assert_int_equal(p, first + cz_block_seat(block, p) * block.stride);
+        assert_int_equal(cz_block_place(block, p), next[number]++);
+        assert_int_equal(p, first + cz_block_place(block, p) * block.stride);
     }
     for (int64_t b = 0; b < n / block.size; b++)
         assert_int_equal(next[b], block.size);

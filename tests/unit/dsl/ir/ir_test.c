@@ -127,14 +127,17 @@ static const struct bad {
     {"\"canzona.arena\"() {selector = array<i64>, bytes = array<i64>, x = 1 : "
      "i64} : () -> ()",
      "unknown attribute 'x'"},
-    {"\"canzona.assign\"() {family = @nobody, split_owner = array<i64>, "
-     "shard_owner = array<i64>, group = array<i64>, stride = array<i64>} : "
+    {"\"canzona.assign\"() {pattern = @nobody, split_owner = array<i64>, "
+     "shard_owner = array<i64>, subgroup_size = array<i64>, stride = "
+     "array<i64>} : "
      "() -> ()",
-     "attribute 'family' names no canzona.family: 'nobody'"},
-    {"func.func @f() { return } \"canzona.assign\"() {family = @f, split_owner "
-     "= array<i64>, shard_owner = array<i64>, group = array<i64>, stride = "
+     "attribute 'pattern' names no canzona.pattern: 'nobody'"},
+    {"func.func @f() { return } \"canzona.assign\"() {pattern = @f, "
+     "split_owner "
+     "= array<i64>, shard_owner = array<i64>, subgroup_size = array<i64>, "
+     "stride = "
      "array<i64>} : () -> ()",
-     "attribute 'family' names no canzona.family: 'f'"},
+     "attribute 'pattern' names no canzona.pattern: 'f'"},
     {"func.func @f() { return } func.func @f() { return }", "redefinition"},
     {"\"canzona.mesh\"() {axes = [\"a\\00b\"], sizes = array<i64>, "
      "names = [], sets = array<i64>} : () -> ()",

@@ -3,11 +3,11 @@
 module {
   "canzona.program"() {name = "sample", source_hash = "00", compiler = "0", strict = 1 : i64} : () -> ()
   "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 2, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
-  "canzona.policy"() {tolerance = 0.0 : f64, wire = 0.5 : f64, master_dtype = "f32", clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, group_bytes = 0 : i64, tp_strategy = "auto", geometry = "uneven", layout = "engine", form = "auto", tp_group = 0 : i64, memory_bytes = 0 : i64} : () -> ()
+  "canzona.policy"() {tolerance = 0.0 : f64, wire = 0.5 : f64, master_dtype = "f32", clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, micro_group_bytes = 0 : i64, tp_strategy = "auto", geometry = "uneven", layout = "engine", form = "auto", tp_subgroup = 0 : i64, memory_bytes = 0 : i64} : () -> ()
   "canzona.machine"() {name = "m", constants = ["gpus_per_node", "sms", "tile_rows", "tile_columns", "symmetric", "bf16_rate", "f32_rate", "memory_rate", "launch", "node_rate", "node_latency", "network_rate", "network_latency"], values = array<i64: 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22>, measured = array<i64: 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, sources = ["s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz"]} : () -> ()
-  "canzona.timing"() {optimizer = "mat", shape = array<i64: 4, 6>, batch = 2 : i64, group = 1 : i64, time = 77 : i64} : () -> ()
+  "canzona.timing"() {optimizer = "mat", shape = array<i64: 4, 6>, batch = 2 : i64, subgroup_size = 1 : i64, time = 77 : i64} : () -> ()
   "canzona.uneven_reduce"() {link = "node", bytes = 8 : i64, roots = 3 : i64, thousandths = 750 : i64, measured = 1 : i64} : () -> ()
-  "canzona.reduction"() {dtype = "f32", sym_name = "r", reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, leaves = 2 : i64, terms = 4 : i64} : () -> ()
+  "canzona.reduction"() {dtype = "f32", sym_name = "r", reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, n_grads = 2 : i64, divisor = 4 : i64} : () -> ()
   "canzona.use"() {sym_name = "matrices", optimizer = "mat", hypers = ["lr"], defaults = array<f64: 0.5>, has_default = array<i64: 1>} : () -> ()
   "canzona.use"() {sym_name = "vectors", optimizer = "sgd", hypers = ["lr"], defaults = array<f64: 0.0>, has_default = array<i64: 0>} : () -> ()
 
@@ -63,10 +63,10 @@ module {
   }
   "canzona.rule"() {sym_name = "sgd", use = @vectors, shape = array<i64>, transposed = 0 : i64, states = [], state_dtypes = [], state_diagonal = array<i64>, state_symmetric = array<i64>, state_extern = array<i64>, state_init = array<f64>, state_shapes = array<i64>, update = @sgd.update, prologue = @sgd.prologue} : () -> ()
 
-  "canzona.family"() {sym_name = "w", pattern = "layers.{0}.w", first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, 6>, shard = array<i64: 2, 0>, dtype = "bf16", rule = @mat, reduction = @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> ()
-  "canzona.family"() {sym_name = "v", pattern = "{1}.v.{0}", first = array<i64: 0, 5>, extents = array<i64: 2, 2>, shape = array<i64: 3>, shard = array<i64: 0>, dtype = "f32", rule = @sgd, reduction = @r, spread = 0 : i64, spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> ()
-  "canzona.frozen"() {sym_name = "still", pattern = "still.{0}", first = array<i64: 2>, extents = array<i64: 3>, shape = array<i64: 8>, shard = array<i64: 2>, dtype = "f32"} : () -> ()
-  "canzona.tie"() {pattern = "again.{0}", first = array<i64: 0>, extents = array<i64: 2>, family = @v, index = array<i64: 1, 5>} : () -> ()
+  "canzona.pattern"() {sym_name = "w", name = "layers.{0}.w", first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, 6>, shard = array<i64: 2, 0>, dtype = "bf16", rule = @mat, reduction = @r, expert_axes = 0 : i64, expert_index = 0 : i64, resident_axes = 0 : i64, residents = array<i64>} : () -> ()
+  "canzona.pattern"() {sym_name = "v", name = "{1}.v.{0}", first = array<i64: 0, 5>, extents = array<i64: 2, 2>, shape = array<i64: 3>, shard = array<i64: 0>, dtype = "f32", rule = @sgd, reduction = @r, expert_axes = 0 : i64, expert_index = 0 : i64, resident_axes = 0 : i64, residents = array<i64>} : () -> ()
+  "canzona.frozen"() {sym_name = "still", name = "still.{0}", first = array<i64: 2>, extents = array<i64: 3>, shape = array<i64: 8>, shard = array<i64: 2>, dtype = "f32"} : () -> ()
+  "canzona.tie"() {name = "again.{0}", first = array<i64: 0>, extents = array<i64: 2>, pattern = @v, index = array<i64: 1, 5>} : () -> ()
 
   // ---- passes ----
   func.func private @mat.add(%mom: f32, %grad: f32) -> (f32, bf16) {
@@ -130,17 +130,17 @@ module {
   }
   "canzona.stage"() {sym_name = "sgd.1", rule = @sgd, where = "local", ins = ["grad", "param"], outs = ["param"], in_dtypes = ["f32", "f32"], out_dtypes = ["f32"], scalars = array<i64: 0>, body = @sgd.local, flops = 2 : i64, work_bytes = 0 : i64} : () -> ()
 
-  "canzona.assign"() {family = @w, split_owner = array<i64: 0, 0, 1>, shard_owner = array<i64: 0, 1, 0>, group = array<i64: 1, 1, 1>, stride = array<i64: 1, 1, 1>} : () -> ()
-  "canzona.assign"() {family = @v, split_owner = array<i64: -1, -1, -1, -1>, shard_owner = array<i64: -1, -1, -1, 0>, group = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1, 1, 1>} : () -> ()
+  "canzona.assign"() {pattern = @w, split_owner = array<i64: 0, 0, 1>, shard_owner = array<i64: 0, 1, 0>, subgroup_size = array<i64: 1, 1, 1>, stride = array<i64: 1, 1, 1>} : () -> ()
+  "canzona.assign"() {pattern = @v, split_owner = array<i64: -1, -1, -1, -1>, shard_owner = array<i64: -1, -1, -1, 0>, subgroup_size = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1, 1, 1>} : () -> ()
   "canzona.bucket"() {sym_name = "b0", geometry = "uneven", reduction = @r, dtype = "bf16", length = 36 : i64, params = array<i64: 0, 1, 2>, offsets = array<i64: 0, 12, 24>, slices = array<i64: 0, 24, 36>} : () -> ()
   "canzona.bucket"() {sym_name = "b1", geometry = "uneven", reduction = @r, dtype = "f32", length = 12 : i64, params = array<i64: 3, 4, 5, 6>, offsets = array<i64: 0, 3, 6, 9>, slices = array<i64: 0, 6, 12>} : () -> ()
   "canzona.arena"() {selector = array<i64: 1>, bytes = array<i64: 512, 1024>} : () -> ()
   "canzona.table"() {sym_name = "k", row = "kernel", selector = array<i64: 0>, starts = array<i64: 0, 1, 2>, rows = array<i64: 0, 0, 0, 12, 0, -1, -1, -1, 3, 3, 6, 6, -1, -1, -1, -1>} : () -> ()
   "canzona.table"() {sym_name = "x", row = "transfer", selector = array<i64>, starts = array<i64: 0, 1>, rows = array<i64: 0, 1, 1, 0, 2, 12, 64, 1>} : () -> ()
   "canzona.table"() {sym_name = "s", row = "span", selector = array<i64: 0, 1>, starts = array<i64: 0, 1, 1, 2, 2>, rows = array<i64: 0, 0, 12, 1, 12, 12>} : () -> ()
-  "canzona.op"() {kind = "reduce_scatter", stream = 1 : i64, section = "reduce", comm = array<i64: 0>, bucket = 0 : i64, table = "", waits = array<i64>, group = 0 : i64, stride = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "square_sum", stream = 0 : i64, section = "decide", comm = array<i64>, bucket = -1 : i64, table = @s, waits = array<i64: 0>, group = 0 : i64, stride = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "decide", stream = 0 : i64, section = "decide", comm = array<i64>, bucket = -1 : i64, table = "", waits = array<i64>, group = 0 : i64, stride = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @k, waits = array<i64: 0, 2>, group = 0 : i64, stride = 0 : i64} : () -> ()
-  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @x, waits = array<i64: 3>, group = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "reduce_scatter", stream = 1 : i64, section = "reduce", comm = array<i64: 0>, bucket = 0 : i64, table = "", waits = array<i64>, block_size = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "square_sum", stream = 0 : i64, section = "decide", comm = array<i64>, bucket = -1 : i64, table = @s, waits = array<i64: 0>, block_size = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "decide", stream = 0 : i64, section = "decide", comm = array<i64>, bucket = -1 : i64, table = "", waits = array<i64>, block_size = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "kernel", stream = 0 : i64, section = "update", comm = array<i64>, bucket = -1 : i64, table = @k, waits = array<i64: 0, 2>, block_size = 0 : i64, stride = 0 : i64} : () -> ()
+  "canzona.op"() {kind = "transfer", stream = 2 : i64, section = "update", comm = array<i64: 1>, bucket = -1 : i64, table = @x, waits = array<i64: 3>, block_size = 0 : i64, stride = 0 : i64} : () -> ()
 }

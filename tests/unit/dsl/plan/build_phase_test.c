@@ -76,13 +76,14 @@ static void updates_find_their_phase(void **state)
 
 /* ---- turns ---- */
 
-/* The second event, and the turns of the sample's family `v`: its indices are
+/* The second event, and the turns of the sample's pattern `v`: its indices are
  * (0, 5), (0, 6), (1, 5) and (1, 6). */
 #define SECOND_EVENT "period = 4 : i64, stagger = 0"
 #define STAGGERED "period = 4 : i64, stagger = 1"
 #define FIRST_PHASE "\"canzona.phase\"() {sym_name = \"p0\""
 #define TURN                                                                   \
-    "\"canzona.turn\"() {family = @v, base = 2 : i64, indices = array<i64: "   \
+    "\"canzona.stagger\"() {pattern = @v, base = 2 : i64, indices = "          \
+    "array<i64: "                                                              \
     "1>}"                                                                      \
     " : () -> ()\n"
 
@@ -99,17 +100,21 @@ static void a_turn_is_the_base_and_the_values_of_indices(void **state)
     const cz_plan_view *view = view_of(f, staggered(f));
     assert_string_equal(messages(f), "");
     assert_non_null(view);
-    const cz_view_param *v = &view->params[view->families[1].first_param];
-    assert_int_equal(view->params[0].turn, 0);
+    const cz_view_param *v = &view->params[view->patterns[1].first_param];
+    assert_int_equal(view->params[0].stagger_offset, 0);
     for (int k = 0; k < 4; k++)
-        assert_int_equal(v[k].turn, 2 + 5 + k % 2);
-    assert_int_equal(cz_view_phase_at(&view->rules[1], v[0].turn, 1), 2);
-    assert_int_equal(cz_view_phase_at(&view->rules[1], v[1].turn, 1), 2);
+        assert_int_equal(v[k].stagger_offset, 2 + 5 + k % 2);
+    assert_int_equal(cz_view_phase_at(&view->rules[1], v[0].stagger_offset, 1),
+                     2);
+    assert_int_equal(cz_view_phase_at(&view->rules[1], v[1].stagger_offset, 1),
+                     2);
     for (int t = 2; t < 10; t++) {
-        assert_int_equal(cz_view_phase_at(&view->rules[1], v[0].turn, t),
-                         t % 4 == 2);
-        assert_int_equal(cz_view_phase_at(&view->rules[1], v[1].turn, t),
-                         t % 4 == 1);
+        assert_int_equal(
+            cz_view_phase_at(&view->rules[1], v[0].stagger_offset, t),
+            t % 4 == 2);
+        assert_int_equal(
+            cz_view_phase_at(&view->rules[1], v[1].stagger_offset, t),
+            t % 4 == 1);
     }
 }
 
@@ -169,19 +174,20 @@ static const sample_change changes[] = {
 
 /* With another text for one part. */
 static const sample_change turn_changes[] = {
-    {TURN, "", "family 'v' lacks its turn"},
+    {TURN, "", "pattern 'v' lacks its stagger"},
     {TURN, TURN TURN, "1 turns too many"},
     {STAGGERED, SECOND_EVENT, "1 turns too many"},
     {STAGGERED, "period = 4 : i64, stagger = 2", "event: stagger"},
     {"period = 0 : i64, stagger = 0", "period = 0 : i64, stagger = 1",
      "event: stagger"},
-    {"family = @v, base", "family = @w, base", "family 'v' lacks its turn"},
-    {"base = 2", "base = -1", "turn: base"},
-    {"indices = array<i64: 1>", "indices = array<i64: 2>", "turn: indices"},
+    {"pattern = @v, base", "pattern = @w, base",
+     "pattern 'v' lacks its stagger"},
+    {"base = 2", "base = -1", "stagger: base"},
+    {"indices = array<i64: 1>", "indices = array<i64: 2>", "stagger: indices"},
     {"indices = array<i64: 1>", "indices = array<i64: 1, 0>", "ascending"},
     {"indices = array<i64: 1>", "indices = array<i64: 1, 1>", "ascending"},
-    {"rule = @sgd, reduction = @r, spread = 0 : i64, spread_index = 0",
-     "rule = @sgd, reduction = @r, spread = 2 : i64, spread_index = 1",
+    {"rule = @sgd, reduction = @r, expert_axes = 0 : i64, expert_index = 0",
+     "rule = @sgd, reduction = @r, expert_axes = 2 : i64, expert_index = 1",
      "that all its ranks have"},
 };
 

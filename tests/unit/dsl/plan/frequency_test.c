@@ -8,18 +8,18 @@ static const cz_event events[] = {{2, 3, false}};
 static const cz_view_phase phases[] = {{NULL, 0}, {NULL, 1}};
 static const cz_view_rule rules[] = {
     {0}, {.n_events = 1, .events = events, .n_phases = 2, .phases = phases}};
-static const cz_view_family families[] = {{.rule = 0}, {.rule = 1}};
-static const cz_view_param params[] = {{.family = 0}, {.family = 1}};
+static const cz_view_pattern patterns[] = {{.rule = 0}, {.rule = 1}};
+static const cz_view_param params[] = {{.pattern = 0}, {.pattern = 1}};
 static const cz_plan_view view = {.n_rules = 2,
                                   .rules = rules,
-                                  .n_families = 2,
-                                  .families = families,
+                                  .n_patterns = 2,
+                                  .patterns = patterns,
                                   .n_params = 2,
                                   .params = params};
 
 /* Of parameter 0, then 1: 2 runs of 50 bytes to rank 1 and back, one to
  * itself. */
-static const cz_view_transfer_row rows[] = {
+static const cz_view_transfer_entry rows[] = {
     {0, 0, 1, 0, 2, 50, 64, 1},      {0, 1, 1, 0, 2, 50, 64, 1},
     {0, 0, 0, 0, 9, 50, 64, 1},      {1, 0, 1, 0, 2, 50, 64, ALWAYS},
     {1, 0, 1, 0, 1, 10, 10, THIRD},  {1, 1, 1, 0, 1, 10, 10, THIRD},

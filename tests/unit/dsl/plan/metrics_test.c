@@ -51,7 +51,7 @@ static void test_flops_and_updates(void **unused)
         assert_int_equal(m->flops, 2 * 8 * 3 + 50);
         for (int param = 0; param < 2; param++) {
             assert_int_equal(one.updates[param], 8);
-            assert_int_equal(one.whole[param], param == rank);
+            assert_int_equal(one.full_matrix[param], param == rank);
         }
         assert_int_equal(m->n_updates, 16);
         assert_int_equal(m->n_matrices, 1);

@@ -6,12 +6,13 @@ enum { WALK = 4000, LATE = 2000 };
 
 /* By the definition, without any arithmetic of the code under test: the events
  * that fire at each update of [0, WALK]. */
-static void walk(const cz_event *events, int n, int64_t turn, uint32_t *masks)
+static void walk(const cz_event *events, int n, int64_t stagger_offset,
+                 uint32_t *masks)
 {
     memset(masks, 0, (WALK + 1) * sizeof *masks);
     for (int e = 0; e < n; e++) {
         const int64_t start = events[e].start, period = events[e].period;
-        int64_t early = events[e].staggered ? turn : 0;
+        int64_t early = events[e].staggered ? stagger_offset : 0;
         if (start <= WALK)
             masks[start] |= 1U << e;
         while (period > 0 && early >= period)
@@ -26,13 +27,13 @@ static void walk(const cz_event *events, int n, int64_t turn, uint32_t *masks)
 static void check_counts(const cz_event *events, int n, const uint32_t *phases,
                          int n_phases)
 {
-    const int64_t turns = cz_events_turns(events, n);
+    const int64_t turns = cz_events_n_offsets(events, n);
     const int64_t period = cz_events_period(events, n);
     int64_t counts[CZ_MAX_PHASES], walked[CZ_MAX_PHASES] = {0};
     uint32_t masks[WALK + 1];
 
-    for (int64_t turn = 0; turn < turns; turn++) {
-        walk(events, n, turn, masks);
+    for (int64_t stagger_offset = 0; stagger_offset < turns; stagger_offset++) {
+        walk(events, n, stagger_offset, masks);
         for (int i = 0; i < n_phases; i++)
             for (int64_t t = LATE; t < LATE + period; t++)
                 walked[i] += masks[t] == phases[i];
@@ -50,10 +51,12 @@ static void check(const cz_event *events, int n)
     int found, count = 0;
 
     assert_int_equal(cz_events_phases(events, n, phases, &found), CZ_PHASES_OK);
-    for (int64_t turn = 0; turn < cz_events_turns(events, n); turn++) {
-        walk(events, n, turn, masks);
+    for (int64_t stagger_offset = 0;
+         stagger_offset < cz_events_n_offsets(events, n); stagger_offset++) {
+        walk(events, n, stagger_offset, masks);
         for (int64_t t = 1; t <= WALK; t++) {
-            assert_int_equal(cz_events_at(events, n, turn, t), masks[t]);
+            assert_int_equal(cz_events_at(events, n, stagger_offset, t),
+                             masks[t]);
             count += !seen[masks[t]];
             seen[masks[t]] = true;
         }
@@ -127,13 +130,13 @@ static void random_events_are_those_of_a_walk(void **state)
 static void staggered_work_is_done_for_all_at_its_start(void **state)
 {
     static const cz_event event = {3, 5, true};
-    for (int64_t turn = 0; turn < 12; turn++) {
+    for (int64_t stagger_offset = 0; stagger_offset < 12; stagger_offset++) {
         int64_t last = 3;
-        assert_int_equal(cz_events_at(&event, 1, turn, 2), 0);
-        assert_int_equal(cz_events_at(&event, 1, turn, 3), 1);
+        assert_int_equal(cz_events_at(&event, 1, stagger_offset, 2), 0);
+        assert_int_equal(cz_events_at(&event, 1, stagger_offset, 3), 1);
         for (int64_t t = 4; t < 40; t++) {
-            const bool fires = (t - 3 + turn) % 5 == 0;
-            assert_int_equal(cz_events_at(&event, 1, turn, t), fires);
+            const bool fires = (t - 3 + stagger_offset) % 5 == 0;
+            assert_int_equal(cz_events_at(&event, 1, stagger_offset, t), fires);
             last = fires ? t : last;
             assert_true(t - last < 5);
         }

@@ -11,7 +11,7 @@ static void counts_are_those_of_the_text(void **state)
     assert_int_equal(view->n_uses, 2);
     assert_int_equal(view->n_rules, 2);
     assert_int_equal(view->n_scalars, 3);
-    assert_int_equal(view->n_families, 2);
+    assert_int_equal(view->n_patterns, 2);
     assert_int_equal(view->n_params, 7);
     assert_int_equal(view->n_stages, 4);
     assert_int_equal(view->n_buckets, 2);
@@ -33,8 +33,8 @@ static void names_are_expanded_row_major(void **state)
     assert_int_equal(view->params[2].split_owner, 1);
     assert_int_equal(view->params[2].offset, 24);
     assert_int_equal(view->params[3].bucket, 1);
-    assert_int_equal(view->families[0].local_elements, 12);
-    assert_int_equal(cz_view_shard_of(view, &view->families[0], 0).shape[0], 2);
+    assert_int_equal(view->patterns[0].local_elements, 12);
+    assert_int_equal(cz_view_shard_of(view, &view->patterns[0], 0).shape[0], 2);
     assert_true(view->buckets[0].has_master);
     assert_false(view->buckets[1].has_master);
     assert_int_equal(view->rules[0].fact->states.n, 1);
@@ -44,9 +44,9 @@ static void names_are_expanded_row_major(void **state)
 static void frozen_and_tied_names_take_no_number(void **state)
 {
     const cz_plan_view *view = sample(*state);
-    assert_int_equal(view->n_frozen_families, 1);
-    assert_int_equal(view->frozen_families[0].rule, -1);
-    assert_int_equal(view->frozen_families[0].local_elements, 4);
+    assert_int_equal(view->n_frozen_patterns, 1);
+    assert_int_equal(view->frozen_patterns[0].rule, -1);
+    assert_int_equal(view->frozen_patterns[0].local_elements, 4);
     assert_int_equal(view->n_frozen_params, 3);
     assert_string_equal(view->frozen_params[2].name, "still.4");
     assert_int_equal(view->frozen_params[2].bucket, -1);
@@ -62,7 +62,7 @@ static void stages_are_flat(void **state)
     const cz_view_rule *rule = &view->rules[0];
     assert_int_equal(rule->n_stages, 3);
     const cz_view_stage *whole = &view->stages[rule->first_stage + 1];
-    assert_int_equal(whole->where, CZ_WHERE_WHOLE);
+    assert_int_equal(whole->where, CZ_WHERE_FULL_MATRIX);
     assert_int_equal(whole->in[0].kind, CZ_SLOT_GATHER);
     assert_int_equal(whole->n_steps, 4);
     const cz_view_step *gram = &whole->steps[0], *last = &whole->steps[3];
@@ -90,7 +90,7 @@ static void stages_are_flat(void **state)
 static void rows_are_read_by_column(void **state)
 {
     const cz_plan_view *view = sample(*state);
-    const cz_view_kernel_row *row = &view->tables[0].rows.kernel[1];
+    const cz_view_kernel_entry *row = &view->tables[0].rows.kernel[1];
     assert_int_equal(row->stage, 3);
     assert_int_equal(row->count, 6);
     assert_int_equal(row->gather, -1);
@@ -161,7 +161,7 @@ static const sample_change changes[] = {
     {"sizes = array<i64: 2, 2>", "sizes = array<i64: 1000000, 1000000>",
      "ranks"},
     {"[\"dp\", \"tp\"]", "[\"dp\", \"dp\"]", "appears twice"},
-    {"leaves = 2 : i64", "leaves = 0 : i64", "leaves"},
+    {"n_grads = 2 : i64", "n_grads = 0 : i64", "n_grads"},
     {"dtype = \"f32\", sym_name = \"r\"", "dtype = \"f8\", sym_name = \"r\"",
      "'dtype': 'f8' is not a word"},
     {"dtype = \"f32\", sym_name = \"r\"", "dtype = \"f64\", sym_name = \"r\"",
@@ -185,14 +185,14 @@ static const sample_change changes[] = {
     {"extents = array<i64: 2, 2>", "extents = array<i64: 4000000, 4000000>",
      "parameters"},
     {"shard = array<i64: 2, 0>", "shard = array<i64: 2, 2>", "shards twice"},
-    {"shard = array<i64: 2, 0>", "shard = array<i64: 2>", "family: shard"},
+    {"shard = array<i64: 2, 0>", "shard = array<i64: 2>", "pattern: shard"},
     {"shard = array<i64: 0>", "shard = array<i64: 2>", "do not divide"},
     {"shard = array<i64: 2, 0>", "shard = array<i64: 1, 0>",
      "tells elements apart"},
-    {"spread = 0 : i64", "spread = 2 : i64", "shards and spreads"},
-    {"spread = 0 : i64", "spread = 4 : i64", "family: spread"},
+    {"expert_axes = 0 : i64", "expert_axes = 2 : i64", "shards and spreads"},
+    {"expert_axes = 0 : i64", "expert_axes = 4 : i64", "pattern: expert_axes"},
     {"sets = array<i64: 1, 2>", "sets = array<i64: 1, 4>", "mesh: sets"},
-    {"shape = array<i64: 3>", "shape = array<i64: 0>", "family: shape"},
+    {"shape = array<i64: 3>", "shape = array<i64: 0>", "pattern: shape"},
     {"extents = array<i64: 3>, shape = array<i64: 4, 6>",
      "extents = array<i64: 3>, shape = array<i64: 4, 8>", "differ in shape"},
     {"shape = array<i64: 8>", "shape = array<i64: 9>", "do not divide"},
@@ -204,7 +204,7 @@ static const sample_change changes[] = {
     {"again.{0}", "again", "lacks {0}"},
     {"index = array<i64: 1, 5>", "index = array<i64: 1>", "1 indices"},
     {"index = array<i64: 1, 5>", "index = array<i64: 1, 7>", "tie: index"},
-    {"family = @v, index", "family = @still, index", "names no"},
+    {"pattern = @v, index", "pattern = @still, index", "names no"},
     {"where = \"whole\"", "where = \"there\"",
      "'where': 'there' is not a word"},
     {"ins = [\"gather:0\"]", "ins = [\"gather\"]", "is no slot"},
@@ -292,15 +292,15 @@ static const sample_change changes[] = {
      "number of operands"},
     {"arith.cmpf olt, %size, %small : f32",
      "arith.cmpf uno, %size, %small : f32", "compares with 'uno'"},
-    {"family = @w", "family = @v", "assign: split_owner"},
+    {"pattern = @w", "pattern = @v", "assign: split_owner"},
     {"split_owner = array<i64: 0, 0, 1>", "split_owner = array<i64: 0, 0, 2>",
      "split_owner"},
     {"shard_owner = array<i64: 0, 1, 0>", "shard_owner = array<i64: 0, 1>",
      "shard_owner"},
-    {"group = array<i64: 1, 1, 1>", "group = array<i64: 1, 1, 9>",
-     "assign: group"},
-    {"group = array<i64: 1, 1, 1>", "group = array<i64: 1, 2, 1>",
-     "are no block of its"},
+    {"subgroup_size = array<i64: 1, 1, 1>",
+     "subgroup_size = array<i64: 1, 1, 9>", "assign: subgroup_size"},
+    {"subgroup_size = array<i64: 1, 1, 1>",
+     "subgroup_size = array<i64: 1, 2, 1>", "are no block of its"},
     {"stride = array<i64: 1, 1, 1>", "stride = array<i64: 1, 2, 1>",
      "are no block of its"},
     {"stride = array<i64: 1, 1, 1>", "stride = array<i64: 1, 0, 1>",

@@ -2,43 +2,46 @@
  * reads with some of them added. */
 #include "tests/unit/dsl/module.h"
 
-#define UNEVEN(family, bounds)                                                 \
-    "\"canzona.uneven\"() {" family                                            \
+#define UNEVEN(pattern, bounds)                                                \
+    "\"canzona.uneven\"() {" pattern                                           \
     ", dim = 0 : i64, bounds = array<i64: " bounds ">} : () -> () "
 
 #define TIE "\"canzona.tie\""
 #define STORAGE(first)                                                         \
-    "\"canzona.storage\"() {sym_name = \"box\", pattern = \"box.{0}\", first " \
+    "\"canzona.storage\"() {sym_name = \"box\", name = \"box.{0}\", first "    \
     "= array<i64: " first ">, extents = array<i64: 3>, shape = array<i64: 8, " \
-    "6>, shard = array<i64: 2, 0>, dtype = \"bf16\", spread = 0 : i64, "       \
-    "spread_index = 0 : i64} : () -> () "
-#define PIECE(family, map)                                                     \
-    "\"canzona.piece\"() {family = @" family ", storage = @box, map = "        \
+    "6>, shard = array<i64: 2, 0>, dtype = \"bf16\", expert_axes = 0 : i64, "  \
+    "expert_index = 0 : i64} : () -> () "
+#define PIECE(pattern, map)                                                    \
+    "\"canzona.stored\"() {pattern = @" pattern ", storage = @box, map = "     \
     "array<i64: " map ">, batch = 0 : i64} : () -> () "
 /* Like w under another name. */
 #define SECOND SECOND_OF("r")
 #define SECOND_OF(reduction)                                                   \
-    "\"canzona.family\"() {sym_name = \"second\", pattern = \"second.{0}\", "  \
+    "\"canzona.pattern\"() {sym_name = \"second\", name = \"second.{0}\", "    \
     "first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 4, "   \
     "6>, shard = array<i64: 2, 0>, dtype = \"bf16\", rule = @mat, reduction "  \
-    "= @" reduction ", spread = 0 : i64, spread_index = 0 : i64, home_axes = " \
-    "0 : i64, home = array<i64>} : () -> () "
-#define REDUCTION(dtype, leaves)                                               \
+    "= @" reduction                                                            \
+    ", expert_axes = 0 : i64, expert_index = 0 : i64, resident_axes = "        \
+    "0 : i64, residents = array<i64>} : () -> () "
+#define REDUCTION(dtype, n_grads)                                              \
     "\"canzona.reduction\"() {dtype = \"" dtype "\", sym_name = \"other\", "   \
-    "reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, leaves "         \
-    "= " leaves " : i64, terms = 4 : i64} : () -> () "
+    "reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, n_grads "        \
+    "= " n_grads " : i64, divisor = 4 : i64} : () -> () "
 
 /* w as a batch of matrices in one tensor; N of them on a rank. */
 #define BATCH(n, shape, map)                                                   \
-    "\"canzona.storage\"() {sym_name = \"box\", pattern = \"box\", first = "   \
+    "\"canzona.storage\"() {sym_name = \"box\", name = \"box\", first = "      \
     "array<i64>, extents = array<i64>, shape = array<i64: " shape              \
-    ">, shard = array<i64: 0, 2, 0>, dtype = \"bf16\", spread = 0 : i64, "     \
-    "spread_index = 0 : i64} : () -> () \"canzona.family\"() {sym_name = "     \
-    "\"each\", pattern = \"each.{0}\", first = array<i64: 0>, extents = "      \
+    ">, shard = array<i64: 0, 2, 0>, dtype = \"bf16\", expert_axes = 0 : "     \
+    "i64, "                                                                    \
+    "expert_index = 0 : i64} : () -> () \"canzona.pattern\"() {sym_name = "    \
+    "\"each\", name = \"each.{0}\", first = array<i64: 0>, extents = "         \
     "array<i64: " n ">, shape = array<i64: 4, 6>, shard = array<i64: 2, 0>, "  \
-    "dtype = \"bf16\", rule = @mat, reduction = @r, spread = 0 : i64, "        \
-    "spread_index = 0 : i64, home_axes = 0 : i64, home = array<i64>} : () -> " \
-    "() \"canzona.piece\"() {family = @each, "                                 \
+    "dtype = \"bf16\", rule = @mat, reduction = @r, expert_axes = 0 : i64, "   \
+    "expert_index = 0 : i64, resident_axes = 0 : i64, residents = "            \
+    "array<i64>} : () -> "                                                     \
+    "() \"canzona.stored\"() {pattern = @each, "                               \
     "storage = @box, map = array<i64: " map ">, batch = 1 : i64} : () -> () "
 
 /* A shard may be empty; a slot in the bucket has room for the longest. */
@@ -48,8 +51,8 @@ static void uneven_shards_begin_where_bounds_say(void **state)
     const char *at = strstr(f->sample.bytes, "\"canzona.tie\"");
     const char *text = cz_arena_printf(
         &f->arena, "%.*s%s%s", (int)(at - f->sample.bytes), f->sample.bytes,
-        UNEVEN("family = @w, frozen = \"\", storage = \"\"", "0, 0, 0, 4")
-            UNEVEN("family = \"\", frozen = @still, storage = \"\"",
+        UNEVEN("pattern = @w, frozen = \"\", storage = \"\"", "0, 0, 0, 4")
+            UNEVEN("pattern = \"\", frozen = @still, storage = \"\"",
                    "0, 3, 3, 8"),
         at);
     /* the sample's buckets have no room for it */
@@ -57,8 +60,8 @@ static void uneven_shards_begin_where_bounds_say(void **state)
     const cz_plan_view *view = view_of(
         f, cz_arena_printf(&f->arena, "%.*s}\n", (int)(end - text), text));
     assert_string_equal(messages(f), "");
-    const cz_view_family *w = &view->families[0];
-    const cz_view_family *still = &view->frozen_families[0];
+    const cz_view_pattern *w = &view->patterns[0];
+    const cz_view_pattern *still = &view->frozen_patterns[0];
     assert_int_equal(w->local_elements, 24);
     assert_int_equal(cz_view_shard_of(view, w, 0).elements, 0);
     assert_int_equal(cz_view_shard_of(view, w, 3).elements, 24);
@@ -70,40 +73,40 @@ static void uneven_shards_begin_where_bounds_say(void **state)
 
 static const sample_change changes[] = {
     {"\"canzona.tie\"",
-     UNEVEN("family = \"\", frozen = @still, storage = \"\"",
+     UNEVEN("pattern = \"\", frozen = @still, storage = \"\"",
             "0, 3, 3, 8") "\"canzona.tie\"",
      ""},
     {"\"canzona.tie\"",
-     UNEVEN("family = @w, frozen = \"\", storage = \"\"",
+     UNEVEN("pattern = @w, frozen = \"\", storage = \"\"",
             "0, 2, 2, 4") "\"canzona.tie\"",
      ""},
     {"\"canzona.tie\"",
-     UNEVEN("family = @w, frozen = \"\", storage = \"\"",
+     UNEVEN("pattern = @w, frozen = \"\", storage = \"\"",
             "0, 4") "\"canzona.tie\"",
      "2 numbers instead of 4"},
     {"\"canzona.tie\"",
-     UNEVEN("family = @w, frozen = \"\", storage = \"\"",
+     UNEVEN("pattern = @w, frozen = \"\", storage = \"\"",
             "0, 5, 5, 4") "\"canzona.tie\"",
      "no shard [0, 5)"},
     {"\"canzona.tie\"",
-     UNEVEN("family = @w, frozen = \"\", storage = \"\"",
+     UNEVEN("pattern = @w, frozen = \"\", storage = \"\"",
             "0, 3, 3, 3") "\"canzona.tie\"",
      "bounds lack element 3"},
     {"\"canzona.tie\"",
-     UNEVEN("family = @v, frozen = \"\", storage = \"\"",
+     UNEVEN("pattern = @v, frozen = \"\", storage = \"\"",
             "0, 3") "\"canzona.tie\"",
      "no axes cut dimension 0 of 'v'"},
     {"\"canzona.tie\"",
-     UNEVEN("family = @vectors, frozen = \"\", storage = \"\"",
+     UNEVEN("pattern = @vectors, frozen = \"\", storage = \"\"",
             "0, 3") "\"canzona.tie\"",
-     "names no canzona.family"},
+     "names no canzona.pattern"},
     {"\"canzona.tie\"",
-     UNEVEN("family = @w, frozen = \"\", storage = \"\"", "0, 1, 1, 4")
-         UNEVEN("family = @w, frozen = \"\", storage = \"\"",
+     UNEVEN("pattern = @w, frozen = \"\", storage = \"\"", "0, 1, 1, 4")
+         UNEVEN("pattern = @w, frozen = \"\", storage = \"\"",
                 "0, 2, 2, 4") "\"canzona.tie\"",
      "cut twice"},
     {"\"canzona.tie\"",
-     UNEVEN("family = @w, frozen = @still, storage = \"\"",
+     UNEVEN("pattern = @w, frozen = @still, storage = \"\"",
             "0, 1, 1, 4") "\"canzona.tie\"",
      "names 2 things"},
     {TIE, STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6") TIE, ""},
@@ -118,11 +121,11 @@ static const sample_change changes[] = {
     {TIE, STORAGE("1") PIECE("v", "0, 3, 3, 3") TIE, "differ in indices"},
     {TIE,
      STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6") UNEVEN(
-         "family = \"\", frozen = \"\", storage = @box", "0, 4, 4, 8") TIE,
+         "pattern = \"\", frozen = \"\", storage = @box", "0, 4, 4, 8") TIE,
      ""},
     {TIE,
      STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6") UNEVEN(
-         "family = \"\", frozen = \"\", storage = @box", "0, 5, 5, 8") TIE,
+         "pattern = \"\", frozen = \"\", storage = @box", "0, 5, 5, 8") TIE,
      "not those of"},
     {TIE, STORAGE("1") TIE, "has no pieces"},
     {TIE, BATCH("3", "3, 4, 6", "0, 1, 1, 0, 4, 4, 0, 6, 6") TIE, ""},
@@ -157,8 +160,8 @@ static const sample_change changes[] = {
      "differ in their gradients"},
     {TIE,
      SECOND STORAGE("1") PIECE("w", "0, 1, 2, 0, 6, 6")
-         UNEVEN("family = @second, frozen = \"\", storage = \"\"", "0, 3, 3, 4")
-             PIECE("second", "1, 4, 4, 0, 6, 6") TIE,
+         UNEVEN("pattern = @second, frozen = \"\", storage = \"\"",
+                "0, 3, 3, 4") PIECE("second", "1, 4, 4, 0, 6, 6") TIE,
      "overlap"},
 };
 

@@ -11,7 +11,7 @@ static void run_step(const cz_view_step *step, const cz_view_body *bodies,
         values[i] = n_in + i;
     const cz_fact_stage fact = {0};
     const cz_view_stage stage = {.fact = &fact,
-                                 .where = CZ_WHERE_WHOLE,
+                                 .where = CZ_WHERE_FULL_MATRIX,
                                  .n_in = n_in,
                                  .n_out = step->n_out,
                                  .n_steps = 1,

@@ -45,11 +45,10 @@ static void what_reads_a_settled_result_reads_what_was_given(void **state)
     double twice[N], squares[N];
     fixture *f = *state;
     const cz_ir_op function = doubled_and_squared(f);
-    const cz_reference_way way = {.settled =
-                                      (const double *const[]){given, NULL}};
-    cz_reference_function_that_way(function, &way, 0,
-                                   (const double *const[]){x},
-                                   (double *const[]){twice, squares});
+    const cz_reference_mode way = {.settled =
+                                       (const double *const[]){given, NULL}};
+    cz_reference_function_in_mode(function, &way, 0, (const double *const[]){x},
+                                  (double *const[]){twice, squares});
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < COLUMNS; j++) {
             const double it = given[i * COLUMNS + j];
@@ -76,11 +75,11 @@ static void an_argument_is_not_settled(void **state)
     const cz_ir_value in = cz_ir_function_in(b.function, 0);
     cz_ir_return(
         &b, (const cz_ir_value[]){in, cz_ir_binary(&b, CZ_OP_ADD, in, in)}, 2);
-    const cz_reference_way way = {.settled =
-                                      (const double *const[]){given, NULL}};
-    cz_reference_function_that_way(b.function, &way, 0,
-                                   (const double *const[]){x},
-                                   (double *const[]){same, twice});
+    const cz_reference_mode way = {.settled =
+                                       (const double *const[]){given, NULL}};
+    cz_reference_function_in_mode(b.function, &way, 0,
+                                  (const double *const[]){x},
+                                  (double *const[]){same, twice});
     for (int i = 0; i < N; i++) {
         assert_true(same[i] == x[i]);
         assert_true(twice[i] == 2 * x[i]);
@@ -152,14 +151,14 @@ static double root_moves(cz_ir_op root, double low, uint64_t seed)
 {
     const double zeros[AREA] = {0};
     double x[AREA] = {0}, exact[AREA], noisy[AREA];
-    const cz_reference_way way = {.noise = seed};
+    const cz_reference_mode way = {.noise = seed};
 
     for (int i = 0; i < SIDE; i++)
         x[i * SIDE + i] = i + 1 < SIDE ? 1 : low;
     cz_reference_function(root, false, 0, (const double *const[]){x},
                           (double *const[]){exact});
-    cz_reference_function_that_way(root, &way, 0, (const double *const[]){x},
-                                   (double *const[]){noisy});
+    cz_reference_function_in_mode(root, &way, 0, (const double *const[]){x},
+                                  (double *const[]){noisy});
     return apart(noisy, exact, AREA) / apart(exact, zeros, AREA);
 }
 

@@ -39,8 +39,8 @@ static void wide_nodes_are_broken(void **state)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     cz_node leaf = {.kind = CZ_AST_NAME, .text = text, .depth = 1};
-    cz_node *leaves[] = {&leaf};
-    cz_node inner = {.kind = CZ_AST_NEG, .n_children = 1, .children = leaves};
+    cz_node *n_grads[] = {&leaf};
+    cz_node inner = {.kind = CZ_AST_NEG, .n_children = 1, .children = n_grads};
     cz_node *inners[] = {&inner};
     cz_node outer = {.kind = CZ_AST_NOT, .n_children = 1, .children = inners};
     char expected[120] = "(not\n  (neg\n    (name \"";

@@ -1,5 +1,5 @@
-/* Which stages have what: families by their homes, hand-made cases, and random
- * lists of layers against a count of each single one. */
+/* Which stages have what: patterns by their residents, hand-made cases, and
+ * random lists of layers against a count of each single one. */
 #include "tests/unit/frontend/program/compiled.h"
 
 #include <setjmp.h>
@@ -11,21 +11,21 @@
 
 #include <cmocka.h>
 
-/* "pattern first+extent @ stages", one family a line. */
+/* "pattern first+extent @ stages", one pattern a line. */
 static const char *homes_of(compiled *c)
 {
     int n;
     cz_text text;
     cz_text_init(&text);
-    const cz_fact_family *f = cz_ir_read_family(c->ir, &c->arena, &n);
+    const cz_fact_pattern *f = cz_ir_read_pattern(c->ir, &c->arena, &n);
     for (int i = 0; i < n; i++) {
-        cz_text_puts(&text, f[i].pattern);
+        cz_text_puts(&text, f[i].name);
         for (int k = 0; k < f[i].extents.n; k++)
             cz_text_printf(&text, " %lld+%lld", (long long)f[i].first.v[k],
                            (long long)f[i].extents.v[k]);
-        cz_text_puts(&text, f[i].home_axes ? " @" : "");
-        for (int k = 0; k < f[i].home.n; k++)
-            cz_text_printf(&text, " %lld", (long long)f[i].home.v[k]);
+        cz_text_puts(&text, f[i].resident_axes ? " @" : "");
+        for (int k = 0; k < f[i].residents.n; k++)
+            cz_text_printf(&text, " %lld", (long long)f[i].residents.v[k]);
         cz_text_puts(&text, "\n");
     }
     const char *copy = cz_arena_copy(&c->arena, cz_text_string(&text), text.n);
@@ -118,7 +118,7 @@ static void a_tied_parameter_lives_where_its_names_do(void **state)
     assert_homes("pp = 3, dp = 1",
                  "w : [d] stage first\ntie x = w stage last\ntie y = w", "",
                  "w @ 0 2\n");
-    /* one member of a family: the others stay */
+    /* one member of a pattern: the others stay */
     assert_homes("pp = 3, dp = 1",
                  "h[i < 5] stage first { w : [d]\n }\n"
                  "tie x = h.2.w stage last\ntie y = h.2.w stage 1\n"
@@ -159,12 +159,12 @@ static void every_layer_is_on_the_stage_of_its_chunk(void **state)
         compiled c;
         make_list(&seed, stage_of, clause);
         compile_staged(&c, "pp = 4, dp = 1", "h[i < 23/pp].w : [d]", clause);
-        const cz_fact_family *f = cz_ir_read_family(c.ir, &c.arena, &n);
+        const cz_fact_pattern *f = cz_ir_read_pattern(c.ir, &c.arena, &n);
         for (int i = 0; i < n; i++)
             for (int64_t k = 0; k < f[i].extents.v[0]; k++) {
                 const int64_t layer = f[i].first.v[0] + k;
-                assert_int_equal(f[i].home.n, 1);
-                assert_int_equal(f[i].home.v[0], stage_of[layer]);
+                assert_int_equal(f[i].residents.n, 1);
+                assert_int_equal(f[i].residents.v[0], stage_of[layer]);
                 seen[layer]++;
             }
         for (int i = 0; i < LAYERS; i++)

@@ -1,4 +1,4 @@
-/* Which parameter follows which use: families split by hand-made cases, and
+/* Which parameter follows which use: patterns split by hand-made cases, and
  * random programs against first-match-wins on every single name. */
 #include "tests/unit/frontend/program/compiled.h"
 
@@ -15,18 +15,18 @@
 #include "frontend/names/match.h"
 #include "frontend/syntax/parse.h"
 
-/* ---- families as text ---- */
+/* ---- patterns as text ---- */
 
-/* "pattern first+extent ... use", one family a line. */
-static const char *families_of(compiled *c)
+/* "pattern first+extent ... use", one pattern a line. */
+static const char *patterns_of(compiled *c)
 {
     int n, n_rules;
     cz_text text;
     cz_text_init(&text);
-    const cz_fact_family *f = cz_ir_read_family(c->ir, &c->arena, &n);
+    const cz_fact_pattern *f = cz_ir_read_pattern(c->ir, &c->arena, &n);
     const cz_fact_rule *rules = cz_ir_read_rule(c->ir, &c->arena, &n_rules);
     for (int i = 0; i < n; i++) {
-        cz_text_puts(&text, f[i].pattern);
+        cz_text_puts(&text, f[i].name);
         for (int k = 0; k < f[i].extents.n; k++)
             cz_text_printf(&text, " %lld+%lld", (long long)f[i].first.v[k],
                            (long long)f[i].extents.v[k]);
@@ -39,7 +39,7 @@ static const char *families_of(compiled *c)
     return copy;
 }
 
-static void assert_families(const char *params, const char *uses,
+static void assert_patterns(const char *params, const char *uses,
                             const char *expected)
 {
     compiled c;
@@ -49,64 +49,64 @@ static void assert_families(const char *params, const char *uses,
              params, uses);
     compile_text(&c, source);
     assert_non_null(c.ir);
-    assert_string_equal(families_of(&c), expected);
+    assert_string_equal(patterns_of(&c), expected);
     compiled_close(&c);
 }
 
-static void families_stay_whole_where_nothing_splits_them(void **state)
+static void patterns_stay_whole_where_nothing_splits_them(void **state)
 {
     (void)state;
-    assert_families("h[i < 61] { e[k < 256] { w : [d, d] } }",
+    assert_patterns("h[i < 61] { e[k < 256] { w : [d, d] } }",
                     "use sgd(lr) on **.w\n", "h.{0}.e.{1}.w 0+61 0+256 sgd\n");
-    assert_families("h[i < 3].w : [d]\n {a, b}{0..1} : [d]",
+    assert_patterns("h[i < 3].w : [d]\n {a, b}{0..1} : [d]",
                     "use sgd(lr) on **\n",
                     "h.{0}.w 0+3 sgd\na0 sgd\na1 sgd\nb0 sgd\nb1 sgd\n");
-    assert_families("h[i < 0].w : [d]\n x : [d]", "use sgd(lr) on **\n",
+    assert_patterns("h[i < 0].w : [d]\n x : [d]", "use sgd(lr) on **\n",
                     "x sgd\n");
 }
 
-static void paths_split_families(void **state)
+static void paths_split_patterns(void **state)
 {
     (void)state;
-    assert_families("h[i < 12].w : [d]",
+    assert_patterns("h[i < 12].w : [d]",
                     "use sgd(lr) as a on h.{0..3,7}.w\n"
                     "use sgd(lr) as b on h.1*.w\n"
                     "use sgd(lr) as c on **\n",
                     "h.{0}.w 0+4 a\nh.{0}.w 4+3 c\nh.{0}.w 7+1 a\n"
                     "h.{0}.w 8+2 c\nh.{0}.w 10+2 b\n");
-    assert_families("h[i < 4].e[k < 6].w : [d]",
+    assert_patterns("h[i < 4].e[k < 6].w : [d]",
                     "use sgd(lr) as a on h.2.e.{4..5}.w\n"
                     "use sgd(lr) as b on **\n",
                     "h.{0}.e.{1}.w 0+2 0+6 b\nh.{0}.e.{1}.w 2+1 0+4 b\n"
                     "h.{0}.e.{1}.w 2+1 4+2 a\nh.{0}.e.{1}.w 3+1 0+6 b\n");
 }
 
-static void conditions_on_an_index_split_families(void **state)
+static void conditions_on_an_index_split_patterns(void **state)
 {
     (void)state;
-    assert_families("h[i < 6] {\n"
+    assert_patterns("h[i < 6] {\n"
                     "  if i < 2 { w : [d, d] } else { w : [2 * d, d] }\n"
                     "  x : [d]\n"
                     "}",
                     "use sgd(lr) on **\n",
                     "h.{0}.w 0+2 sgd\nh.{0}.x 0+6 sgd\nh.{0}.w 2+4 sgd\n");
-    assert_families("h[i < 3].w : [i + 1]", "use sgd(lr) on **\n",
+    assert_patterns("h[i < 3].w : [i + 1]", "use sgd(lr) on **\n",
                     "h.{0}.w 0+1 sgd\nh.{0}.w 1+1 sgd\nh.{0}.w 2+1 sgd\n");
-    assert_families("h[i < 3].e[k < i].w : [d]", "use sgd(lr) on **\n",
+    assert_patterns("h[i < 3].e[k < i].w : [d]", "use sgd(lr) on **\n",
                     "h.{0}.e.{1}.w 1+1 0+1 sgd\nh.{0}.e.{1}.w 2+1 0+2 sgd\n");
 }
 
 static void conditions_see_the_optimizers_shape(void **state)
 {
     (void)state;
-    assert_families("a : [4, 8]\n b : [4, 8] stored transposed\n c : [4]",
+    assert_patterns("a : [4, 8]\n b : [4, 8] stored transposed\n c : [4]",
                     "use sgd(lr) as wide on ** where rows < cols\n"
                     "use sgd(lr) as tall on ** where numel == 32\n"
                     "use sgd(lr) as rest on ** where ndim == 1\n",
                     "a wide\nb tall\nc rest\n");
 }
 
-/* Rules of one use are shared by families of one shape; what is transposed
+/* Rules of one use are shared by patterns of one shape; what is transposed
  * has its own. */
 static void rules_are_made_once_per_shape(void **state)
 {
@@ -176,11 +176,11 @@ static void read_choices(compiled *c, int chosen[N_LEAVES][LAYERS])
 {
     int n, n_rules;
     memset(chosen, 0xff, sizeof(int) * N_LEAVES * LAYERS);
-    const cz_fact_family *f = cz_ir_read_family(c->ir, &c->arena, &n);
+    const cz_fact_pattern *f = cz_ir_read_pattern(c->ir, &c->arena, &n);
     const cz_fact_rule *rules = cz_ir_read_rule(c->ir, &c->arena, &n_rules);
     for (int i = 0; i < n; i++) {
         int leaf = 0, use = -1;
-        while (strcmp(f[i].pattern + strlen("h.{0}."), leaves[leaf]) != 0)
+        while (strcmp(f[i].name + strlen("h.{0}."), leaves[leaf]) != 0)
             leaf++;
         for (int k = 0; k < n_rules; k++)
             if (strcmp(rules[k].sym_name, f[i].rule) == 0)
@@ -261,9 +261,9 @@ static void random_programs_follow_the_first_match(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(families_stay_whole_where_nothing_splits_them),
-        cmocka_unit_test(paths_split_families),
-        cmocka_unit_test(conditions_on_an_index_split_families),
+        cmocka_unit_test(patterns_stay_whole_where_nothing_splits_them),
+        cmocka_unit_test(paths_split_patterns),
+        cmocka_unit_test(conditions_on_an_index_split_patterns),
         cmocka_unit_test(conditions_see_the_optimizers_shape),
         cmocka_unit_test(rules_are_made_once_per_shape),
         cmocka_unit_test(random_programs_follow_the_first_match),

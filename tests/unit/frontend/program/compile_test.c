@@ -99,12 +99,12 @@ static void no_schedule_means_the_defaults(void **state)
     assert_ints(r->reduce_axes, 1, (int64_t[]){0});
     assert_ints(r->split_axes, 1, (int64_t[]){0});
     assert_int_equal(r->dtype, CZ_F32);
-    assert_int_equal(r->leaves, 1);
-    assert_int_equal(r->terms, 2);
+    assert_int_equal(r->n_grads, 1);
+    assert_int_equal(r->divisor, 2);
     assert_true(p->clip == 0);
     assert_int_equal(p->skip, 0);
     assert_int_equal(p->bucket_elements, 400000000);
-    assert_int_equal(p->group_bytes, 0);
+    assert_int_equal(p->micro_group_bytes, 0);
     compiled_close(&c);
 }
 
@@ -124,11 +124,11 @@ static void clauses_arrive_in_the_policy(void **state)
     const cz_fact_reduction *r = cz_ir_read_reduction(c.ir, &c.arena, &n);
     assert_ints(r->reduce_axes, 1, (int64_t[]){1});
     assert_int_equal(r->dtype, CZ_BF16);
-    assert_int_equal(r->terms, 1);
+    assert_int_equal(r->divisor, 1);
     assert_true(p->clip == 0.5);
     assert_int_equal(p->skip, 1);
     assert_int_equal(p->bucket_elements, 1 << 20);
-    assert_int_equal(p->group_bytes, 256 << 10);
+    assert_int_equal(p->micro_group_bytes, 256 << 10);
     compiled_close(&c);
 }
 
@@ -154,8 +154,8 @@ static void strict_counts_leaves(void **state)
     compiled c;
     cz_compile_options options = {.strict = true, .microbatches = 12};
     compile_with(&c, "mesh dp = 3, tp = 2\n" MODEL USES, options);
-    assert_int_equal(reduction_of(&c).leaves, 4);
-    assert_int_equal(reduction_of(&c).terms, 12);
+    assert_int_equal(reduction_of(&c).n_grads, 4);
+    assert_int_equal(reduction_of(&c).divisor, 12);
     assert_int_equal(program_of(&c).strict, 1);
     assert_string_equal(program_of(&c).name, "program");
     compiled_close(&c);
@@ -165,7 +165,7 @@ static void strict_counts_leaves(void **state)
     compiled_close(&c);
     options.strict = false;
     compile_with(&c, "mesh dp = 5\n" MODEL USES, options);
-    assert_int_equal(reduction_of(&c).leaves, 1);
+    assert_int_equal(reduction_of(&c).n_grads, 1);
     compiled_close(&c);
     compile_text(&c, "mesh dp = 3\n" MODEL USES "schedule { strict }\n");
     assert_int_equal(program_of(&c).strict, 1);
@@ -233,10 +233,10 @@ static void options_set_values(void **state)
     assert_true(default_of(&c, "matrices", "lr") == 0.25);
     assert_true(default_of(&c, "matrices", "momentum") == 0.5);
     assert_true(default_of(&c, "rest", "lr") == 3e-3);
-    const cz_fact_family *families = cz_ir_read_family(c.ir, &c.arena, &n);
+    const cz_fact_pattern *patterns = cz_ir_read_pattern(c.ir, &c.arena, &n);
     assert_int_equal(n, 3);
-    assert_ints(families[0].shape, 2, (int64_t[]){256, 32});
-    assert_ints(families[1].extents, 1, (int64_t[]){2});
+    assert_ints(patterns[0].shape, 2, (int64_t[]){256, 32});
+    assert_ints(patterns[1].extents, 1, (int64_t[]){2});
     compiled_close(&c);
 }
 
@@ -280,7 +280,7 @@ static void the_last_option_counts(void **state)
     compiled c;
     compile_defined(&c, "mesh dp = 2\n" MODEL USES, defines);
     assert_compiles(&c);
-    assert_int_equal(cz_ir_read_family(c.ir, &c.arena, &n)[0].shape.v[1], 16);
+    assert_int_equal(cz_ir_read_pattern(c.ir, &c.arena, &n)[0].shape.v[1], 16);
     compiled_close(&c);
 }
 

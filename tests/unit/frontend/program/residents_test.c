@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* "first+extent use spread axes : coordinates", one family a line. */
+/* "first+extent use spread axes : coordinates", one pattern a line. */
 static void assert_homes(const char *program, const char *expected)
 {
     int n, n_rules;
@@ -20,7 +20,7 @@ static void assert_homes(const char *program, const char *expected)
     compile_text(&c, program);
     assert_non_null(c.ir);
     cz_text_init(&text);
-    const cz_fact_family *f = cz_ir_read_family(c.ir, &c.arena, &n);
+    const cz_fact_pattern *f = cz_ir_read_pattern(c.ir, &c.arena, &n);
     const cz_fact_rule *rules = cz_ir_read_rule(c.ir, &c.arena, &n_rules);
     for (int i = 0; i < n; i++) {
         const int e = f[i].extents.n - 1;
@@ -28,12 +28,12 @@ static void assert_homes(const char *program, const char *expected)
         for (int k = 0; k < n_rules; k++)
             if (strcmp(rules[k].sym_name, f[i].rule) == 0)
                 use = rules[k].use;
-        cz_text_printf(&text,
-                       "%lld+%lld %s %lld %lld:", (long long)f[i].first.v[e],
-                       (long long)f[i].extents.v[e], use,
-                       (long long)f[i].spread, (long long)f[i].home_axes);
-        for (int k = 0; k < f[i].home.n; k++)
-            cz_text_printf(&text, " %lld", (long long)f[i].home.v[k]);
+        cz_text_printf(
+            &text, "%lld+%lld %s %lld %lld:", (long long)f[i].first.v[e],
+            (long long)f[i].extents.v[e], use, (long long)f[i].expert_axes,
+            (long long)f[i].resident_axes);
+        for (int k = 0; k < f[i].residents.n; k++)
+            cz_text_printf(&text, " %lld", (long long)f[i].residents.v[k]);
         cz_text_puts(&text, "\n");
     }
     assert_string_equal(cz_text_string(&text), expected);
@@ -52,7 +52,7 @@ static void what_no_path_tells_apart_stays_shared_out(void **state)
                  "0+3 sgd 2 0:\n");
 }
 
-static void a_path_makes_families_of_what_each_rank_has(void **state)
+static void a_path_makes_patterns_of_what_each_rank_has(void **state)
 {
     (void)state;
     assert_homes("mesh dp = 4, ep = 2 of dp\n" EXPERTS
@@ -82,7 +82,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_path_tells_apart_stays_shared_out),
-        cmocka_unit_test(a_path_makes_families_of_what_each_rank_has),
+        cmocka_unit_test(a_path_makes_patterns_of_what_each_rank_has),
         cmocka_unit_test(stages_and_shares_are_one_coordinate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

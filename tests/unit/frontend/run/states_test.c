@@ -143,7 +143,7 @@ static void spread_widens_the_bound_by_as_much(void **state)
     begin(&f, identity);
     f.moment[0] += 0.1;
     assert_false(agrees(&f, TURNED));
-    f.states[TURNED].spread = 0.1;
+    f.states[TURNED].rounding = 0.1;
     assert_true(agrees(&f, TURNED));
     f.moment[0] += 0.001;
     assert_false(agrees(&f, TURNED));
@@ -156,7 +156,7 @@ static void a_basis_gains_nothing_by_spread(void **state)
     (void)state;
     begin(&f, identity);
     f.basis[0] = 1.01;
-    f.states[BASIS].spread = 0.1;
+    f.states[BASIS].rounding = 0.1;
     assert_false(agrees(&f, BASIS));
 }
 

@@ -22,15 +22,15 @@ static int open_hand(void **state)
 {
     static hand h;
     h = (hand){.forms = {{.form = CZ_SUBGROUP_OWNER,
-                          .group = 1,
+                          .subgroup_size = 1,
                           .is_admitted = true,
                           .time_ps = {600, 1200, 2400}},
                          {.form = CZ_SUBGROUP_GRAM,
-                          .group = 2,
+                          .subgroup_size = 2,
                           .is_admitted = true,
                           .time_ps = {400, 800, 1600}},
                          {.form = CZ_SUBGROUP_GRAM,
-                          .group = 4,
+                          .subgroup_size = 4,
                           .time_ps = {150, 300, 600}}},
                .count = 9,
                .owner_ps = 600};

@@ -51,8 +51,8 @@ static void forms_are_those_that_shards_allow(void **state)
     assert_int_equal(of->n_shards, 2);
     assert_int_equal(of->call.n_near, 2);
     assert_int_equal(of->n_forms, 3);
-    assert_int_equal(of->forms[0].group, 1);
-    assert_int_equal(of->forms[1].group, 2);
+    assert_int_equal(of->forms[0].subgroup_size, 1);
+    assert_int_equal(of->forms[1].subgroup_size, 2);
     assert_int_equal(of->forms[2].form, CZ_SUBGROUP_PARTITIONED);
     assert_true(cz_form_is_open(&of->forms[1]));
 }
@@ -83,8 +83,8 @@ static void the_mean_is_the_least_work_of_all(void **state)
     int64_t sum = p.forms.classes[0].forms[0].time_ps[0];
     for (int s = 0; s < p.view.n_stages; s++) {
         const cz_where where = p.view.stages[s].where;
-        if (where != CZ_WHERE_WHOLE)
-            sum += (where == CZ_WHERE_LOCAL ? 16 : 64 * 32) *
+        if (where != CZ_WHERE_FULL_MATRIX)
+            sum += (where == CZ_WHERE_ELEMENT_WISE ? 16 : 64 * 32) *
                    p.times[s].time_ps / CZ_TIMED_ELEMENTS;
     }
     assert_int_equal(bounds.of[CZ_TIME_MEAN].value_ps, cz_ceil_div(sum, 8));
@@ -108,17 +108,17 @@ static void groups_lower_the_item(void **state)
     assert_int_equal(find(f, &p).of[CZ_TIME_LARGEST].value_ps, least);
 }
 
-/* Nine, as if the family had so many. */
-static const cz_view_family *nine_of(fixture *f, const planned *p)
+/* Nine, as if the pattern had so many. */
+static const cz_view_pattern *nine_of(fixture *f, const planned *p)
 {
-    cz_view_family *families =
-        CZ_NEW(&f->arena, cz_view_family, p->view.n_families);
-    memcpy(families, p->view.families,
-           (size_t)p->view.n_families * sizeof *families);
-    for (int i = 0; i < p->view.n_families; i++)
+    cz_view_pattern *patterns =
+        CZ_NEW(&f->arena, cz_view_pattern, p->view.n_patterns);
+    memcpy(patterns, p->view.patterns,
+           (size_t)p->view.n_patterns * sizeof *patterns);
+    for (int i = 0; i < p->view.n_patterns; i++)
         if (p->forms.class_of[i] >= 0)
-            families[i].n_params = 9;
-    return families;
+            patterns[i].n_params = 9;
+    return patterns;
 }
 
 /* By the mean some rank has nine eighths of one.  A half takes longer than the
@@ -128,7 +128,7 @@ static void whole_pieces_take_longer_than_the_mean(void **state)
     fixture *f = *state;
     planned p;
     plan(f, CZ_STRATEGY_AUTO, &p);
-    p.view.families = nine_of(f, &p);
+    p.view.patterns = nine_of(f, &p);
     const cz_time_bounds bounds = find(f, &p);
     const cz_time_bound *fit = &bounds.of[CZ_TIME_PACKING];
     const cz_form_class *of = &p.forms.classes[0];
@@ -137,7 +137,8 @@ static void whole_pieces_take_longer_than_the_mean(void **state)
     assert_in_range(fit->value_ps, 2 * whole - whole / 1000,
                     2 * whole + whole / 1000);
     assert_int_equal(fit->n_ranks, 8);
-    assert_int_equal(fit->param, p.view.families[of->first_family].first_param);
+    assert_int_equal(fit->param,
+                     p.view.patterns[of->first_pattern].first_param);
     assert_non_null(fit->prices);
     assert_true(bounds.of[CZ_TIME_MEAN].prices == NULL);
 }
@@ -154,7 +155,7 @@ static void what_the_planner_chose_is_not_looked_at(void **state)
     for (int i = 0; i < p.view.n_params; i++) {
         params[i].split_owner = 3;
         params[i].shard_owner = 0;
-        params[i].group = 2;
+        params[i].subgroup_size = 2;
         params[i].stride = 1;
     }
     p.view.params = params;

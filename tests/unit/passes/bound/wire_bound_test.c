@@ -26,7 +26,7 @@ static void sums_and_parameters_travel(void **state)
     assert_int_equal(bounds[CZ_LINK_NETWORK].rank_ps,
                      cz_time_of(2 * (1024 + 16) * 6 / 8, 40000000000));
     assert_string_equal(
-        f->view->families[bounds[CZ_LINK_NETWORK].family].fact->pattern,
+        f->view->patterns[bounds[CZ_LINK_NETWORK].pattern].fact->name,
         "big.weight");
 }
 
@@ -40,7 +40,7 @@ static void inside_a_node_the_network_is_not_needed(void **state)
     machine.gpus_per_node = 8;
     cz_wire_bounds_find(f->view, &machine, bounds);
     assert_int_equal(bounds[CZ_LINK_NETWORK].bytes, 0);
-    assert_int_equal(bounds[CZ_LINK_NETWORK].family, -1);
+    assert_int_equal(bounds[CZ_LINK_NETWORK].pattern, -1);
     assert_int_equal(bounds[CZ_LINK_NODE].bytes, 2 * (1024 + 16) * 6 * 3);
     machine.gpus_per_node = 1;
     cz_wire_bounds_find(f->view, &machine, bounds);

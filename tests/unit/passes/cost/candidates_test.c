@@ -75,12 +75,13 @@ static void every_step_of_the_table_is_an_exchange(void **state)
             find(candidates, n, CZ_SUBGROUP_GRAM, 4);
         const cz_subgroup_candidate *dealt =
             find(candidates, n, CZ_SUBGROUP_PARTITIONED, 4);
-        assert_int_equal(find(candidates, n, CZ_SUBGROUP_OWNER, 1)->n_parts, 1);
-        assert_int_equal(gram->n_parts, 1 + rows[i].n_steps + 1);
-        assert_int_equal(dealt->n_parts, 1 + 2 * rows[i].n_steps + 1);
-        for (int p = 0; p < gram->n_parts; p++)
-            assert_true(gram->parts[p].compute_ps > 0);
-        assert_int_equal(gram->parts[gram->n_parts - 1].exchange_ps, 0);
+        assert_int_equal(find(candidates, n, CZ_SUBGROUP_OWNER, 1)->n_segments,
+                         1);
+        assert_int_equal(gram->n_segments, 1 + rows[i].n_steps + 1);
+        assert_int_equal(dealt->n_segments, 1 + 2 * rows[i].n_steps + 1);
+        for (int p = 0; p < gram->n_segments; p++)
+            assert_true(gram->segments[p].compute_ps > 0);
+        assert_int_equal(gram->segments[gram->n_segments - 1].exchange_ps, 0);
     }
 }
 
@@ -233,8 +234,10 @@ static void rare_steps_count_by_how_often_they_run(void **state)
     fixture *f = *state;
     const cz_machine machine = fixture_machine();
     const cz_candidates_call call = call_of(f, "rare.weight");
-    const cz_stage_call one = {
-        .stage = call.stage, .batch = 1, .group = 1, .link = CZ_LINK_NODE};
+    const cz_stage_call one = {.stage = call.stage,
+                               .batch = 1,
+                               .subgroup_size = 1,
+                               .link = CZ_LINK_NODE};
     const cz_subgroup_candidate *candidates;
     cz_stage_cost mean;
     const int n =
@@ -262,7 +265,7 @@ static void measured_ways_take_what_was_measured(void **state)
         find(candidates, n, CZ_SUBGROUP_OWNER, 1);
     assert_int_equal(
         cz_cost_forms(&f->arena, f->view, &machine, &call, 2, 4, gram), 1);
-    assert_int_equal(owner->parts[0].compute_ps, 90000000);
+    assert_int_equal(owner->segments[0].compute_ps, 90000000);
     assert_int_equal(gram->form, CZ_SUBGROUP_GRAM);
     assert_close(cz_subgroup_alone_ps(gram, 0) - gram->gather_ps -
                      gram->scatter_ps,

@@ -47,16 +47,16 @@ static inline int fixture_close(void **state)
 
 /* The whole stage of the rule for this pattern. */
 static inline const cz_view_stage *fixture_stage(const fixture *f,
-                                                 const char *pattern)
+                                                 const char *name)
 {
-    for (int i = 0; i < f->view->n_families; i++) {
-        const cz_view_family *family = &f->view->families[i];
-        const cz_view_rule *rule = &f->view->rules[family->rule];
+    for (int i = 0; i < f->view->n_patterns; i++) {
+        const cz_view_pattern *pattern = &f->view->patterns[i];
+        const cz_view_rule *rule = &f->view->rules[pattern->rule];
         for (int s = 0; s < rule->n_stages; s++) {
             const cz_view_stage *stage =
                 &f->view->stages[rule->first_stage + s];
-            if (strcmp(family->fact->pattern, pattern) == 0 &&
-                stage->where == CZ_WHERE_WHOLE)
+            if (strcmp(pattern->fact->name, name) == 0 &&
+                stage->where == CZ_WHERE_FULL_MATRIX)
                 return stage;
         }
     }

@@ -10,12 +10,12 @@
 #include "tests/unit/passes/cost/fixture.h"
 
 static cz_stage_cost cost(fixture *f, const cz_machine *machine,
-                          const char *pattern, int64_t batch, int64_t group,
-                          cz_cut_of cut)
+                          const char *pattern, int64_t batch,
+                          int64_t subgroup_size, cz_cut_of cut)
 {
     cz_stage_cost out;
-    const cz_stage_call call = {fixture_stage(f, pattern), batch, group, cut,
-                                CZ_LINK_NODE};
+    const cz_stage_call call = {fixture_stage(f, pattern), batch, subgroup_size,
+                                cut, CZ_LINK_NODE};
     assert_non_null(call.stage);
     assert_true(cz_cost_stage_mean(&f->arena, f->view, machine, &call, &out));
     return out;
@@ -91,16 +91,17 @@ static void groups_take_what_is_published(void **state)
     cz_machine machine = fixture_machine();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int k = 0; k < 4; k++) {
-            const int64_t group = 1 << k;
+            const int64_t subgroup_size = 1 << k;
             machine.memory_rate = INT64_MAX;
             const cz_stage_cost c =
-                cost(*state, &machine, rows[i].pattern, 1, group,
+                cost(*state, &machine, rows[i].pattern, 1, subgroup_size,
                      long_side(*state, rows[i].pattern));
-            const int64_t maps =
-                cz_time_of(25 * rows[i].elements / group, 2600000000000);
+            const int64_t maps = cz_time_of(
+                25 * rows[i].elements / subgroup_size, 2600000000000);
             const double ms = (double)(c.time_ps + maps) / 1e9;
             print_message("%-10s g %d %6.2f ms, published %5.1f\n",
-                          rows[i].pattern, (int)group, ms, rows[i].ms[k]);
+                          rows[i].pattern, (int)subgroup_size, ms,
+                          rows[i].ms[k]);
             assert_near(ms, rows[i].ms[k], 10);
         }
 }

@@ -112,7 +112,7 @@ static void cut_for(fixture *f, int param, int mom, bool has_stored,
     const cz_cut_rule rule = {.update = f->graph,
                               .n_states = 1,
                               .states = states,
-                              .whole = whole,
+                              .full_matrix = whole,
                               .param = CZ_F32,
                               .has_stored = has_stored,
                               .stored = CZ_BF16,
@@ -131,7 +131,7 @@ static bool settle(fixture *f, int param, int mom)
     const cz_cut_rule rule = {.update = f->graph,
                               .n_states = 1,
                               .states = states,
-                              .whole = whole,
+                              .full_matrix = whole,
                               .param = CZ_F32};
 
     cz_graph_add_out(f->graph, param);
@@ -191,7 +191,7 @@ static void test_elementwise_is_local(void **state)
     begin(&f);
     mom = momentum(&f);
     cut(&f, binary(&f, CZ_OP_SUB, PARAM, mom), mom, true);
-    assert_int_equal(f.stages[0].where, CZ_WHERE_LOCAL);
+    assert_int_equal(f.stages[0].where, CZ_WHERE_ELEMENT_WISE);
     assert_int_equal(f.stages[0].scalars.n, 2);
     check(&f, 1, want);
 }

@@ -25,7 +25,7 @@ static const cz_view_slot scattered = {.kind = CZ_SLOT_SCATTER,
 typedef struct plan {
     cz_fact_stage facts[N_STAGES];
     cz_view_stage stages[N_STAGES];
-    cz_view_kernel_row rows[MAX_ROWS];
+    cz_view_kernel_entry rows[MAX_ROWS];
     int64_t starts[2];
     cz_view_table table;
     cz_plan_view view;
@@ -34,7 +34,7 @@ typedef struct plan {
     cz_batch_list out;
 } plan;
 
-static int64_t count(void *user, const cz_view_kernel_row *rows, int n_rows,
+static int64_t count(void *user, const cz_view_kernel_entry *rows, int n_rows,
                      int64_t available)
 {
     const plan *p = user;
@@ -54,7 +54,7 @@ static void open_plan(plan *p, int64_t each)
                                        .in = &gathered,
                                        .out = &scattered};
     }
-    p->table = (cz_view_table){.kind = CZ_ROW_KERNEL,
+    p->table = (cz_view_table){.kind = CZ_ENTRY_KERNEL,
                                .n_coordinates = 1,
                                .starts = p->starts,
                                .rows.kernel = p->rows};
@@ -69,13 +69,13 @@ static void open_plan(plan *p, int64_t each)
 static void add(plan *p, int64_t stage, int64_t param, int64_t gather,
                 int64_t scatter, int64_t work)
 {
-    p->rows[p->starts[1]++] = (cz_view_kernel_row){.stage = stage,
-                                                   .param = param,
-                                                   .count = COUNT,
-                                                   .gather = gather,
-                                                   .scatter = scatter,
-                                                   .temp = -1,
-                                                   .work = work};
+    p->rows[p->starts[1]++] = (cz_view_kernel_entry){.stage = stage,
+                                                     .param = param,
+                                                     .count = COUNT,
+                                                     .gather = gather,
+                                                     .scatter = scatter,
+                                                     .temp = -1,
+                                                     .work = work};
 }
 
 static void find(plan *p, int64_t cap)
@@ -250,7 +250,7 @@ static void draw_rows(plan *p)
     }
 }
 
-static int64_t end_of(const cz_view_kernel_row *row, int kind)
+static int64_t end_of(const cz_view_kernel_entry *row, int kind)
 {
     const int64_t at = kind == 0   ? row->gather
                        : kind == 1 ? row->scatter
@@ -258,7 +258,7 @@ static int64_t end_of(const cz_view_kernel_row *row, int kind)
     return at + (kind < 2 ? SLOT : WORK);
 }
 
-static int64_t start_of(const cz_view_kernel_row *row, int kind)
+static int64_t start_of(const cz_view_kernel_entry *row, int kind)
 {
     return end_of(row, kind) - (kind < 2 ? SLOT : WORK);
 }

@@ -130,7 +130,7 @@ static void clocks_are_by_hand(void **unused)
     assert_int_equal(cost.n_tiles, 528);
     assert_int_equal(cost.n_waves, 4);
     assert_int_equal(cost.clocks, 4 * (64 * 703 + 2731));
-    assert_int_equal(cost.parts, 1);
+    assert_int_equal(cost.splits, 1);
     assert_true(cz_tile_cost_of(&flat, &h100, shape_of(128, 256), &cost));
     assert_int_equal(cost.clocks,
                      ((2 * 8192 * 8 + 2 * 8192 * 8192) * 2 + 1949) / 1950);
@@ -149,23 +149,24 @@ static void last_waves_are_split_where_that_is_faster(void **unused)
     (void)unused;
 
     assert_true(cz_tile_cost_of(&p, &h100, shape_of(128, 128), &cost));
-    assert_int_equal(cost.parts, 3);
+    assert_int_equal(cost.splits, 3);
     assert_true(cost.clocks < 80 * 640);
     p.k = 256;
     assert_true(cz_tile_cost_of(&p, &h100, shape_of(128, 128), &cost));
-    assert_int_equal(cost.parts, 1);
+    assert_int_equal(cost.splits, 1);
     for (int i = 0; i < 2000; i++) {
         p = draw_product(6000);
         const cz_tile_shape s = cz_tile_shapes[draw(CZ_TILE_SHAPES) - 1];
         assert_true(cz_tile_cost_of(&p, &fast, s, &cost));
         const int64_t n_split = cost.n_tiles % 132, steps = (p.k + 63) / 64;
-        assert_true(cost.parts >= 1 && cost.parts <= 8 && cost.parts <= steps);
-        assert_true(cost.parts == 1 || n_split * cost.parts <= 264);
+        assert_true(cost.splits >= 1 && cost.splits <= 8 &&
+                    cost.splits <= steps);
+        assert_true(cost.splits == 1 || n_split * cost.splits <= 264);
         const int64_t tile =
             steps * cost.step_clocks + ((int64_t)s.rows * s.cols + 5) / 6;
-        assert_true(cost.parts > 1 ? cost.clocks < cost.n_waves * tile
-                                   : cost.clocks == cost.n_waves * tile);
-        n_parts += cost.parts > 1;
+        assert_true(cost.splits > 1 ? cost.clocks < cost.n_waves * tile
+                                    : cost.clocks == cost.n_waves * tile);
+        n_parts += cost.splits > 1;
     }
     assert_true(n_parts > 0 && n_parts < 2000);
 }
@@ -221,7 +222,7 @@ static void last_waves_are_by_hand(void **unused)
     assert_int_equal(cost.n_waves, 3);
     /* The last 8 tiles in 6 parts: 11 steps and 131072 bytes of sums to L2 from
      * all SMs, another launch, 6 times as many back to one. */
-    assert_int_equal(cost.parts, 6);
+    assert_int_equal(cost.splits, 6);
     assert_int_equal(cost.clocks, 2 * (64 * 1055 + 5462) + 11 * 1055 + 2812 +
                                       5000 + 12288 + 5462);
 }
@@ -276,12 +277,12 @@ static void groups_make_squares_of_what_runs_at_once(void **unused)
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         const cz_tile_measured only = {p, 132, groups[i][0], groups[i][1], 1};
         assert_true(cz_tile_choose(&p, &h100, &only, 1, &choice));
-        assert_int_equal(choice.tiling.group, groups[i][2]);
+        assert_int_equal(choice.tiling.order_rows, groups[i][2]);
     }
     p.m = 300;
     const cz_tile_measured only = {p, 132, 128, 256, 1};
     assert_true(cz_tile_choose(&p, &h100, &only, 1, &choice));
-    assert_int_equal(choice.tiling.group, 3);
+    assert_int_equal(choice.tiling.order_rows, 3);
 }
 
 /* By hand: a square of 4096 has 528 tiles of 128 x 128 above the diagonal, four

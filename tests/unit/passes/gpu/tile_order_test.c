@@ -70,14 +70,14 @@ static void every_element_lies_in_one_tile(void **state)
 
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
-            for (int group = 1; group < 5; group++) {
+            for (int order_rows = 1; order_rows < 5; order_rows++) {
                 cz_tiling t = {.rows = sizes[n],
                                .cols = sizes[n],
                                .batch = 2,
                                .tile_rows = shapes[s][0],
                                .tile_cols = shapes[s][1],
                                .is_symmetric = true,
-                               .group = group};
+                               .order_rows = order_rows};
                 assert_covered(&t);
                 t.is_symmetric = false;
                 t.cols = sizes[(n + 3) % (sizeof sizes / sizeof *sizes)];
@@ -122,7 +122,7 @@ static void what_an_entry_has_no_room_for_is_refused(void **state)
     t.rows = 0;
     assert_false(cz_tile_count(&t, &count));
     t = good;
-    t.group = 0;
+    t.order_rows = 0;
     assert_false(cz_tile_count(&t, &count));
     t = good;
     t.rows = ((int64_t)128 << CZ_TILE_INDEX_BITS) + 1;

@@ -230,7 +230,7 @@ static void what_each_has_for_itself_is_enough(void **state)
          AT "h.2: batch 1 moves bytes outside the scratch"},
         {{{ONE("bytes", "13824"), ONE("bytes", "13760")}},
          AT "h.2: batch 1 has more bytes behind the arena than the plan says"},
-        {{{"group_bytes = 0", "group_bytes = 13823"}},
+        {{{"micro_group_bytes = 0", "micro_group_bytes = 13823"}},
          AT "h.2: batch 1 has more bytes than the cap of a group"},
         {{{"memory_bytes = 0", "memory_bytes = 1000000"}},
          AT "h.2: batch 1 has bytes that no cap on memory counts"},
@@ -246,28 +246,29 @@ static void what_each_has_for_itself_is_enough(void **state)
 /* ---- tiles -------------------------------------------------------------- */
 
 /* A tiling of three products x x' of x [16, k]; WHOLE is in the plan. */
-#define TILE(columns, k, rest)                                                 \
+#define TILE(columns, k, rows, rest)                                           \
     "batch = 3 : i64, columns = " columns " : i64, k = " k                     \
     " : i64, library = 0 : i64, library_time = 0 : i64, "                      \
-    "m = 16 : i64, n = 16 : i64, n_major = 0 : i64, parts = " rest
-#define WHOLE TILE("128", "32", "1 : i64, rows = 128 : i64, stages = 5")
+    "m = 16 : i64, n = 16 : i64, n_major = 0 : i64, rows = " rows " : i64, "   \
+    "splits = " rest
+#define WHOLE TILE("128", "32", "128", "1 : i64, stages = 5")
 #define SAID(tile, k)                                                          \
     AT "h.2: tiles of " tile " of bf16 [16, 16, " k "], 3 at once, "
 
 static void tiles_are_of_products_and_kernels(void **state)
 {
     static const bad_plan list[] = {
-        {{{WHOLE, TILE("128", "40", "1 : i64, rows = 128 : i64, stages = 5")}},
+        {{{WHOLE, TILE("128", "40", "128", "1 : i64, stages = 5")}},
          "operation 4 (kernel) on rank 0, last: tiles of 128 x 128 of bf16 "
          "[16, "
          "16, 40], 3 at once, are of a product that no stage computes"},
-        {{{WHOLE, TILE("96", "32", "1 : i64, rows = 128 : i64, stages = 5")}},
+        {{{WHOLE, TILE("96", "32", "128", "1 : i64, stages = 5")}},
          SAID("128 x 96", "32") "are of no kernel"},
-        {{{WHOLE, TILE("128", "32", "1 : i64, rows = 128 : i64, stages = 7")}},
+        {{{WHOLE, TILE("128", "32", "128", "1 : i64, stages = 7")}},
          SAID("128 x 128", "32") "are of no kernel"},
-        {{{WHOLE, TILE("256", "32", "1 : i64, rows = 256 : i64, stages = 2")}},
+        {{{WHOLE, TILE("256", "32", "256", "1 : i64, stages = 2")}},
          SAID("256 x 256", "32") "are of no kernel"},
-        {{{WHOLE, TILE("128", "32", "2 : i64, rows = 128 : i64, stages = 5")}},
+        {{{WHOLE, TILE("128", "32", "128", "2 : i64, stages = 5")}},
          SAID("128 x 128", "32") "are cut to other parts of k than it has"},
         {{{"sms = 132 : i64", "sms = 0 : i64"}},
          "operation 4 (kernel) on rank 0, h.2: tiles of 128 x 128 of bf16 [16, "

@@ -1,4 +1,4 @@
-/* Layers, not families, come one after the other: a bucket is complete when
+/* Layers, not patterns, come one after the other: a bucket is complete when
  * few layers have passed the backward pass. */
 #include "passes/grid/gradient_order.h"
 
@@ -23,7 +23,7 @@ static void expect(const char *const *names, const int *order, int n)
 }
 
 static void
-test_families_count_layers_but_gradients_come_by_layer(void **unused)
+test_patterns_count_layers_but_gradients_come_by_layer(void **unused)
 {
     static const char *const names[] = {
         "embed.weight",        "layers.0.q.weight",  "layers.1.q.weight",
@@ -58,7 +58,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
-            test_families_count_layers_but_gradients_come_by_layer),
+            test_patterns_count_layers_but_gradients_come_by_layer),
         cmocka_unit_test(test_experts_are_in_their_layer_as_they_are_defined),
         cmocka_unit_test(test_other_prefixes_are_other_layers),
     };

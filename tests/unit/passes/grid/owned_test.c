@@ -15,8 +15,8 @@
 typedef struct fixture {
     fake_plan fake;
     cz_diags diags;
-    cz_view_family family;
-    cz_fact_family fact;
+    cz_view_pattern pattern;
+    cz_fact_pattern fact;
     cz_view_param param;
     int64_t shard[2];
 } fixture;
@@ -29,19 +29,19 @@ static void open(fixture *f, int64_t rows, int64_t columns)
     cz_diags_init(&f->diags, &f->fake.arena);
     f->shard[0] = rows;
     f->shard[1] = columns;
-    f->fact = (cz_fact_family){
-        .pattern = "w", .shape = {shape, 2}, .shard = {f->shard, 2}};
-    f->family = (cz_view_family){.fact = &f->fact,
-                                 .n_params = 1,
-                                 .dtype = CZ_BF16,
-                                 .n_dims = 2,
-                                 .elements = 64,
-                                 .local_elements = 32,
-                                 .n_spread = 1};
+    f->fact = (cz_fact_pattern){
+        .name = "w", .shape = {shape, 2}, .shard = {f->shard, 2}};
+    f->pattern = (cz_view_pattern){.fact = &f->fact,
+                                   .n_params = 1,
+                                   .dtype = CZ_BF16,
+                                   .n_dims = 2,
+                                   .elements = 64,
+                                   .local_elements = 32,
+                                   .expert_extent = 1};
     f->param = (cz_view_param){.name = "w", .split_owner = 0, .shard_owner = 1};
-    f->fake.view.families = &f->family;
+    f->fake.view.patterns = &f->pattern;
     f->fake.view.params = &f->param;
-    f->fake.view.n_families = f->fake.view.n_params = 1;
+    f->fake.view.n_patterns = f->fake.view.n_params = 1;
     fake_buckets(&f->fake);
 }
 
@@ -80,8 +80,8 @@ static void test_rows_count_homes_and_know_who_is_there(void **unused)
     (void)unused;
     open(&f, 4, 0);
     fake_mesh(&f.fake, 2, 2, 3);
-    f.fact.home_axes = 1 << 1;
-    f.fact.home = (cz_ints){home, 1};
+    f.fact.resident_axes = 1 << 1;
+    f.fact.residents = (cz_ints){home, 1};
     assert_true(
         cz_owner_grid_find(&f.fake.arena, &f.fake.view, &f.diags, &grid));
     assert_int_equal(grid.row_axes.n, 2);
@@ -108,7 +108,7 @@ static void test_columns_count_all_axes_that_shard(void **unused)
     fake_plan_fini(&f.fake);
 }
 
-/* An axis that splits one family and shards another is in both. */
+/* An axis that splits one pattern and shards another is in both. */
 static void test_cells_without_ranks_are_known(void **unused)
 {
     fixture f;

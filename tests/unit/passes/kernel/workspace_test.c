@@ -67,10 +67,10 @@ static const cz_view_step steps[] = {
      .columns = COLUMNS},
 };
 
-static const cz_fact_stage fact = {.where = CZ_WHERE_WHOLE};
+static const cz_fact_stage fact = {.where = CZ_WHERE_FULL_MATRIX};
 static const int out_value[] = {Z};
 static const cz_view_stage stage = {.fact = &fact,
-                                    .where = CZ_WHERE_WHOLE,
+                                    .where = CZ_WHERE_FULL_MATRIX,
                                     .n_in = 1,
                                     .n_out = 1,
                                     .n_steps = 4,

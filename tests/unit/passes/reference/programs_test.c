@@ -46,7 +46,7 @@ static void assert_finite(const ref_part *part)
 {
     for (int64_t i = 0; i < part->n; i++)
         if (!isfinite(part->values[i]))
-            fail_msg("%s of %s in step %d is %g", part->what, part->family,
+            fail_msg("%s of %s in step %d is %g", part->what, part->pattern,
                      part->step, part->values[i]);
 }
 

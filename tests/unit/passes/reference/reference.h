@@ -22,9 +22,9 @@
 
 enum { REF_STEPS = 3, REF_FORMS = 2 };
 
-/* One result of one family in one step. */
+/* One result of one pattern in one step. */
 typedef struct ref_part {
-    const char *family, *what; /* "param", "stored" or a state */
+    const char *pattern, *what; /* "param", "stored" or a state */
     int step;
     int64_t n;
     const double *values;
@@ -42,15 +42,15 @@ typedef struct ref_taken {
     ref_values of[REF_FORMS][2];
 } ref_taken;
 
-/* ---- a family under way ---- */
+/* ---- a pattern under way ---- */
 
-typedef struct ref_family {
+typedef struct ref_pattern {
     cz_arena *arena;
     const cz_ir *ir;
     const cz_plan_view *view; /* of kernel form */
     cz_reference_form form;
     bool round;
-    const cz_fact_family *fact;
+    const cz_fact_pattern *fact;
     const cz_fact_rule *rule;
     int rule_number;
     const double *hypers;
@@ -60,9 +60,9 @@ typedef struct ref_family {
     uint64_t random;
     double *grad, *param, *copy;
     double **states;
-} ref_family;
+} ref_pattern;
 
-static inline double ref_uniform(ref_family *f)
+static inline double ref_uniform(ref_pattern *f)
 {
     f->random = f->random * 6364136223846793005u + 1442695040888963407u;
     return (double)(f->random >> 40) * 0x1p-24;
@@ -77,12 +77,12 @@ static inline cz_dtype ref_dtype(const char *name)
     return dtype;
 }
 
-static inline double ref_narrow(const ref_family *f, cz_dtype dtype, double x)
+static inline double ref_narrow(const ref_pattern *f, cz_dtype dtype, double x)
 {
     return f->round && dtype == CZ_BF16 ? cz_reference_round(dtype, x) : x;
 }
 
-static inline void ref_find_rule(ref_family *f)
+static inline void ref_find_rule(ref_pattern *f)
 {
     int n;
     const cz_fact_rule *rules = cz_ir_read_rule(f->ir, f->arena, &n);
@@ -97,7 +97,7 @@ static inline void ref_find_rule(ref_family *f)
 }
 
 /* Run-time values: defaults, but none that switches its term off. */
-static inline void ref_find_hypers(ref_family *f)
+static inline void ref_find_hypers(ref_pattern *f)
 {
     int n;
     const cz_fact_use *uses = cz_ir_read_use(f->ir, f->arena, &n);
@@ -115,15 +115,15 @@ static inline void ref_find_hypers(ref_family *f)
 }
 
 /* Elements of a state, or, below 0, of what has the parameter's shape. */
-static inline int64_t ref_elements(const ref_family *f, int state)
+static inline int64_t ref_elements(const ref_pattern *f, int state)
 {
-    return state >= 0 && cz_state_is_whole(f->rule, state)
+    return state >= 0 && cz_state_is_owned(f->rule, state)
                ? cz_state_elements(f->rule, state)
                : f->count;
 }
 
 /* Of positive size, as second moments; symmetric where it has to be. */
-static inline void ref_fill_state(ref_family *f, int state)
+static inline void ref_fill_state(ref_pattern *f, int state)
 {
     const cz_dtype dtype = ref_dtype(f->rule->state_dtypes.v[state]);
     const int64_t n = ref_elements(f, state);
@@ -140,7 +140,7 @@ static inline void ref_fill_state(ref_family *f, int state)
 }
 
 /* Parameters of either sign. */
-static inline void ref_fill(ref_family *f)
+static inline void ref_fill(ref_pattern *f)
 {
     f->grad = CZ_NEW(f->arena, double, f->count);
     f->param = CZ_NEW(f->arena, double, f->count);
@@ -152,7 +152,7 @@ static inline void ref_fill(ref_family *f)
         ref_fill_state(f, s);
 }
 
-static inline void ref_begin(ref_family *f)
+static inline void ref_begin(ref_pattern *f)
 {
     int n;
     const cz_fact_policy *policy = cz_ir_read_policy(f->ir, f->arena, &n);
@@ -170,7 +170,7 @@ static inline void ref_begin(ref_family *f)
 }
 
 /* Gradients of ordinary size, then small ones, then none at all. */
-static inline void ref_step(ref_family *f, int step)
+static inline void ref_step(ref_pattern *f, int step)
 {
     static const double sizes[REF_STEPS] = {1.0, 0x1p-10, 0.0};
     static const double clips[REF_STEPS] = {1.0, 0.5, 0.75};
@@ -200,9 +200,9 @@ static inline void ref_step(ref_family *f, int step)
     }
 }
 
-/* ---- all families ---- */
+/* ---- all patterns ---- */
 
-static inline void ref_keep(const ref_family *f, ref_values *values,
+static inline void ref_keep(const ref_pattern *f, ref_values *values,
                             const char *what, int step, int64_t n,
                             const double *data)
 {
@@ -213,7 +213,7 @@ static inline void ref_keep(const ref_family *f, ref_values *values,
         (ref_part){f->fact->sym_name, what, step, n, copy};
 }
 
-static inline void ref_run_family(ref_family *f, ref_values *values)
+static inline void ref_run_pattern(ref_pattern *f, ref_values *values)
 {
     ref_begin(f);
     for (int step = 0; step < REF_STEPS; step++) {
@@ -228,17 +228,18 @@ static inline void ref_run_family(ref_family *f, ref_values *values)
 }
 
 /* `like` has arena, module, view, form and round. */
-static inline ref_values ref_run(ref_family like)
+static inline ref_values ref_run(ref_pattern like)
 {
     ref_values values = {0};
     int n;
-    const cz_fact_family *families = cz_ir_read_family(like.ir, like.arena, &n);
+    const cz_fact_pattern *patterns =
+        cz_ir_read_pattern(like.ir, like.arena, &n);
 
     for (int i = 0; i < n; i++) {
-        ref_family f = like;
-        f.fact = &families[i];
+        ref_pattern f = like;
+        f.fact = &patterns[i];
         f.random = (uint64_t)i + 1;
-        ref_run_family(&f, &values);
+        ref_run_pattern(&f, &values);
     }
     return values;
 }
@@ -265,7 +266,7 @@ static inline bool ref_take(cz_arena *arena, const cz_ir *ir, cz_diags *diags,
 {
     const cz_reference_form forms[REF_FORMS] = {CZ_REFERENCE_MATH,
                                                 ref_form(ir, arena)};
-    ref_family like = {.arena = arena, .ir = ir};
+    ref_pattern like = {.arena = arena, .ir = ir};
 
     taken->n = forms[1] == CZ_REFERENCE_MATH ? 1 : 2;
     if (forms[1] == CZ_REFERENCE_STAGES) {
@@ -292,10 +293,10 @@ static inline bool ref_same(double a, double b)
 static inline bool ref_same_part(const ref_part *a, const ref_part *b,
                                  cz_text *why)
 {
-    if (strcmp(a->family, b->family) != 0 || strcmp(a->what, b->what) != 0 ||
+    if (strcmp(a->pattern, b->pattern) != 0 || strcmp(a->what, b->what) != 0 ||
         a->step != b->step || a->n != b->n) {
-        cz_text_printf(why, "%s of %s became %s of %s", a->what, a->family,
-                       b->what, b->family);
+        cz_text_printf(why, "%s of %s became %s of %s", a->what, a->pattern,
+                       b->what, b->pattern);
         return false;
     }
     for (int64_t i = 0; i < a->n; i++)
@@ -303,7 +304,7 @@ static inline bool ref_same_part(const ref_part *a, const ref_part *b,
             cz_text_printf(why,
                            "%s of %s, step %d, element %lld: %.17g became "
                            "%.17g",
-                           a->what, a->family, a->step, (long long)i,
+                           a->what, a->pattern, a->step, (long long)i,
                            a->values[i], b->values[i]);
             return false;
         }
@@ -384,7 +385,7 @@ static inline bool ref_pipeline(const char *name, cz_ir *ir, cz_diags *diags)
 /* ---- passes that keep the mathematics, not the bits ---- */
 
 /* The largest difference, over the largest size of the part, of what is not
- * rounded, in families whose names begin so; infinite where parts differ in
+ * rounded, in patterns whose names begin so; infinite where parts differ in
  * name or number, or there are none. */
 static inline double ref_distance(const ref_taken *before,
                                   const ref_taken *after, const char *start)
@@ -396,9 +397,9 @@ static inline double ref_distance(const ref_taken *before,
     for (int i = 0; i < a->n && isfinite(worst); i++) {
         const ref_part *p = &a->parts[i], *q = &b->parts[i];
         double size = 0, off = 0;
-        if (strcmp(p->family, q->family) != 0 || p->n != q->n)
+        if (strcmp(p->pattern, q->pattern) != 0 || p->n != q->n)
             return INFINITY;
-        if (strncmp(p->family, start, strlen(start)) != 0)
+        if (strncmp(p->pattern, start, strlen(start)) != 0)
             continue;
         any = true;
         for (int64_t k = 0; k < p->n; k++) {

@@ -74,8 +74,9 @@ static void test_nothing_makes_no_group(void **unused)
 }
 
 /* Bytes of the group of one owner; *n counts its items. */
-static int64_t group_bytes(const cz_micro_group_problem *problem,
-                           const int *groups, int owner, int group, int *n)
+static int64_t micro_group_bytes(const cz_micro_group_problem *problem,
+                                 const int *groups, int owner, int group,
+                                 int *n)
 {
     int64_t bytes = 0;
     *n = 0;
@@ -99,7 +100,8 @@ static void check(const cz_micro_group_problem *problem, const int *groups,
     for (int g = 0; g < n; g++) {
         int all = 0, n_here;
         for (int o = 0; o < problem->n_owners; o++) {
-            const int64_t bytes = group_bytes(problem, groups, o, g, &n_here);
+            const int64_t bytes =
+                micro_group_bytes(problem, groups, o, g, &n_here);
             assert_true(n_here <= 1 || bytes <= problem->cap_bytes);
             all += n_here;
         }

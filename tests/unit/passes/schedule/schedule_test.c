@@ -93,7 +93,7 @@ static int64_t own_elements(const planned *p, int param, int64_t rank)
     const int64_t *slices = v->buckets[q->bucket].fact->slices.v;
     int64_t n = 0;
     const int64_t local =
-        cz_view_shard_elements(v, &v->families[q->family], rank);
+        cz_view_shard_elements(v, &v->patterns[q->pattern], rank);
     for (int64_t e = 0; e < local; e++)
         n += q->offset + e >= slices[row] && q->offset + e < slices[row + 1];
     return n;
@@ -130,7 +130,7 @@ static void check_whole(const planned *p, int64_t rank)
             (q->shard_owner < 0 ||
              q->shard_owner == cz_view_coordinate(v, &tp_axis, rank));
         assert_int_equal(whole[i],
-                         is_owner ? v->families[q->family].elements : 0);
+                         is_owner ? v->patterns[q->pattern].elements : 0);
     }
 }
 
@@ -146,7 +146,7 @@ static void check_norm(const planned *p)
     }
     for (int i = 0; i < v->n_params; i++)
         assert_int_equal(sum[i],
-                         v->policy->clip > 0 ? v->families[i].elements : 0);
+                         v->policy->clip > 0 ? v->patterns[i].elements : 0);
 }
 
 static void test_every_element_once(void **unused)
@@ -167,15 +167,15 @@ static void test_every_element_once(void **unused)
 /* ---- sends and receives ---- */
 
 /* The k-th row of a direction between two ranks, or NULL. */
-static const cz_view_transfer_row *find_row(const planned *p, int op,
-                                            int64_t rank, int64_t peer,
-                                            int is_recv, int k)
+static const cz_view_transfer_entry *find_row(const planned *p, int op,
+                                              int64_t rank, int64_t peer,
+                                              int is_recv, int k)
 {
     const row_list rows = rows_of(p, op, rank);
     const int64_t at =
         cz_view_coordinate(&p->fake.view, &p->schedule.ops[op].comm, peer);
     for (int i = 0; i < rows.n; i++) {
-        const cz_view_transfer_row *row = &rows.of.transfer[i];
+        const cz_view_transfer_entry *row = &rows.of.transfer[i];
         if (row->is_recv == is_recv && row->peer == at && k-- == 0)
             return row;
     }
@@ -185,8 +185,8 @@ static const cz_view_transfer_row *find_row(const planned *p, int op,
 static void check_pair(const planned *p, int op, int64_t from, int64_t to)
 {
     for (int k = 0;; k++) {
-        const cz_view_transfer_row *send = find_row(p, op, from, to, 0, k);
-        const cz_view_transfer_row *receive = find_row(p, op, to, from, 1, k);
+        const cz_view_transfer_entry *send = find_row(p, op, from, to, 0, k);
+        const cz_view_transfer_entry *receive = find_row(p, op, to, from, 1, k);
         assert_true((send == NULL) == (receive == NULL));
         if (!send)
             return;
@@ -256,7 +256,7 @@ static void touch_bucket(rank_walk *w, int op, bool is_write, int64_t bucket,
 }
 
 static void touch_slots(rank_walk *w, int op, const cz_view_slot *slots, int n,
-                        const cz_view_kernel_row *row, bool is_write)
+                        const cz_view_kernel_entry *row, bool is_write)
 {
     const cz_plan_view *v = &w->p->fake.view;
     const int bucket = v->params[row->param].bucket;
@@ -277,13 +277,13 @@ static void touch_slots(rank_walk *w, int op, const cz_view_slot *slots, int n,
     }
 }
 
-static void touch_box(rank_walk *w, int op, const cz_view_transfer_row *row)
+static void touch_box(rank_walk *w, int op, const cz_view_transfer_entry *row)
 {
     touch_bytes(w, op, row->is_recv == 1, row->offset,
                 (row->n_rows - 1) * row->stride_bytes + row->row_bytes);
 }
 
-static void touch_kernel(rank_walk *w, int op, const cz_view_kernel_row *row)
+static void touch_kernel(rank_walk *w, int op, const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &w->p->fake.view.stages[row->stage];
     touch_slots(w, op, stage->in, stage->n_in, row, false);

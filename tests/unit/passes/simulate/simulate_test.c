@@ -55,7 +55,7 @@ static void make(fixture *f)
     *f = (fixture){
         .params = {{.name = "a.0.w", .elements = 100, .n_names = 1},
                    {.name = "a.1.w", .elements = 100, .n_names = 1}},
-        .reduction = {.reduce_set = 1, .split_set = 1, .leaf_bytes = 4},
+        .reduction = {.reduce_set = 1, .split_set = 1, .grad_bytes = 4},
         .bucket = {.element_bytes = 2,
                    .length = 200,
                    .n_slices = 2,

@@ -81,7 +81,7 @@ static cz_order_problem problem_of(const fixture *f, int64_t effort)
 {
     return (cz_order_problem){.list = &f->list,
                               .end_moved = f->list.n_ops,
-                              .n_groups = 3,
+                              .n_micro_groups = 3,
                               .effort = effort};
 }
 

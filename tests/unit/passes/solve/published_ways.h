@@ -150,15 +150,15 @@ static inline int64_t exchange_ps(const published_machine *machine,
 
 /* The round's parts once for every round. */
 static inline void repeat(cz_arena *arena, const published_machine *machine,
-                          const cz_subgroup_segment *round, int n_parts,
+                          const cz_subgroup_segment *round, int n_segments,
                           cz_subgroup_candidate *candidate)
 {
     cz_subgroup_segment *parts =
-        CZ_NEW(arena, cz_subgroup_segment, n_parts * machine->n_rounds);
-    for (int i = 0; i < n_parts * machine->n_rounds; i++)
-        parts[i] = round[i % n_parts];
-    candidate->parts = parts;
-    candidate->n_parts = n_parts * machine->n_rounds;
+        CZ_NEW(arena, cz_subgroup_segment, n_segments * machine->n_rounds);
+    for (int i = 0; i < n_segments * machine->n_rounds; i++)
+        parts[i] = round[i % n_segments];
+    candidate->segments = parts;
+    candidate->n_segments = n_segments * machine->n_rounds;
 }
 
 static inline void set_parts(cz_arena *arena, const published_machine *machine,
@@ -180,7 +180,7 @@ static inline void set_parts(cz_arena *arena, const published_machine *machine,
         machine->cube_scale *
         published_product_ps(machine, shared ? cz_ceil_div(n, candidate->g) : n,
                              n, n, batch);
-    int n_passes = 0, n_parts = 1;
+    int n_passes = 0, n_segments = 1;
 
     switch (candidate->form) {
     case CZ_SUBGROUP_OWNER:
@@ -188,14 +188,14 @@ static inline void set_parts(cz_arena *arena, const published_machine *machine,
         break;
     case CZ_SUBGROUP_GRAM:
         n_passes = 2;
-        n_parts = 2;
+        n_segments = 2;
         round[0].compute_ps = gram;
         round[0].exchange_ps = exchange_ps(machine, shape, candidate, 2);
         round[1].compute_ps = cube + product + rest;
         break;
     case CZ_SUBGROUP_PARTITIONED:
         n_passes = 3;
-        n_parts = 3;
+        n_segments = 3;
         round[0].compute_ps = gram;
         round[0].exchange_ps = exchange_ps(machine, shape, candidate, 2);
         round[1].compute_ps = cube;
@@ -205,7 +205,7 @@ static inline void set_parts(cz_arena *arena, const published_machine *machine,
     case CZ_SUBGROUP_N_FORMS:
         break;
     }
-    repeat(arena, machine, round, n_parts, candidate);
+    repeat(arena, machine, round, n_segments, candidate);
     candidate->wire_bytes = pass_bytes(machine, shape, candidate) *
                             candidate->g * n_passes * machine->n_rounds;
     candidate->staging_bytes = /* the Gram matrix, and what is gathered of it */

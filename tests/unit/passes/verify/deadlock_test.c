@@ -25,8 +25,8 @@ enum {
 typedef struct plan {
     uint64_t random;
     cz_fact_mesh mesh;
-    cz_fact_family family_fact;
-    cz_view_family family;
+    cz_fact_pattern pattern_fact;
+    cz_view_pattern pattern;
     cz_view_param param;
     cz_view_bucket bucket;
     cz_fact_op facts[N_OPS];
@@ -34,7 +34,7 @@ typedef struct plan {
     cz_view_table tables[N_OPS];
     cz_view_op ops[N_OPS];
     int64_t starts[N_OPS][N_RANKS + 1];
-    cz_view_transfer_row rows[N_OPS][2 * MAX_ROWS];
+    cz_view_transfer_entry rows[N_OPS][2 * MAX_ROWS];
     cz_plan_view view;
 } plan;
 
@@ -62,7 +62,7 @@ static void draw_op(plan *p, int op)
                               kind == CZ_STEP_TRANSFER ? op : -1};
     p->table_facts[op].selector = (cz_ints){axes, N_AXES};
     p->tables[op] = (cz_view_table){.fact = &p->table_facts[op],
-                                    .kind = CZ_ROW_TRANSFER,
+                                    .kind = CZ_ENTRY_TRANSFER,
                                     .n_coordinates = N_RANKS,
                                     .starts = p->starts[op],
                                     .rows.transfer = p->rows[op]};
@@ -71,12 +71,12 @@ static void draw_op(plan *p, int op)
 static void insert_row(plan *p, int op, int rank, int peer, bool is_recv)
 {
     int64_t *starts = p->starts[op];
-    cz_view_transfer_row *rows = p->rows[op];
+    cz_view_transfer_entry *rows = p->rows[op];
 
     memmove(&rows[starts[rank + 1] + 1], &rows[starts[rank + 1]],
             (size_t)(starts[N_RANKS] - starts[rank + 1]) * sizeof *rows);
     rows[starts[rank + 1]] =
-        (cz_view_transfer_row){0, is_recv, peer, 0, 1, 64, 64, 1};
+        (cz_view_transfer_entry){0, is_recv, peer, 0, 1, 64, 64, 1};
     for (int k = rank + 1; k <= N_RANKS; k++)
         starts[k]++;
 }
@@ -103,17 +103,17 @@ static void draw_plan(plan *p, uint64_t seed)
     p->random = seed;
     p->mesh.axes.n = N_AXES;
     p->mesh.sizes = (cz_ints){sizes, N_AXES};
-    p->family.fact = &p->family_fact;
+    p->pattern.fact = &p->pattern_fact;
     p->param.name = name;
     p->param.names = &name;
-    p->bucket.family = -1;
+    p->bucket.pattern = -1;
     for (int op = 0; op < N_OPS; op++)
         draw_op(p, op);
     draw_rows(p);
     p->view = (cz_plan_view){.mesh = &p->mesh,
                              .n_ranks = N_RANKS,
-                             .n_families = 1,
-                             .families = &p->family,
+                             .n_patterns = 1,
+                             .patterns = &p->pattern,
                              .n_params = 1,
                              .params = &p->param,
                              .n_buckets = 1,

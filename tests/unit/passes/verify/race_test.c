@@ -50,9 +50,11 @@ static void recovery_is_ordered(void **state)
         {SCHEDULES "valid.mlir",
          {{"stream = 0 : i64, table = \"\", waits = array<i64>",
            "stream = 0 : i64, table = \"\", waits = array<i64: 1>"},
-          {"waits = array<i64: 1>, group = 0 : i64, stride = 0 : i64} : () -> "
+          {"waits = array<i64: 1>, block_size = 0 : i64, stride = 0 : i64} : "
+           "() -> "
            "()\n  \"canzona.op\"() {kind = \"kernel\"",
-           "waits = array<i64>, group = 0 : i64, stride = 0 : i64} : () -> "
+           "waits = array<i64>, block_size = 0 : i64, stride = 0 : i64} : () "
+           "-> "
            "()\n  \"canzona.op\"() {kind = \"kernel\""}},
          "operation 3 (prologue) on rank 0, b: may start before the guard of "
          "gradients has decided"},

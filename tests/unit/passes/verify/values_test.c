@@ -96,9 +96,10 @@ static void build(iteration *it)
     it->slots[1] = (cz_view_slot){CZ_SLOT_SCATTER, 0, CZ_F32};
     it->room[0] = it->room[1] = SLOT;
     it->out_value[0] = N_STEPS;
-    it->fact = (cz_fact_stage){.where = CZ_WHERE_WHOLE, .work_bytes = ROOM};
+    it->fact =
+        (cz_fact_stage){.where = CZ_WHERE_FULL_MATRIX, .work_bytes = ROOM};
     it->stage = (cz_view_stage){.fact = &it->fact,
-                                .where = CZ_WHERE_WHOLE,
+                                .where = CZ_WHERE_FULL_MATRIX,
                                 .n_in = 1,
                                 .n_out = 1,
                                 .in = &it->slots[0],
@@ -106,7 +107,7 @@ static void build(iteration *it)
                                 .n_steps = N_STEPS,
                                 .steps = it->steps,
                                 .out_value = it->out_value,
-                                .room = it->room};
+                                .capacity = it->room};
 }
 
 static int64_t solve(cz_arena *arena, iteration *it)
@@ -237,9 +238,9 @@ static void iterates_lie_in_slots(void **state)
     const int64_t bytes = solve(&arena, &it);
     assert_in_range(bytes, 1, SLOT + 4 * ROWS * ROWS);
     assert_true(is_good(&arena, &it));
-    it.stage.room = NULL;
+    it.stage.capacity = NULL;
     assert_true(solve(&arena, &it) >= bytes + 2 * SLOT - 4 * ROWS * ROWS);
-    it.stage.room = it.room;
+    it.stage.capacity = it.room;
     assert_true(is_good(&arena, &it));
     cz_arena_fini(&arena);
 }
@@ -261,7 +262,7 @@ static void move(iteration *it, uint32_t *seed)
         i = 1; /* its result is the output */
     const int64_t within = draw(seed, N_SPACES);
     const int64_t n = cz_view_place_bytes(&it->steps[s], i);
-    const int64_t room = cz_view_room(&it->stage, within);
+    const int64_t room = cz_view_capacity(&it->stage, within);
     const uint32_t n_places = (uint32_t)((room - n) / CZ_ALIGN_BYTES) + 1;
     it->within[s][i] = within;
     it->offsets[s][i] = CZ_ALIGN_BYTES * draw(seed, n_places);

@@ -72,8 +72,8 @@ static void check_parts(czr_band band)
     enum { SIDE = 12, COUNT = SIDE * SIDE };
     static bool is_in[MAX_SIDE * MAX_SIDE];
     float data[MEMBERS][COUNT];
-    czr_unit collectives[MEMBERS];
-    const czr_unit *posted[MEMBERS];
+    czr_collective collectives[MEMBERS];
+    const czr_collective *posted[MEMBERS];
     for (int i = 0; i < COUNT; i++)
         is_in[i] = true;
     if (band.blocks > 0)
@@ -81,12 +81,12 @@ static void check_parts(czr_band band)
     for (int m = 0; m < MEMBERS; m++) {
         for (int i = 0; i < COUNT; i++)
             data[m][i] = (float)((m + 1) * 1000 + i);
-        collectives[m] =
-            (czr_unit){.of.all_reduce = {data[m], COUNT, CZR_SUM_F32, band}};
+        collectives[m] = (czr_collective){
+            .of.all_reduce = {data[m], COUNT, CZR_SUM_F32, band}};
         posted[m] = &collectives[m];
     }
     for (int m = 0; m < MEMBERS; m++)
-        czr_sum_part(posted, MEMBERS, m);
+        czr_sum_equal_part(posted, MEMBERS, m);
     for (int m = 0; m < MEMBERS; m++)
         for (int i = 0; i < COUNT; i++) {
             const bool is_sum = is_in[i] && i / (COUNT / MEMBERS) == m;

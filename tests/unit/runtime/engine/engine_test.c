@@ -51,15 +51,15 @@ static czr_status bind_in_place(czr_engine *engine, int param, shard *tensor)
     tensor->param = tensor->info.param;
     tensor->grad = tensor->info.grad;
     tensor->param_step = 1;
-    tensor->grad_stride = tensor->info.microbatch_stride;
+    tensor->grad_stride = tensor->info.grad_stride;
     return czr_bind(engine, names[param], NULL, NULL);
 }
 
 static czr_status bind_loose(czr_engine *engine, int param, shard *tensor)
 {
     const czr_layout_info *info = &tensor->info;
-    const int lead = info->leaves > 1;
-    int64_t shape[3] = {info->leaves, info->shape[0], info->shape[1]};
+    const int lead = info->n_grads > 1;
+    int64_t shape[3] = {info->n_grads, info->shape[0], info->shape[1]};
     int64_t strides[3] = {2 * info->shape[1], 2, 0};
     int64_t grad_strides[3] = {TOY_ELEMENTS, info->shape[1], 1};
 
@@ -100,9 +100,9 @@ static void fill_grads(const czr_world *world, shard *tensors, int step)
 {
     for (int param = 0; param < TOY_PARAMS; param++) {
         shard *t = &tensors[param];
-        const int leaves = (int)t->info.leaves;
-        const int first = czr_world_coordinate(world, "dp") * leaves;
-        for (int leaf = 0; leaf < leaves; leaf++)
+        const int n_grads = (int)t->info.n_grads;
+        const int first = czr_world_coordinate(world, "dp") * n_grads;
+        for (int leaf = 0; leaf < n_grads; leaf++)
             for (int64_t i = 0; i < t->info.n; i++)
                 put(t->grad, t->info.grad_dtype, leaf * t->grad_stride + i,
                     toy_grad(param, global_of(&t->info, i), first + leaf,

@@ -28,10 +28,10 @@ static void fill(const backward *pass, int param)
     czr_layout_info info;
 
     czr_layout(pass->engine, names[param], &info);
-    for (int64_t leaf = 0; leaf < info.leaves; leaf++)
+    for (int64_t leaf = 0; leaf < info.n_grads; leaf++)
         for (int64_t i = 0; i < info.n; i++)
-            ((float *)info.grad)[leaf * info.microbatch_stride + i] = toy_grad(
-                param, i, (int)(pass->rank * info.leaves + leaf), pass->step);
+            ((float *)info.grad)[leaf * info.grad_stride + i] = toy_grad(
+                param, i, (int)(pass->rank * info.n_grads + leaf), pass->step);
 }
 
 static void *run_backward(void *argument)

@@ -123,12 +123,12 @@ static void staggered_work_comes_in_turns(void **state)
     make_program();
     events[1].staggered = 1;
     for (int i = 0; i < TOY_PARAMS; i++)
-        self.places[i].turn = 2 + 3 * i;
+        self.places[i].stagger_offset = 2 + 3 * i;
     assert_int_equal(run(NULL), CZR_OK);
     assert_string_equal(calls, ".f.u.e.e.u.u.e");
     make_program();
     events[1].staggered = 1;
-    self.places[0].turn = 5;
+    self.places[0].stagger_offset = 5;
     assert_int_equal(run(NULL), CZR_OK);
     assert_string_equal(calls, ".f.u.e.eu.u.ue.eu");
 }
@@ -159,7 +159,7 @@ static void malformed_phases_are_refused(void **state)
     assert_refused();
     events[1].staggered = 2;
     assert_refused();
-    self.places[0].turn = -1;
+    self.places[0].stagger_offset = -1;
     assert_refused();
     self.program.phases = NULL;
     assert_refused();

@@ -84,8 +84,8 @@ static void malformed_tables_are_refused(void **state)
         {offsetof(toy, places[1].bucket), 2},
         {offsetof(toy, ops[9].table), 2},
         {offsetof(toy, ops[0].bucket), -1},
-        {offsetof(toy, families[1].first_param), 3},
-        {offsetof(toy, buckets[0].leaves), 0},
+        {offsetof(toy, patterns[1].first_param), 3},
+        {offsetof(toy, buckets[0].n_grads), 0},
         {offsetof(toy, starts[0][0]), 1},
         {offsetof(toy, starts[2][1]), -1},
         {offsetof(toy, sizes[1]), 0},
@@ -95,7 +95,7 @@ static void malformed_tables_are_refused(void **state)
         {offsetof(toy, buckets[0].grad_dtype), CZR_F64},
         {offsetof(toy, program.n_params), 5},
         {offsetof(toy, sizes[0]), -1},
-        {offsetof(toy, families[0].extents[0]), 0},
+        {offsetof(toy, patterns[0].extents[0]), 0},
         {offsetof(toy, buckets[0].dtype), 9},
         {offsetof(toy, tables[0].selector), 8},
         {offsetof(toy, tables[0].kind), 9},
@@ -130,7 +130,7 @@ static void malformed_references_are_refused(void **state)
     assert_form_is_refused();
     programs[0].slices[0][1]++;
     assert_form_is_refused();
-    programs[0].families[0].pattern = "layers.{1}.w";
+    programs[0].patterns[0].name = "layers.{1}.w";
     assert_form_is_refused();
     programs[0].program.prologue = NULL;
     assert_form_is_refused();
@@ -214,8 +214,8 @@ static czr_status in_place_body(czr_world *world, void *user)
         n_wrong += czr_bind(e, name, &param, NULL) != CZR_OK;
         if (i > 1)
             continue;
-        int64_t shape[] = {info.leaves, info.shape[0], info.shape[1]};
-        const int64_t strides[] = {info.microbatch_stride, info.shape[1], 1};
+        int64_t shape[] = {info.n_grads, info.shape[0], info.shape[1]};
+        const int64_t strides[] = {info.grad_stride, info.shape[1], 1};
         const czr_tensor grad = {info.grad, CZR_F32, 3, shape, strides};
         const czr_tensor stacked = {info.grad, CZR_F32, 3, shape, NULL};
         const czr_tensor bad = {info.param, CZR_F32, 2, info.shape, turned};
@@ -281,9 +281,9 @@ static void fill(czr_engine *engine, int rank, float poison)
 
     for (int param = 0; param < TOY_PARAMS; param++) {
         czr_layout(engine, names[param], &info);
-        for (int64_t leaf = 0; leaf < info.leaves; leaf++)
+        for (int64_t leaf = 0; leaf < info.n_grads; leaf++)
             for (int64_t i = 0; i < info.n; i++)
-                ((float *)info.grad)[leaf * info.microbatch_stride + i] = 0.1f;
+                ((float *)info.grad)[leaf * info.grad_stride + i] = 0.1f;
     }
     if (rank == 1)
         ((float *)info.grad)[3] = poison;
@@ -410,10 +410,10 @@ static czr_status sum_body(czr_world *world, void *user)
     for (int param = 0; param < TOY_PARAMS; param++) {
         czr_layout_info info;
         czr_layout(engine, names[param], &info);
-        for (int64_t leaf = 0; leaf < info.leaves; leaf++)
+        for (int64_t leaf = 0; leaf < info.n_grads; leaf++)
             for (int64_t i = 0; i < info.n; i++)
-                ((float *)info.grad)[leaf * info.microbatch_stride + i] =
-                    sinf((float)(i + 100 * (leaf + info.leaves * world->rank)));
+                ((float *)info.grad)[leaf * info.grad_stride + i] = sinf(
+                    (float)(i + 100 * (leaf + info.n_grads * world->rank)));
     }
     if (status == CZR_OK)
         status = czr_step(engine, &hyper, NULL, NULL);

@@ -9,9 +9,9 @@
 enum { ROWS = 9, COLUMNS = 8, PADDING = 4444 };
 
 static toy program;
-static czr_piece piece;
+static czr_stored_pattern piece;
 static czr_storage storage;
-static czr_family tie = {.pattern = "again", .first_param = 1};
+static czr_pattern tie = {.name = "again", .first_param = 1};
 static int n_wrong;
 
 /* box.{0}: rows 0, 1, 3, 4, 6 and 7 are layers.{0}.w. */
@@ -20,10 +20,10 @@ static void prepare(void)
     const toy_options options = toy_usual(1);
 
     toy_init(&program, &options);
-    program.families[0].dtype = CZR_F32;
-    piece = (czr_piece){0, 0, {{0, 2, 3}, {0, COLUMNS, COLUMNS}}};
-    storage = (czr_storage){program.families[0], 1, &piece};
-    storage.of.pattern = "box.{0}";
+    program.patterns[0].dtype = CZR_F32;
+    piece = (czr_stored_pattern){0, 0, {{0, 2, 3}, {0, COLUMNS, COLUMNS}}};
+    storage = (czr_storage){program.patterns[0], 1, &piece};
+    storage.of.name = "box.{0}";
     storage.of.shape[0] = ROWS;
     program.program.n_storages = program.program.n_ties = 1;
     program.program.storages = &storage;
@@ -160,15 +160,15 @@ static void pieces_outside_their_tensor_are_refused(void **state)
                          CZR_ERR_VERSION);
     }
     prepare();
-    piece.family = 3;
+    piece.pattern = 3;
     assert_int_equal(czr_world_threads_run(1, open_body, NULL),
                      CZR_ERR_VERSION);
 }
 
 /* ---- without such tensors ---- */
 
-static const czr_family frozen = {
-    .pattern = "still.bias", .n_dims = 1, .shape = {4}};
+static const czr_pattern frozen = {
+    .name = "still.bias", .n_dims = 1, .shape = {4}};
 
 static void prepare_names(void)
 {
@@ -210,9 +210,9 @@ static void a_tied_name_means_its_parameter(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
-static void malformed_families_are_refused(void **state)
+static void malformed_patterns_are_refused(void **state)
 {
-    czr_family bad = frozen;
+    czr_pattern bad = frozen;
 
     prepare_names();
     tie.first_param = TOY_PARAMS;
@@ -220,7 +220,7 @@ static void malformed_families_are_refused(void **state)
                      CZR_ERR_VERSION);
     tie.first_param = 1;
     assert_int_equal(czr_world_threads_run(1, open_body, NULL), CZR_OK);
-    bad.pattern = "still.{0}";
+    bad.name = "still.{0}";
     program.program.frozen = &bad;
     assert_int_equal(czr_world_threads_run(1, open_body, NULL),
                      CZR_ERR_VERSION);
@@ -233,7 +233,7 @@ int main(void)
         cmocka_unit_test(one_tensor_cannot_be_two),
         cmocka_unit_test(pieces_outside_their_tensor_are_refused),
         cmocka_unit_test(a_tied_name_means_its_parameter),
-        cmocka_unit_test(malformed_families_are_refused),
+        cmocka_unit_test(malformed_patterns_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

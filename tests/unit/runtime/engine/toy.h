@@ -26,14 +26,14 @@ typedef struct toy_options {
 typedef struct toy {
     czr_program program;
     int32_t sizes[2];
-    czr_family families[3];
+    czr_pattern patterns[3];
     czr_place places[TOY_PARAMS];
     int64_t slices[2][8];
     czr_bucket buckets[2];
     czr_table tables[4];
     int32_t starts[4][16];
-    czr_kernel_row kernel_rows[2][TOY_MAX_ROWS];
-    czr_span_row span_rows[2][TOY_MAX_ROWS];
+    czr_kernel_entry kernel_rows[2][TOY_MAX_ROWS];
+    czr_span_entry span_rows[2][TOY_MAX_ROWS];
     czr_op ops[TOY_OPS];
 } toy;
 
@@ -161,25 +161,25 @@ static inline void toy_fill_rows(toy *self, const toy_options *options, int b)
                 continue;
             if (tp == 0)
                 self->kernel_rows[b][n_kernel++] =
-                    (czr_kernel_row){options->dtype == CZR_BF16,
-                                     param,
-                                     first,
-                                     end - first,
-                                     -1,
-                                     -1,
-                                     -1,
-                                     -1};
+                    (czr_kernel_entry){options->dtype == CZR_BF16,
+                                       param,
+                                       first,
+                                       end - first,
+                                       -1,
+                                       -1,
+                                       -1,
+                                       -1};
             if (tp == 0 || toy_is_matrix(param))
                 self->span_rows[b][n_span++] =
-                    (czr_span_row){param, first, end - first};
+                    (czr_span_entry){param, first, end - first};
         }
     }
     self->starts[kernel][options->dp] = n_kernel;
     self->starts[span][options->dp * options->tp] = n_span;
-    self->tables[kernel] = (czr_table){CZR_ROW_KERNEL, 1, self->starts[kernel],
-                                       self->kernel_rows[b]};
+    self->tables[kernel] = (czr_table){
+        CZR_ENTRY_KERNEL, 1, self->starts[kernel], self->kernel_rows[b]};
     self->tables[span] =
-        (czr_table){CZR_ROW_SPAN, 3, self->starts[span], self->span_rows[b]};
+        (czr_table){CZR_ENTRY_SPAN, 3, self->starts[span], self->span_rows[b]};
 }
 
 static inline void toy_fill_bucket(toy *self, const toy_options *options, int b)
@@ -198,8 +198,8 @@ static inline void toy_fill_bucket(toy *self, const toy_options *options, int b)
     self->buckets[b] = (czr_bucket){.dtype = options->dtype,
                                     .grad_dtype = options->grad_dtype,
                                     .split_axes = 1,
-                                    .leaves = TOY_LEAVES / options->dp,
-                                    .terms = TOY_LEAVES,
+                                    .n_grads = TOY_LEAVES / options->dp,
+                                    .divisor = TOY_LEAVES,
                                     .has_master = options->dtype == CZR_BF16,
                                     .length = length,
                                     .slices = self->slices[b]};
@@ -239,24 +239,24 @@ static inline void toy_fill_ops(toy *self)
     self->ops[13].waits = undo_waits;
 }
 
-static inline void toy_fill_families(toy *self)
+static inline void toy_fill_patterns(toy *self)
 {
-    self->families[0] = (czr_family){.pattern = "layers.{0}.w",
-                                     .n_indices = 1,
-                                     .n_dims = 2,
-                                     .extents = {2},
-                                     .shape = {6, 8},
-                                     .shard = {1 << 1, 0}};
-    self->families[1] = (czr_family){.pattern = "bias",
-                                     .first_param = 2,
-                                     .n_dims = 1,
-                                     .shape = {5},
-                                     .shard = {0}};
-    self->families[2] = (czr_family){.pattern = "scale",
-                                     .first_param = 3,
-                                     .n_dims = 1,
-                                     .shape = {7},
-                                     .shard = {0}};
+    self->patterns[0] = (czr_pattern){.name = "layers.{0}.w",
+                                      .n_indices = 1,
+                                      .n_dims = 2,
+                                      .extents = {2},
+                                      .shape = {6, 8},
+                                      .shard = {1 << 1, 0}};
+    self->patterns[1] = (czr_pattern){.name = "bias",
+                                      .first_param = 2,
+                                      .n_dims = 1,
+                                      .shape = {5},
+                                      .shard = {0}};
+    self->patterns[2] = (czr_pattern){.name = "scale",
+                                      .first_param = 3,
+                                      .n_dims = 1,
+                                      .shape = {7},
+                                      .shard = {0}};
 }
 
 /* dp * leaves is TOY_LEAVES; tp divides 6. */
@@ -265,7 +265,7 @@ static inline void toy_init(toy *self, const toy_options *options)
     memset(self, 0, sizeof *self);
     self->sizes[0] = options->dp;
     self->sizes[1] = options->tp;
-    toy_fill_families(self);
+    toy_fill_patterns(self);
     toy_fill_ops(self);
     self->program = (czr_program){
         .abi = CZR_ABI,
@@ -287,8 +287,8 @@ static inline void toy_init(toy *self, const toy_options *options)
         .hypers = toy_hypers,
         .n_scalars = TOY_SCALARS,
         .prologue = toy_prologue,
-        .n_families = 3,
-        .families = self->families,
+        .n_patterns = 3,
+        .patterns = self->patterns,
         .n_params = TOY_PARAMS,
         .places = self->places,
         .n_rules = 1,

@@ -66,7 +66,7 @@ static void wait_for_sleep(void)
     const struct timespec moment = {.tv_nsec = 10000000};
     bool all = false;
 
-    for (int turn = 0; turn < 2000 && !all; turn++) {
+    for (int segment = 0; segment < 2000 && !all; segment++) {
         const int n = list_tasks(tasks);
         all = true;
         for (int i = 0; i < n; i++)

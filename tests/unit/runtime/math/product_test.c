@@ -309,7 +309,7 @@ static void long_squares_of_integers_are_exact(void **state)
 static void add_affine(const buffers *self, czr_product *p, int variant)
 {
     p->out = self->out;
-    p->room_rows = variant % 3 == 0 ? 0 : variant % 3 == 1 ? 7 : 64;
+    p->held_rows = variant % 3 == 0 ? 0 : variant % 3 == 1 ? 7 : 64;
     p->out_dtype = variant / 4 & 1 ? CZR_BF16 : CZR_F32;
     p->alpha = variant % 4 == 2 ? 1 : 2.0315f;
     p->beta = -4.775f;

@@ -5,29 +5,27 @@
 
 static const char *const dp_axes[] = {"dp"};
 static const int32_t dp_sizes[] = {1};
-const czr_family families[] = {
-    {.pattern = "embed", .n_dims = 1, .shape = {4}},
-    {.pattern = "layers.{0}.experts.{1}.w",
+const czr_pattern patterns[] = {
+    {.name = "embed", .n_dims = 1, .shape = {4}},
+    {.name = "layers.{0}.experts.{1}.w",
      .first_param = 1,
      .n_indices = 2,
      .first = {3, 0},
      .extents = {12, 11}},
-    {.pattern = "head.{0}", .first_param = 133, .n_indices = 1, .extents = {2}},
+    {.name = "head.{0}", .first_param = 133, .n_indices = 1, .extents = {2}},
 };
-static const czr_family frozen[] = {
-    {.pattern = "bias.{0}", .n_indices = 1, .first = {2}, .extents = {2}}};
-static const czr_family ties[] = {{.pattern = "again.{0}",
-                                   .first_param = 133,
-                                   .n_indices = 1,
-                                   .extents = {2}}};
+static const czr_pattern frozen[] = {
+    {.name = "bias.{0}", .n_indices = 1, .first = {2}, .extents = {2}}};
+static const czr_pattern ties[] = {
+    {.name = "again.{0}", .first_param = 133, .n_indices = 1, .extents = {2}}};
 enum { N_NAMED = 135 };
 static const czr_place places[N_NAMED]; /* all in one bucket, which all have */
 static const czr_bucket bucket;
 static const czr_program named = {.n_axes = 1,
                                   .axes = dp_axes,
                                   .sizes = dp_sizes,
-                                  .n_families = 3,
-                                  .families = families,
+                                  .n_patterns = 3,
+                                  .patterns = patterns,
                                   .n_params = N_NAMED,
                                   .places = places,
                                   .n_buckets = 1,

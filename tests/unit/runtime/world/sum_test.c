@@ -31,17 +31,17 @@ static void add_pairs(parts all, int n)
 static void sum(parts all, int n, czr_sum type, bool is_scattered,
                 czr_bf16 *out)
 {
-    czr_unit collectives[MOST];
-    const czr_unit *posted[MOST] = {NULL};
+    czr_collective collectives[MOST];
+    const czr_collective *posted[MOST] = {NULL};
 
     for (int m = 0; m < n; m++) {
-        collectives[m] = (czr_unit){
+        collectives[m] = (czr_collective){
             .of.all_reduce = {.data = all[m], .count = COUNT, .type = type}};
         posted[m] = &collectives[m];
     }
     for (int m = 0; is_scattered && m < n; m++) {
         const int part = COUNT / n;
-        czr_sum_part(posted, n, m);
+        czr_sum_equal_part(posted, n, m);
         memcpy(out + m * part, all[m] + m * part, (size_t)part * sizeof *out);
     }
     if (is_scattered)

@@ -24,7 +24,7 @@ typedef struct schedule {
     czr_op ops[MAX_OPS];
     czr_table tables[MAX_OPS];
     int32_t starts[MAX_OPS][MAX_RANKS + 1];
-    czr_transfer_row rows[MAX_OPS][MAX_RANKS * MAX_ROWS];
+    czr_transfer_entry rows[MAX_OPS][MAX_RANKS * MAX_ROWS];
     czr_options options;
     int fills; /* whether bytes are checked */
     czr_status seen[MAX_RANKS];
@@ -44,8 +44,8 @@ static void init(schedule *self, int ranks, int n_ops, int64_t deadline_ms)
                                  .comm = 1,
                                  .bucket = -1,
                                  .table = op};
-        self->tables[op] =
-            (czr_table){CZR_ROW_TRANSFER, 1, self->starts[op], self->rows[op]};
+        self->tables[op] = (czr_table){CZR_ENTRY_TRANSFER, 1, self->starts[op],
+                                       self->rows[op]};
     }
     self->program = (czr_program){.abi = CZR_ABI,
                                   .name = "transfers",
@@ -61,7 +61,7 @@ static void init(schedule *self, int ranks, int n_ops, int64_t deadline_ms)
 }
 
 /* Rows of an op must come rank by rank. */
-static void add(schedule *self, int op, int rank, czr_transfer_row row)
+static void add(schedule *self, int op, int rank, czr_transfer_entry row)
 {
     int32_t *starts = self->starts[op];
 
@@ -83,7 +83,7 @@ static void expect(const schedule *self, int op,
                    unsigned char scratch[MAX_RANKS][ARENA], int to, int from)
 {
     const int32_t *starts = self->starts[op];
-    const czr_transfer_row *rows = self->rows[op];
+    const czr_transfer_entry *rows = self->rows[op];
     int32_t send = starts[from];
 
     for (int32_t i = starts[to]; i < starts[to + 1]; i++) {
@@ -126,7 +126,7 @@ static czr_status check_counted(const schedule *self, const czr_engine *engine)
         int64_t sent = 0, received = 0;
         for (int32_t i = self->starts[op][engine->rank];
              i < self->starts[op][engine->rank + 1]; i++) {
-            const czr_transfer_row *row = &self->rows[op][i];
+            const czr_transfer_entry *row = &self->rows[op][i];
             if (row->peer != engine->rank)
                 *(row->is_recv ? &received : &sent) +=
                     row->n_rows * row->row_bytes;
@@ -177,16 +177,16 @@ static void randomize(schedule *self, int op)
 {
     enum { BOXES = 40, MAX_RUNS = 4, MAX_BYTES = 9, CELL = 64 };
     int peers[BOXES][2], sent[MAX_RANKS] = {0}, received[MAX_RANKS] = {0};
-    czr_transfer_row sends[BOXES], receives[BOXES];
+    czr_transfer_entry sends[BOXES], receives[BOXES];
 
     for (int i = 0; i < BOXES; i++) {
         const int from = below(self->size), to = below(self->size);
         const int runs = below(MAX_RUNS), bytes = below(MAX_BYTES);
         peers[i][0] = from;
         peers[i][1] = to;
-        sends[i] = (czr_transfer_row){
+        sends[i] = (czr_transfer_entry){
             -1, 0, (int16_t)to, sent[from]++ * CELL, runs, bytes, bytes, 1};
-        receives[i] = (czr_transfer_row){
+        receives[i] = (czr_transfer_entry){
             -1,   1,     (int16_t)from, HALF + received[to]++ * CELL,
             runs, bytes, bytes + 3,     1};
     }
@@ -220,16 +220,16 @@ static void random_boxes_arrive(void **state)
 
 /* ---- good and bad orders ------------------------------------------------ */
 
-static czr_transfer_row row(int is_recv, int peer, int64_t bytes)
+static czr_transfer_entry row(int is_recv, int peer, int64_t bytes)
 {
-    return (czr_transfer_row){-1,
-                              (int16_t)is_recv,
-                              (int16_t)peer,
-                              is_recv ? HALF : 0,
-                              1,
-                              bytes,
-                              bytes,
-                              1};
+    return (czr_transfer_entry){-1,
+                                (int16_t)is_recv,
+                                (int16_t)peer,
+                                is_recv ? HALF : 0,
+                                1,
+                                bytes,
+                                bytes,
+                                1};
 }
 
 /* Everybody sends to the next and receives from the one before, in the
@@ -290,7 +290,7 @@ static void unequal_sizes_name_both_ranks(void **state)
 static void bad_rows_are_refused_at_open(void **state)
 {
     schedule *self = malloc(sizeof *self);
-    czr_transfer_row bad = row(0, 1, 32);
+    czr_transfer_entry bad = row(0, 1, 32);
 
     init(self, 2, 1, 20000);
     bad.offset = ARENA - 16;

@@ -1,4 +1,4 @@
-/* The bound by fit: by hand, and against all ways to deal pieces out. */
+/* The bound by fit: by hand, and against all ways to deal items out. */
 #include "passes/solve/bound/packing.h"
 
 #include <setjmp.h>
@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
-enum { MAX_CLASSES = 2, MAX_PIECES = 6, MAX_RANKS = 4, MAX_MATRICES = 5 };
+enum { MAX_CLASSES = 2, MAX_ITEMS = 6, MAX_RANKS = 4, MAX_MATRICES = 5 };
 
-static cz_bin_piece piece(int of, int g, int batch, int64_t ps)
+static cz_bin_item item(int of, int g, int batch, int64_t ps)
 {
-    return (cz_bin_piece){
+    return (cz_bin_item){
         .of = of, .g = g, .batch = batch, .compute_ps = ps, .alone_ps = ps};
 }
 
@@ -30,12 +30,12 @@ static int64_t time_of(const cz_packing_problem *problem)
 static void test_what_is_divisible_fills_gaps(void **unused)
 {
     const int64_t three = 3;
-    cz_bin_piece six = piece(0, 1, 1, 6);
+    cz_bin_item six = item(0, 1, 1, 6);
     cz_packing_problem problem = {.n_ranks = 2,
                                   .n_classes = 1,
                                   .counts = &three,
-                                  .n_pieces = 1,
-                                  .pieces = &six,
+                                  .n_items = 1,
+                                  .items = &six,
                                   .wire_cap_bytes = INT64_MAX};
     (void)unused;
     assert_int_equal(time_of(&problem), 12);
@@ -51,7 +51,7 @@ static void test_what_is_divisible_fills_gaps(void **unused)
 static void test_prices_refute_the_time_before(void **unused)
 {
     const int64_t counts[] = {0, 3};
-    cz_bin_piece six = piece(1, 1, 1, 600);
+    cz_bin_item six = item(1, 1, 1, 600);
     cz_arena arena;
     cz_arena_init(&arena);
     (void)unused;
@@ -59,8 +59,8 @@ static void test_prices_refute_the_time_before(void **unused)
         &arena, &(cz_packing_problem){.n_ranks = 2,
                                       .n_classes = 2,
                                       .counts = counts,
-                                      .n_pieces = 1,
-                                      .pieces = &six,
+                                      .n_items = 1,
+                                      .items = &six,
                                       .divisible_ps = 800,
                                       .wire_cap_bytes = INT64_MAX,
                                       .low_ps = 1000});
@@ -82,12 +82,12 @@ static void test_prices_refute_the_time_before(void **unused)
 static void test_more_matrices_than_ranks_can_count(void **unused)
 {
     const int64_t count = (int64_t)1 << 50;
-    cz_bin_piece six = piece(0, 1, 1, 6);
+    cz_bin_item six = item(0, 1, 1, 6);
     const cz_packing_problem problem = {.n_ranks = 1,
                                         .n_classes = 1,
                                         .counts = &count,
-                                        .n_pieces = 1,
-                                        .pieces = &six,
+                                        .n_items = 1,
+                                        .items = &six,
                                         .wire_cap_bytes = INT64_MAX};
     (void)unused;
     assert_in_range(time_of(&problem), 6, 6 * count);
@@ -96,7 +96,7 @@ static void test_more_matrices_than_ranks_can_count(void **unused)
 /* ---- all ways ---- */
 
 typedef struct small {
-    cz_bin_piece pieces[MAX_PIECES];
+    cz_bin_item items[MAX_ITEMS];
     int64_t counts[MAX_CLASSES];
     cz_packing_problem problem;
     int64_t left[MAX_CLASSES], ranks[MAX_RANKS], best;
@@ -114,19 +114,19 @@ static void draw_small(uint64_t seed, small *s)
     *s = (small){.problem = {.n_ranks = 2 + draw(&random, MAX_RANKS - 1),
                              .n_classes = MAX_CLASSES,
                              .counts = s->counts,
-                             .n_pieces = MAX_PIECES,
-                             .pieces = s->pieces,
+                             .n_items = MAX_ITEMS,
+                             .items = s->items,
                              .divisible_ps = 50 * draw(&random, 3),
                              .wire_cap_bytes = INT64_MAX},
                  .best = INT64_MAX};
     for (int c = 0; c < MAX_CLASSES; c++) {
         const int64_t work = 60 + 30 * c + draw(&random, 20);
-        cz_bin_piece *own = &s->pieces[3 * c];
+        cz_bin_item *own = &s->items[3 * c];
         s->left[c] = s->counts[c] =
             1 + draw(&random, (uint64_t)(MAX_MATRICES - 2 * c) - 1);
-        own[0] = piece(c, 1, 1, work);
-        own[1] = piece(c, 2, 1, work / 2 + 1 + draw(&random, 20));
-        own[2] = piece(c, 2, 2, 2 * own[1].compute_ps - draw(&random, 10));
+        own[0] = item(c, 1, 1, work);
+        own[1] = item(c, 2, 1, work / 2 + 1 + draw(&random, 20));
+        own[2] = item(c, 2, 2, 2 * own[1].compute_ps - draw(&random, 10));
     }
 }
 
@@ -143,7 +143,7 @@ static void pour(small *s)
     s->best = time < s->best ? time : s->best;
 }
 
-/* The matrices left, by any piece, on any ranks. */
+/* The matrices left, by any item, on any ranks. */
 static void deal_all(small *s)
 {
     int c = 0;
@@ -154,7 +154,7 @@ static void deal_all(small *s)
         return;
     }
     for (int i = 3 * c; i < 3 * c + 3; i++) {
-        const cz_bin_piece *p = &s->pieces[i];
+        const cz_bin_item *p = &s->items[i];
         if (p->batch > s->left[c])
             continue;
         s->left[c] -= p->batch;

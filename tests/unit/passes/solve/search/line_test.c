@@ -49,8 +49,8 @@ typedef struct brute {
     int64_t best;
 } brute;
 
-/* Every way to give the units from `unit` on, of `bucket`, to ranks >= rank. */
-static void try_all(brute *b, int bucket, int unit, int rank)
+/* Every way to give the items from `item` on, of `bucket`, to ranks >= rank. */
+static void try_all(brute *b, int bucket, int item, int rank)
 {
     const cz_line *line = b->line;
     if (bucket == line->n_buckets) {
@@ -60,14 +60,14 @@ static void try_all(brute *b, int bucket, int unit, int rank)
         b->best = most < b->best ? most : b->best;
         return;
     }
-    if (unit == line->start[bucket + 1]) {
-        try_all(b, bucket + 1, unit, 0);
+    if (item == line->start[bucket + 1]) {
+        try_all(b, bucket + 1, item, 0);
         return;
     }
     for (int r = rank; r < line->n_ranks; r++) {
-        b->load[r] += line->units[unit].weight;
-        try_all(b, bucket, unit + 1, r);
-        b->load[r] -= line->units[unit].weight;
+        b->load[r] += line->items[item].weight;
+        try_all(b, bucket, item + 1, r);
+        b->load[r] -= line->items[item].weight;
     }
 }
 
@@ -161,7 +161,7 @@ static void test_shares_keep_the_room_for_state(void **unused)
                 state +=
                     cz_line_state(&line, cut[1]) - cz_line_state(&line, cut[0]);
             }
-            assert_true(state <= line.room[r] + line.n_buckets);
+            assert_true(state <= line.capacity[r] + line.n_buckets);
         }
         cz_arena_fini(&arena);
     }
@@ -227,12 +227,12 @@ static void test_cuts_keep_their_budget(void **unused)
         const cz_cut back = cz_line_retreat(&line, 0, end, budget);
         assert_true(cz_line_weight(&line, front) <= budget);
         assert_true(line.total - cz_line_weight(&line, back) <= budget);
-        if (front.unit < end.unit) {
+        if (front.item < end.item) {
             cz_cut next = front;
-            if (!line.units[next.unit].divisible ||
+            if (!line.items[next.item].divisible ||
                 ++next.within ==
-                    line.units[next.unit].end - line.units[next.unit].begin)
-                next = (cz_cut){next.unit + 1, 0};
+                    line.items[next.item].end - line.items[next.item].begin)
+                next = (cz_cut){next.item + 1, 0};
             /* Parts of a weight are rounded down. */
             assert_true(cz_line_weight(&line, next) + (next.within > 0) >
                         budget);

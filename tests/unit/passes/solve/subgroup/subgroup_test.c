@@ -333,8 +333,8 @@ static void test_transfers_overlap_with_products(void **unused)
 {
     const cz_subgroup_segment part = {100, 0};
     const cz_subgroup_candidate candidate = {.g = 2,
-                                             .n_parts = 1,
-                                             .parts = &part,
+                                             .n_segments = 1,
+                                             .segments = &part,
                                              .gather_ps = 30,
                                              .scatter_ps = 20,
                                              .staging_bytes = 8};
@@ -365,10 +365,10 @@ static void test_ranks_share_what_others_would_wait_for(void **unused)
     const cz_subgroup_segment whole = {400, 0}, half = {200, 0},
                               little = {200, 0};
     const cz_subgroup_candidate of_long[] = {
-        {.g = 1, .n_parts = 1, .parts = &whole},
-        {.g = 2, .n_parts = 1, .parts = &half, .wire_bytes = 50}};
+        {.g = 1, .n_segments = 1, .segments = &whole},
+        {.g = 2, .n_segments = 1, .segments = &half, .wire_bytes = 50}};
     const cz_subgroup_candidate of_short = {
-        .g = 1, .n_parts = 1, .parts = &little};
+        .g = 1, .n_segments = 1, .segments = &little};
     const cz_subgroup_class classes[] = {
         {.count = 6, .n_candidates = 1, .candidates = &of_short},
         {.count = 1, .n_candidates = 2, .candidates = of_long}};

@@ -11,7 +11,7 @@ static int count_segments(const cz_view_stage *stage)
 static bool has_exchanges(const cz_view_stage *stage)
 {
     for (int s = 0; s < stage->n_steps; s++)
-        if (stage->steps[s].partial || stage->steps[s].deal > 1 ||
+        if (stage->steps[s].partial || stage->steps[s].partition > 1 ||
             stage->steps[s].scatter || stage->steps[s].band != 0)
             return true;
     return false;
@@ -28,27 +28,27 @@ typedef struct piece {
 
 /* Whoever shares the stage takes part in all that is dealt out; maps make
  * elements of their rows, and no sums. */
-static bool is_dealt_well(const cz_view_step *step, int64_t group)
+static bool is_dealt_well(const cz_view_step *step, int64_t subgroup_size)
 {
-    bool ok = step->deal <= 1 || step->deal == group;
+    bool ok = step->partition <= 1 || step->partition == subgroup_size;
 
-    for (int i = 0; step->deal > 1 && i < step->n_out; i++)
+    for (int i = 0; step->partition > 1 && i < step->n_out; i++)
         ok = ok && step->out_access[i] == CZ_ACCESS_ELEMENT;
     if (step->scatter)
-        ok = ok && step->is_product && step->partial == 1 && step->deal <= 1 &&
-             step->rows % group == 0;
+        ok = ok && step->is_product && step->partial == 1 &&
+             step->partition <= 1 && step->rows % subgroup_size == 0;
     return ok;
 }
 
 /* Every rank has whole blocks of a symmetric matrix. */
-static bool is_banded_well(const cz_view_step *step, int64_t group)
+static bool is_banded_well(const cz_view_step *step, int64_t subgroup_size)
 {
     const int64_t rows = cz_view_all_rows(step);
 
     if (step->band == 0)
-        return step->deal <= 1 || !step->symmetric;
-    return (step->scatter || step->deal > 1) && step->band > 0 &&
-           step->band % group == 0 && rows % step->band == 0 &&
+        return step->partition <= 1 || !step->symmetric;
+    return (step->scatter || step->partition > 1) && step->band > 0 &&
+           step->band % subgroup_size == 0 && rows % step->band == 0 &&
            rows == step->columns && (!step->is_product || step->symmetric);
 }
 
@@ -61,23 +61,24 @@ static bool reads_well(const cz_view_step *step, int i, const piece *operand)
         access == CZ_ACCESS_ELEMENT && step->band == operand->band;
 
     if (operand->is_scattered)
-        return step->deal > 1 && is_same && !(step->is_product && i < 2);
-    return step->deal <= 1 || step->band == 0 || is_same ||
+        return step->partition > 1 && is_same && !(step->is_product && i < 2);
+    return step->partition <= 1 || step->band == 0 || is_same ||
            (step->is_product && i < 2) || access == CZ_ACCESS_ALL ||
            access == CZ_ACCESS_SCALAR;
 }
 
-static bool check_step(const cz_view_step *step, int64_t group,
+static bool check_step(const cz_view_step *step, int64_t subgroup_size,
                        const piece *pieces)
 {
     for (int i = 0; i < step->n_in; i++)
         if (!reads_well(step, i, &pieces[step->in[i]]))
             return false;
-    return is_dealt_well(step, group) && is_banded_well(step, group);
+    return is_dealt_well(step, subgroup_size) &&
+           is_banded_well(step, subgroup_size);
 }
 
 static bool check_exchanges(cz_view_builder *b, const cz_view_stage *stage,
-                            int64_t group)
+                            int64_t subgroup_size)
 {
     int next = stage->n_in + stage->fact->scalars.n, n = next;
     for (int s = 0; s < stage->n_steps; s++)
@@ -87,7 +88,7 @@ static bool check_exchanges(cz_view_builder *b, const cz_view_stage *stage,
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
         cz_exchange how;
-        if (!check_step(step, group, pieces))
+        if (!check_step(step, subgroup_size, pieces))
             return false;
         for (int i = 0; i < step->n_out; i++)
             pieces[next++] = (piece){cz_view_is_exchanged(step, i, &how),
@@ -100,9 +101,9 @@ static bool check_exchanges(cz_view_builder *b, const cz_view_stage *stage,
 }
 
 static bool read_fact(cz_view_builder *b, cz_view_stage *stage,
-                      const cz_fact_shared *fact)
+                      const cz_fact_subgroup *fact)
 {
-    stage->shared = fact;
+    stage->subgroup = fact;
     stage->n_segments = count_segments(stage);
     if (strcmp(fact->stage, stage->fact->sym_name) != 0)
         return cz_view_fail(b, "stage '%s' has no place among shared ones",
@@ -110,7 +111,7 @@ static bool read_fact(cz_view_builder *b, cz_view_stage *stage,
     if (!cz_view_in(b, "shared: segment", fact->segment, 0,
                     stage->n_segments - 1))
         return false;
-    return check_exchanges(b, stage, fact->group) ||
+    return check_exchanges(b, stage, fact->size) ||
            cz_view_fail(b,
                         "stage '%s' deals out or reads rows that the ranks who "
                         "share it do not have",
@@ -123,7 +124,7 @@ static const cz_view_stage *whole_of(const cz_view_stage *stages, int n,
                                      int rule)
 {
     for (int i = 0; i < n; i++)
-        if (stages[i].rule == rule && stages[i].where == CZ_WHERE_WHOLE)
+        if (stages[i].rule == rule && stages[i].where == CZ_WHERE_FULL_MATRIX)
             return &stages[i];
     return NULL;
 }
@@ -139,9 +140,9 @@ static int next_product(const cz_view_stage *stage, int s)
 /* One rank's sum of a product is made of the parts that all ranks together
  * make, and rounded where theirs are. */
 static bool has_parts_of(const cz_view_step *whole, const cz_view_step *part,
-                         int64_t group, bool is_strict)
+                         int64_t subgroup_size, bool is_strict)
 {
-    const int64_t ranks = part->partial ? group : 1;
+    const int64_t ranks = part->partial ? subgroup_size : 1;
 
     return whole->narrow == part->narrow &&
            (!is_strict || whole->blocks.inner == part->blocks.inner * ranks);
@@ -155,7 +156,7 @@ static bool has_same_parts(const cz_view_stage *whole,
     for (; w < whole->n_steps && s < shared->n_steps;
          w = next_product(whole, w + 1), s = next_product(shared, s + 1))
         if (!has_parts_of(&whole->steps[w], &shared->steps[s],
-                          shared->shared->group, is_strict))
+                          shared->subgroup->size, is_strict))
             return false;
     return w == whole->n_steps && s == shared->n_steps;
 }
@@ -164,7 +165,7 @@ static bool check_parts(cz_view_builder *b, const cz_view_stage *stages, int n)
 {
     for (int i = 0; i < n; i++) {
         const cz_view_stage *whole =
-            stages[i].shared ? whole_of(stages, n, stages[i].rule) : NULL;
+            stages[i].subgroup ? whole_of(stages, n, stages[i].rule) : NULL;
         if (whole &&
             !has_same_parts(whole, &stages[i], b->view->program->strict != 0))
             return cz_view_fail(b,
@@ -179,12 +180,12 @@ static bool check_parts(cz_view_builder *b, const cz_view_stage *stages, int n)
 /* Segments of one body stand behind each other, from the first to the last. */
 static bool follows(const cz_view_stage *stage, const cz_view_stage *before)
 {
-    const cz_fact_shared *own = stage->shared, *last = before->shared;
+    const cz_fact_subgroup *own = stage->subgroup, *last = before->subgroup;
     const bool ends = !last || last->segment + 1 == before->n_segments;
 
     if (own && own->segment > 0)
         return last && last->segment + 1 == own->segment &&
-               last->group == own->group && last->dim == own->dim &&
+               last->size == own->size && last->dim == own->dim &&
                strcmp(before->fact->body, stage->fact->body) == 0;
     return ends;
 }
@@ -203,13 +204,13 @@ static bool check_order(cz_view_builder *b, const cz_view_stage *stages, int n)
     return true;
 }
 
-bool cz_view_read_shared(cz_view_builder *b, cz_view_stage *stages, int n)
+bool cz_view_read_subgroups(cz_view_builder *b, cz_view_stage *stages, int n)
 {
     int n_facts, next = 0;
-    const cz_fact_shared *facts = CZ_VIEW_FACTS(b, shared, &n_facts);
+    const cz_fact_subgroup *facts = CZ_VIEW_FACTS(b, subgroup, &n_facts);
 
     for (int i = 0; i < n; i++) {
-        if (stages[i].where != CZ_WHERE_SHARED) {
+        if (stages[i].where != CZ_WHERE_SUBGROUP) {
             if (count_segments(&stages[i]) > 1 || has_exchanges(&stages[i]))
                 return cz_view_fail(
                     b,

@@ -1,15 +1,15 @@
-/* Parameter families. */
+/* Parameter patterns. */
 #include "frontend/model/model.h"
 
 #include <string.h>
 
 #include "dsl/base/checked.h"
 
-const char *cz_family_pattern(cz_arena *arena, const cz_family *family)
+const char *cz_pattern_name(cz_arena *arena, const cz_pattern *pattern)
 {
     const char *out = "";
-    for (int i = 0; i < family->n_words; i++) {
-        const cz_word *word = &family->words[i];
+    for (int i = 0; i < pattern->n_words; i++) {
+        const cz_word *word = &pattern->words[i];
         const char *dot = i == 0 ? "" : ".";
         out = word->text
                   ? cz_arena_printf(arena, "%s%s%s", out, dot, word->text)
@@ -18,45 +18,45 @@ const char *cz_family_pattern(cz_arena *arena, const cz_family *family)
     return out;
 }
 
-void cz_family_words(cz_arena *arena, const cz_family *family,
-                     const int64_t *index, const char **words)
+void cz_pattern_words(cz_arena *arena, const cz_pattern *pattern,
+                      const int64_t *index, const char **words)
 {
-    for (int i = 0; i < family->n_words; i++) {
-        const cz_word *word = &family->words[i];
+    for (int i = 0; i < pattern->n_words; i++) {
+        const cz_word *word = &pattern->words[i];
         words[i] = word->text ? word->text
                               : cz_arena_printf(arena, "%lld",
                                                 (long long)index[word->index]);
     }
 }
 
-const char *cz_family_first_name(cz_arena *arena, const cz_family *family)
+const char *cz_pattern_first_name(cz_arena *arena, const cz_pattern *pattern)
 {
     const char *words[CZ_MAX_WORDS];
     const char *out = "";
-    cz_family_words(arena, family, family->first, words);
-    for (int i = 0; i < family->n_words; i++)
+    cz_pattern_words(arena, pattern, pattern->first, words);
+    for (int i = 0; i < pattern->n_words; i++)
         out =
             cz_arena_printf(arena, "%s%s%s", out, i == 0 ? "" : ".", words[i]);
     return out;
 }
 
-int64_t cz_family_count(const cz_family *family)
+int64_t cz_pattern_count(const cz_pattern *pattern)
 {
     int64_t count = 0;
-    if (!cz_checked_product(family->extents, family->n_indices, &count))
+    if (!cz_checked_product(pattern->extents, pattern->n_indices, &count))
         return 0;
     return count;
 }
 
-int64_t cz_family_numel(const cz_family *family)
+int64_t cz_pattern_numel(const cz_pattern *pattern)
 {
     int64_t numel = 1;
-    for (int i = 0; i < family->n_dims; i++)
-        numel *= family->shape[i]; /* checked where the family was made */
+    for (int i = 0; i < pattern->n_dims; i++)
+        numel *= pattern->shape[i]; /* checked where the pattern was made */
     return numel;
 }
 
-static bool same_words(const cz_family *a, const cz_family *b)
+static bool same_words(const cz_pattern *a, const cz_pattern *b)
 {
     if (a->n_words != b->n_words)
         return false;
@@ -83,15 +83,16 @@ static bool same_blocks(const cz_blocks *a, const cz_blocks *b)
     return true;
 }
 
-bool cz_family_is_alike(const cz_family *a, const cz_family *b, int k)
+bool cz_pattern_is_alike(const cz_pattern *a, const cz_pattern *b, int k)
 {
     if (a->n_indices != b->n_indices || !same_words(a, b))
         return false;
     if (a->n_dims != b->n_dims || a->dtype != b->dtype ||
         a->transposed != b->transposed || !same_blocks(a->blocks, b->blocks) ||
-        a->spread != b->spread || a->spread_index != b->spread_index ||
-        a->expert != b->expert || a->home != b->home ||
-        a->held_axes != b->held_axes || a->held_at != b->held_at)
+        a->expert_axes != b->expert_axes ||
+        a->expert_index != b->expert_index || a->expert != b->expert ||
+        a->residents != b->residents || a->held_axes != b->held_axes ||
+        a->held_at != b->held_at)
         return false;
     for (int i = 0; i < a->n_dims; i++)
         if (a->shape[i] != b->shape[i] || a->stored[i] != b->stored[i] ||
@@ -104,8 +105,8 @@ bool cz_family_is_alike(const cz_family *a, const cz_family *b, int k)
     return true;
 }
 
-/* Whether a number in a name is a value of the family's index. */
-static bool holds(const cz_family *family, int index, const char *text)
+/* Whether a number in a name is a value of the pattern's index. */
+static bool holds(const cz_pattern *pattern, int index, const char *text)
 {
     int64_t value = 0;
     if (*text == '\0' || strlen(text) > 18 || (*text == '0' && text[1]))
@@ -115,17 +116,17 @@ static bool holds(const cz_family *family, int index, const char *text)
             return false;
         value = value * 10 + (*text - '0');
     }
-    return value >= family->first[index] &&
-           value < family->first[index] + family->extents[index];
+    return value >= pattern->first[index] &&
+           value < pattern->first[index] + pattern->extents[index];
 }
 
-static bool ranges_meet(const cz_family *a, int i, const cz_family *b, int k)
+static bool ranges_meet(const cz_pattern *a, int i, const cz_pattern *b, int k)
 {
     return a->first[i] < b->first[k] + b->extents[k] &&
            b->first[k] < a->first[i] + a->extents[i];
 }
 
-bool cz_family_overlaps(const cz_family *a, const cz_family *b)
+bool cz_pattern_overlaps(const cz_pattern *a, const cz_pattern *b)
 {
     if (a->n_words != b->n_words)
         return false;

@@ -1,4 +1,4 @@
-/* Buckets at home on some stages: `a` on the first of three, `b` on the last,
+/* Buckets resident on some stages: `a` on the first of three, `b` on the last,
  * `c` on both; two ranks of data parallelism, the first of which owns all. */
 #include "tests/unit/passes/verify/bad_plan.h"
 
@@ -15,8 +15,8 @@ static void nothing_is_done_where_a_parameter_is_not_at_home(void **state)
 {
     static const bad_plan bad[] = {
         {STAGES, /* a is on the second stage */
-         {{"home = array<i64: 0>,", "home = array<i64: 1>,"}},
-         "operation 6 (square_sum) on rank 0, a: the parameter is not at home "
+         {{"residents = array<i64: 0>,", "residents = array<i64: 1>,"}},
+         "operation 6 (square_sum) on rank 0, a: the parameter is not resident "
          "on this rank"},
         {STAGES, /* the first stage updates b as well */
          {{"rows = array<i64: 1, 1, 0, 4, -1, -1, -1, -1>, selector = "
@@ -24,7 +24,7 @@ static void nothing_is_done_where_a_parameter_is_not_at_home(void **state)
            "rows = array<i64: 1, 1, 0, 4, -1, -1, -1, -1, 1, 1, 0, 4, -1, -1, "
            "-1, -1>, selector = array<i64: 0, 1>, starts = array<i64: 0, 1, 1, "
            "1, 1, 2, 2>"}},
-         "operation 12 (kernel) on rank 0, b: the parameter is not at home on "
+         "operation 12 (kernel) on rank 0, b: the parameter is not resident on "
          "this rank"},
     };
     (void)state;
@@ -42,7 +42,8 @@ static void every_home_updates_its_copy(void **state)
          "operation 11 (all_gather) on rank 4, c: is the last that touches it, "
          "and 1 of 1 (itself, its stored copy, its states) were never updated"},
         {STAGES, /* c is on all stages, and the second knows nothing of it */
-         {{"home = array<i64: 0, 2>,", "home = array<i64: 0, 1, 2>,"}},
+         {{"residents = array<i64: 0, 2>,",
+           "residents = array<i64: 0, 1, 2>,"}},
          "operation 11 (all_gather) on rank 2, c: is the last that touches it, "
          "and 1 of 1 (itself, its stored copy, its states) were never updated"},
     };

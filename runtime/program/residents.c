@@ -2,47 +2,50 @@
  * over the axes of a home, of a split, of shards.  Knows nothing of engines. */
 #include "runtime/program/program.h"
 
-bool czr_home_is_valid(const czr_program *program, const czr_bucket *bucket)
+bool czr_residents_are_valid(const czr_program *program,
+                             const czr_bucket *bucket)
 {
-    const uint32_t axes = bucket->home_axes;
+    const uint32_t axes = bucket->resident_axes;
 
     if (axes & (~czr_program_all_axes(program) | bucket->split_axes))
         return false;
     if (!axes)
-        return bucket->n_home == 0;
+        return bucket->n_residents == 0;
     const int n = czr_program_extent(program, axes);
-    if (bucket->n_home < 1 || bucket->n_home > n || !bucket->home)
+    if (bucket->n_residents < 1 || bucket->n_residents > n ||
+        !bucket->residents)
         return false;
-    for (int i = 0; i < bucket->n_home; i++)
-        if (bucket->home[i] >= n ||
-            bucket->home[i] <= (i ? bucket->home[i - 1] : -1))
+    for (int i = 0; i < bucket->n_residents; i++)
+        if (bucket->residents[i] >= n ||
+            bucket->residents[i] <= (i ? bucket->residents[i - 1] : -1))
             return false;
     return true;
 }
 
-bool czr_program_is_home(const czr_program *program, int bucket, int rank)
+bool czr_program_is_resident(const czr_program *program, int bucket, int rank)
 {
     const czr_bucket *b = &program->buckets[bucket];
-    const int own = czr_program_coordinate(program, b->home_axes, rank);
-    bool found = b->home_axes == 0;
+    const int own = czr_program_coordinate(program, b->resident_axes, rank);
+    bool found = b->resident_axes == 0;
 
-    for (int i = 0; i < b->n_home && !found; i++)
-        found = b->home[i] == own;
+    for (int i = 0; i < b->n_residents && !found; i++)
+        found = b->residents[i] == own;
     return found;
 }
 
 bool czr_program_has_param(const czr_program *program, int param, int rank)
 {
-    return czr_program_is_home(program, program->places[param].bucket, rank);
+    return czr_program_is_resident(program, program->places[param].bucket,
+                                   rank);
 }
 
-/* Axes that shard a family. */
-static uint32_t shard_axes(const czr_family *family)
+/* Axes that shard a pattern. */
+static uint32_t shard_axes(const czr_pattern *pattern)
 {
     uint32_t axes = 0;
 
-    for (int d = 0; d < family->n_dims; d++)
-        axes |= family->shard[d];
+    for (int d = 0; d < pattern->n_dims; d++)
+        axes |= pattern->shard[d];
     return axes;
 }
 
@@ -55,6 +58,6 @@ bool czr_program_is_owner(const czr_program *program, int param, int rank)
            czr_program_coordinate(program, split, rank) == place->owner &&
            (place->shard_owner < 0 ||
             czr_program_coordinate(
-                program, shard_axes(czr_program_family(program, param)),
+                program, shard_axes(czr_program_pattern(program, param)),
                 rank) == place->shard_owner);
 }

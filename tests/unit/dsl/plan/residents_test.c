@@ -1,13 +1,14 @@
 /* Homes in the plan view: tests/unit/dsl/ir/sample.mlir with a third axis, of
- * whose three coordinates only some have a family. */
+ * whose three coordinates only some have a pattern. */
 #include "tests/unit/dsl/module.h"
 
 #define MESH "axes = [\"dp\", \"tp\"], sizes = array<i64: 2, 2>"
 #define MESH3 "axes = [\"dp\", \"tp\", \"pp\"], sizes = array<i64: 2, 2, 3>"
-#define NO_HOME "home_axes = 0 : i64, home = array<i64>"
-#define HOME(axes, home) "home_axes = " axes " : i64, home = array<i64" home ">"
+#define NO_HOME "resident_axes = 0 : i64, residents = array<i64>"
+#define HOME(axes, home)                                                       \
+    "resident_axes = " axes " : i64, residents = array<i64" home ">"
 
-/* The sample on twelve ranks, its families at home as given. */
+/* The sample on twelve ranks, its patterns resident as given. */
 static const char *homed(fixture *f, const char *w, const char *v)
 {
     const char *text = with(f, f->sample.bytes, MESH, MESH3);
@@ -18,7 +19,7 @@ static const char *homed(fixture *f, const char *w, const char *v)
                            with(f, second, NO_HOME, v));
 }
 
-static void families_and_buckets_are_where_their_home_says(void **state)
+static void patterns_and_buckets_are_where_their_home_says(void **state)
 {
     fixture *f = *state;
     const cz_plan_view *view =
@@ -26,15 +27,17 @@ static void families_and_buckets_are_where_their_home_says(void **state)
     assert_string_equal(messages(f), "");
     assert_int_equal(view->n_ranks, 12);
     for (int64_t rank = 0; rank < 12; rank++) {
-        assert_int_equal(cz_view_is_home(view, 0, rank), rank % 3 != 1);
-        assert_int_equal(cz_view_is_home(view, 1, rank), rank % 3 == 1);
-        assert_int_equal(cz_view_bucket_is_home(view, 0, rank), rank % 3 != 1);
-        assert_int_equal(cz_view_home_rank(view, 0, 1, rank), rank / 3 * 3 + 2);
+        assert_int_equal(cz_view_is_resident(view, 0, rank), rank % 3 != 1);
+        assert_int_equal(cz_view_is_resident(view, 1, rank), rank % 3 == 1);
+        assert_int_equal(cz_view_bucket_is_resident(view, 0, rank),
+                         rank % 3 != 1);
+        assert_int_equal(cz_view_resident_rank(view, 0, 1, rank),
+                         rank / 3 * 3 + 2);
     }
-    assert_int_equal(cz_view_n_homes(view, 0), 2);
-    assert_int_equal(cz_view_n_homes(view, 1), 1);
+    assert_int_equal(cz_view_n_residents(view, 0), 2);
+    assert_int_equal(cz_view_n_residents(view, 1), 1);
     assert_false(
-        cz_view_same_home(view->families[0].fact, view->families[1].fact));
+        cz_view_same_residents(view->patterns[0].fact, view->patterns[1].fact));
 }
 
 static void without_axes_every_rank_is_home(void **state)
@@ -43,45 +46,46 @@ static void without_axes_every_rank_is_home(void **state)
     const cz_plan_view *view = view_of(f, homed(f, NO_HOME, HOME("4", ": 1")));
     assert_string_equal(messages(f), "");
     for (int64_t rank = 0; rank < 12; rank++) {
-        assert_true(cz_view_is_home(view, 0, rank));
-        assert_true(cz_view_bucket_is_home(view, 0, rank));
-        assert_int_equal(cz_view_home_rank(view, 0, 0, rank), rank);
+        assert_true(cz_view_is_resident(view, 0, rank));
+        assert_true(cz_view_bucket_is_resident(view, 0, rank));
+        assert_int_equal(cz_view_resident_rank(view, 0, 0, rank), rank);
     }
-    assert_int_equal(cz_view_n_homes(view, 0), 1);
+    assert_int_equal(cz_view_n_residents(view, 0), 1);
 }
 
 static void a_home_that_cannot_be_is_an_error(void **state)
 {
     static const struct {
-        const char *home, *message;
+        const char *residents, *message;
     } cases[] = {
-        {HOME("8", ": 0"), "family: home_axes is 8, not in [0, 7]"},
-        {HOME("4", ": 3"), "family: home is 3, not in [0, 2]"},
-        {HOME("4", ": 1, 1"), "family 'w': its home does not ascend"},
-        {HOME("4", ""), "family 'w': a home is axes and coordinates"},
-        {HOME("0", ": 0"), "family 'w': a home is axes and coordinates"},
-        {HOME("2", ": 0"), "family 'w': an axis of its home holds parts of it"},
-        {HOME("1", ": 0"), "family 'w': axis 'dp' both reduces or splits and"},
+        {HOME("8", ": 0"), "pattern: resident_axes is 8, not in [0, 7]"},
+        {HOME("4", ": 3"), "pattern: residents is 3, not in [0, 2]"},
+        {HOME("4", ": 1, 1"), "pattern 'w': its home does not ascend"},
+        {HOME("4", ""), "pattern 'w': a home is axes and coordinates"},
+        {HOME("0", ": 0"), "pattern 'w': a home is axes and coordinates"},
+        {HOME("2", ": 0"),
+         "pattern 'w': an axis of its home holds parts of it"},
+        {HOME("1", ": 0"), "pattern 'w': axis 'dp' both reduces or splits and"},
     };
     fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *text = homed(f, cases[i].home, NO_HOME);
+        const char *text = homed(f, cases[i].residents, NO_HOME);
         if (view_of(f, text) || f->diags.n_errors == 0)
-            fail_msg("'%s' was accepted", cases[i].home);
+            fail_msg("'%s' was accepted", cases[i].residents);
         if (!strstr(messages(f), cases[i].message))
-            fail_msg("'%s' gave %s", cases[i].home, messages(f));
+            fail_msg("'%s' gave %s", cases[i].residents, messages(f));
     }
 }
 
-/* One more family like w, at home elsewhere, in the bucket of w. */
+/* One more pattern like w, resident elsewhere, in the bucket of w. */
 static void a_bucket_has_one_home(void **state)
 {
     fixture *f = *state;
     const char *second =
-        "\"canzona.family\"() {sym_name = \"u\", pattern = \"u\", first = "
+        "\"canzona.pattern\"() {sym_name = \"u\", name = \"u\", first = "
         "array<i64>, extents = array<i64>, shape = array<i64: 4, 6>, shard = "
         "array<i64: 2, 0>, dtype = \"bf16\", rule = @mat, reduction = @r, "
-        "spread = 0 : i64, spread_index = 0 : i64, " HOME(
+        "expert_axes = 0 : i64, expert_index = 0 : i64, " HOME(
             "4", ": 2") "} : () -> ()\n  \"canzona.frozen\"";
     const char *text = homed(f, HOME("4", ": 0"), HOME("4", ": 1"));
     text = with(f, text, "\"canzona.frozen\"", second);
@@ -94,17 +98,20 @@ static void a_bucket_has_one_home(void **state)
 }
 
 #define STORED                                                                 \
-    "\"canzona.storage\"() {sym_name = \"box\", pattern = \"box.{0}\", "       \
+    "\"canzona.storage\"() {sym_name = \"box\", name = \"box.{0}\", "          \
     "first = array<i64: 1>, extents = array<i64: 3>, shape = array<i64: 8, "   \
-    "6>, shard = array<i64: 2, 0>, dtype = \"bf16\", spread = 0 : i64, "       \
-    "spread_index = 0 : i64} : () -> () \"canzona.family\"() {sym_name = "     \
-    "\"u\", pattern = \"u.{0}\", first = array<i64: 1>, extents = array<i64: " \
+    "6>, shard = array<i64: 2, 0>, dtype = \"bf16\", expert_axes = 0 : i64, "  \
+    "expert_index = 0 : i64} : () -> () \"canzona.pattern\"() {sym_name = "    \
+    "\"u\", name = \"u.{0}\", first = array<i64: 1>, extents = array<i64: "    \
     "3>, shape = array<i64: 4, 6>, shard = array<i64: 2, 0>, dtype = "         \
-    "\"bf16\", rule = @mat, reduction = @r, spread = 0 : i64, spread_index = " \
-    "0 : i64, home_axes = 4 : i64, home = array<i64: %d>} : () -> () "         \
-    "\"canzona.piece\"() {family = @w, storage = @box, map = array<i64: 0, "   \
+    "\"bf16\", rule = @mat, reduction = @r, expert_axes = 0 : i64, "           \
+    "expert_index = "                                                          \
+    "0 : i64, resident_axes = 4 : i64, residents = array<i64: %d>} : () -> "   \
+    "() "                                                                      \
+    "\"canzona.stored\"() {pattern = @w, storage = @box, map = array<i64: 0, " \
     "2, "                                                                      \
-    "4, 0, 6, 6>, batch = 0 : i64} : () -> () \"canzona.piece\"() {family = "  \
+    "4, 0, 6, 6>, batch = 0 : i64} : () -> () \"canzona.stored\"() {pattern "  \
+    "= "                                                                       \
     "@u, storage = @box, map = array<i64: 2, 2, 4, 0, 6, 6>, batch = 0 : "     \
     "i64} : () -> () \"canzona.frozen\""
 
@@ -127,15 +134,15 @@ static void a_storage_has_one_home(void **state)
             continue;
         }
         assert_string_equal(messages(f), "");
-        assert_true(cz_view_storage_is_home(view, 0, 0));
-        assert_false(cz_view_storage_is_home(view, 0, 1));
+        assert_true(cz_view_storage_is_resident(view, 0, 0));
+        assert_false(cz_view_storage_is_resident(view, 0, 1));
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(families_and_buckets_are_where_their_home_says),
+        TEST(patterns_and_buckets_are_where_their_home_says),
         TEST(without_axes_every_rank_is_home),
         TEST(a_home_that_cannot_be_is_an_error),
         TEST(a_bucket_has_one_home),

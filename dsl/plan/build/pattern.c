@@ -17,7 +17,7 @@ typedef struct cut {
 
 /* Shapes and shards by number; they are not checked yet. */
 typedef struct shapes {
-    const cz_fact_family *families;
+    const cz_fact_pattern *patterns;
     const cz_fact_frozen *frozen;
     const cz_fact_storage *storages;
 } shapes;
@@ -25,18 +25,18 @@ typedef struct shapes {
 static bool find_cut(cz_view_builder *b, const shapes *all,
                      const cz_fact_uneven *fact, cut *out)
 {
-    const bool is_family = *fact->family, is_frozen = *fact->frozen,
+    const bool is_pattern = *fact->pattern, is_frozen = *fact->frozen,
                is_storage = *fact->storage;
-    const int n_named = is_family + is_frozen + is_storage;
+    const int n_named = is_pattern + is_frozen + is_storage;
     int i;
 
     if (n_named != 1)
         return cz_view_fail(b, "uneven: names %d things instead of one",
                             n_named);
-    if (is_family) {
-        if (!cz_view_find(b, CZ_FACT_family, fact->family, &i))
+    if (is_pattern) {
+        if (!cz_view_find(b, CZ_FACT_pattern, fact->pattern, &i))
             return false;
-        *out = (cut){&all->families[i].shape, &all->families[i].shard,
+        *out = (cut){&all->patterns[i].shape, &all->patterns[i].shard,
                      &b->bounds[i]};
     } else if (is_frozen) {
         if (!cz_view_find(b, CZ_FACT_frozen, fact->frozen, &i))
@@ -104,26 +104,26 @@ static bool read_uneven(cz_view_builder *b, const shapes *all,
                     (n < CZ_VIEW_MAX_DIMS ? n : CZ_VIEW_MAX_DIMS) - 1))
         return false;
     if (c.place->of[fact->dim])
-        return cz_view_fail(b, "uneven: '%s%s%s' is cut twice", fact->family,
+        return cz_view_fail(b, "uneven: '%s%s%s' is cut twice", fact->pattern,
                             fact->frozen, fact->storage);
-    const int64_t parts = cz_view_parts(b->view, c.shard->v[fact->dim]);
+    const int64_t parts = cz_view_set_extent(b->view, c.shard->v[fact->dim]);
     if (parts == 1)
         return cz_view_fail(
             b, "uneven: no axes cut dimension %" PRId64 " of '%s%s%s'",
-            fact->dim, fact->family, fact->frozen, fact->storage);
+            fact->dim, fact->pattern, fact->frozen, fact->storage);
     c.place->of[fact->dim] = fact->bounds.v;
     return check_bounds(b, &fact->bounds, parts, c.shape->v[fact->dim]);
 }
 
 static bool read_all_uneven(cz_view_builder *b)
 {
-    int n, n_families, n_frozen, n_storages;
+    int n, n_patterns, n_frozen, n_storages;
     const cz_fact_uneven *facts = CZ_VIEW_FACTS(b, uneven, &n);
-    const shapes all = {CZ_VIEW_FACTS(b, family, &n_families),
+    const shapes all = {CZ_VIEW_FACTS(b, pattern, &n_patterns),
                         CZ_VIEW_FACTS(b, frozen, &n_frozen),
                         CZ_VIEW_FACTS(b, storage, &n_storages)};
 
-    b->bounds = CZ_NEW(b->arena, cz_view_cuts, n_families);
+    b->bounds = CZ_NEW(b->arena, cz_view_cuts, n_patterns);
     b->frozen_bounds = CZ_NEW(b->arena, cz_view_cuts, n_frozen);
     b->storage_bounds = CZ_NEW(b->arena, cz_view_cuts, n_storages);
     for (int i = 0; i < n; i++)
@@ -152,148 +152,153 @@ static bool is_sharded_twice(const cz_ints *shard, int dim)
 }
 
 /* The largest length of a shard along dimension d. */
-static bool read_dimension(cz_view_builder *b, const cz_view_family *family,
+static bool read_dimension(cz_view_builder *b, const cz_view_pattern *pattern,
                            int d, int64_t *local)
 {
-    const cz_fact_family *fact = family->fact;
-    const int64_t parts = cz_view_parts(b->view, fact->shard.v[d]);
+    const cz_fact_pattern *fact = pattern->fact;
+    const int64_t parts = cz_view_set_extent(b->view, fact->shard.v[d]);
 
     if (is_sharded_twice(&fact->shard, d))
-        return cz_view_fail(b, "family '%s': one axis shards twice",
+        return cz_view_fail(b, "pattern '%s': one axis shards twice",
                             fact->sym_name);
-    if (family->bounds.of[d]) {
-        *local = longest_of(family->bounds.of[d], parts);
+    if (pattern->bounds.of[d]) {
+        *local = longest_of(pattern->bounds.of[d], parts);
         return true;
     }
     if (fact->shape.v[d] % parts != 0)
         return cz_view_fail(b,
-                            "family '%s': its axes do not divide dimension %d",
+                            "pattern '%s': its axes do not divide dimension %d",
                             fact->sym_name, d);
     *local = fact->shape.v[d] / parts;
     return true;
 }
 
-static bool read_shape(cz_view_builder *b, cz_view_family *family)
+static bool read_shape(cz_view_builder *b, cz_view_pattern *pattern)
 {
-    const cz_fact_family *fact = family->fact;
+    const cz_fact_pattern *fact = pattern->fact;
     const int n = fact->shape.n;
     int64_t local[CZ_VIEW_MAX_DIMS];
 
-    if (!cz_view_in(b, "family: rank", n, 1, CZ_VIEW_MAX_DIMS))
+    if (!cz_view_in(b, "pattern: rank", n, 1, CZ_VIEW_MAX_DIMS))
         return false;
-    family->n_dims = n;
+    pattern->n_dims = n;
     for (int d = 0; d < n; d++)
-        if (!read_dimension(b, family, d, &local[d]))
+        if (!read_dimension(b, pattern, d, &local[d]))
             return false;
-    if (!cz_checked_product(fact->shape.v, n, &family->elements) ||
-        family->elements > CZ_VIEW_MAX_NUMBER)
-        return cz_view_fail(b, "family '%s' is too large", fact->sym_name);
-    return cz_checked_product(local, n, &family->local_elements);
+    if (!cz_checked_product(fact->shape.v, n, &pattern->elements) ||
+        pattern->elements > CZ_VIEW_MAX_NUMBER)
+        return cz_view_fail(b, "pattern '%s' is too large", fact->sym_name);
+    return cz_checked_product(local, n, &pattern->local_elements);
 }
 
-/* ---- families ---- */
+/* ---- patterns ---- */
 
 /* Every {i} of the pattern names an index, and every index appears once: else
  * two parameters would have one name. */
-static bool check_pattern(cz_view_builder *b, const cz_fact_family *family)
+static bool check_pattern(cz_view_builder *b, const cz_fact_pattern *pattern)
 {
     int seen[CZ_VIEW_MAX_INDICES] = {0};
 
-    for (const char *c = strchr(family->pattern, '{'); c;
+    for (const char *c = strchr(pattern->name, '{'); c;
          c = strchr(c + 1, '{')) {
         const int i = c[1] - '0';
-        if (i < 0 || i >= family->extents.n || c[2] != '}' || seen[i]++)
+        if (i < 0 || i >= pattern->extents.n || c[2] != '}' || seen[i]++)
             return cz_view_fail(b,
-                                "family '%s': the pattern's {} are not its "
+                                "pattern '%s': the pattern's {} are not its "
                                 "%d indices",
-                                family->sym_name, family->extents.n);
+                                pattern->sym_name, pattern->extents.n);
     }
-    for (int i = 0; i < family->extents.n; i++)
+    for (int i = 0; i < pattern->extents.n; i++)
         if (!seen[i])
-            return cz_view_fail(b, "family '%s': the pattern lacks {%d}",
-                                family->sym_name, i);
+            return cz_view_fail(b, "pattern '%s': the pattern lacks {%d}",
+                                pattern->sym_name, i);
     return true;
 }
 
 /* How many members there are; `n_others` are taken by others. */
-static bool check_indices(cz_view_builder *b, const cz_fact_family *family,
+static bool check_indices(cz_view_builder *b, const cz_fact_pattern *pattern,
                           int n_others, int64_t *n_params)
 {
-    const int n = family->extents.n;
-    return cz_view_in(b, "family: number of indices", n, 0,
+    const int n = pattern->extents.n;
+    return cz_view_in(b, "pattern: number of indices", n, 0,
                       CZ_VIEW_MAX_INDICES) &&
-           check_pattern(b, family) &&
-           ((cz_checked_product(family->extents.v, n, n_params) &&
+           check_pattern(b, pattern) &&
+           ((cz_checked_product(pattern->extents.v, n, n_params) &&
              *n_params <= CZ_VIEW_MAX_PARAMS - n_others) ||
             cz_view_fail(b, "more than %d parameters", CZ_VIEW_MAX_PARAMS));
 }
 
 /* A rule of a shape serves that shape alone. */
-static bool check_rule(cz_view_builder *b, const cz_view_family *family)
+static bool check_rule(cz_view_builder *b, const cz_view_pattern *pattern)
 {
-    const cz_ints *want = &b->view->rules[family->rule].fact->shape;
-    const cz_ints *have = &family->fact->shape;
+    const cz_ints *want = &b->view->rules[pattern->rule].fact->shape;
+    const cz_ints *have = &pattern->fact->shape;
     const size_t n = (size_t)have->n;
     return want->n == 0 ||
            (want->n == have->n &&
             memcmp(want->v, have->v, n * sizeof *have->v) == 0) ||
-           cz_view_fail(b, "family '%s' and its rule '%s' differ in shape",
-                        family->fact->sym_name, family->fact->rule);
+           cz_view_fail(b, "pattern '%s' and its rule '%s' differ in shape",
+                        pattern->fact->sym_name, pattern->fact->rule);
 }
 
-bool cz_view_read_spread(cz_view_builder *b, cz_view_family *family)
+bool cz_view_read_expert_axes(cz_view_builder *b, cz_view_pattern *pattern)
 {
-    const cz_fact_family *fact = family->fact;
+    const cz_fact_pattern *fact = pattern->fact;
     int64_t values;
 
-    family->n_spread = 1;
-    if (fact->spread == 0)
+    pattern->expert_extent = 1;
+    if (fact->expert_axes == 0)
         return true;
-    if (!cz_view_in(b, "family: spread_index", fact->spread_index, 0,
+    if (!cz_view_in(b, "pattern: expert_index", fact->expert_index, 0,
                     fact->extents.n - 1))
         return false;
-    family->n_spread = cz_view_parts(b->view, fact->spread);
-    if (fact->spread & cz_view_shard_set_of(&fact->shard))
-        return cz_view_fail(b, "family '%s': one axis shards and spreads",
+    pattern->expert_extent = cz_view_set_extent(b->view, fact->expert_axes);
+    if (fact->expert_axes & cz_view_shard_set_of(&fact->shard))
+        return cz_view_fail(b, "pattern '%s': one axis shards and spreads",
                             fact->sym_name);
-    return (cz_checked_mul(family->n_spread, family->n_params, &values) &&
+    return (cz_checked_mul(pattern->expert_extent, pattern->n_params,
+                           &values) &&
             values <= CZ_VIEW_MAX_PARAMS) ||
            cz_view_fail(b, "more than %d parameters", CZ_VIEW_MAX_PARAMS);
 }
 
-/* Which coordinates of which axes have the family: others than those that hold
+/* Which coordinates of which axes have the pattern: others than those that hold
  * parts of it. */
-static bool read_home(cz_view_builder *b, const cz_view_family *family)
+static bool read_home(cz_view_builder *b, const cz_view_pattern *pattern)
 {
-    const cz_fact_family *fact = family->fact;
-    const int64_t distinct = cz_view_shard_set_of(&fact->shard) | fact->spread;
+    const cz_fact_pattern *fact = pattern->fact;
+    const int64_t distinct =
+        cz_view_shard_set_of(&fact->shard) | fact->expert_axes;
 
-    if (!cz_view_all_in(b, "family: home", &fact->home, fact->home.n, 0,
-                        cz_view_parts(b->view, fact->home_axes) - 1))
+    if (!cz_view_all_in(b, "pattern: residents", &fact->residents,
+                        fact->residents.n, 0,
+                        cz_view_set_extent(b->view, fact->resident_axes) - 1))
         return false;
-    for (int i = 1; i < fact->home.n; i++)
-        if (fact->home.v[i] <= fact->home.v[i - 1])
-            return cz_view_fail(b, "family '%s': its home does not ascend",
+    for (int i = 1; i < fact->residents.n; i++)
+        if (fact->residents.v[i] <= fact->residents.v[i - 1])
+            return cz_view_fail(b, "pattern '%s': its home does not ascend",
                                 fact->sym_name);
-    if ((fact->home_axes == 0) != (fact->home.n == 0))
-        return cz_view_fail(b, "family '%s': a home is axes and coordinates",
+    if ((fact->resident_axes == 0) != (fact->residents.n == 0))
+        return cz_view_fail(b, "pattern '%s': a home is axes and coordinates",
                             fact->sym_name);
-    return !(fact->home_axes & distinct) ||
-           cz_view_fail(b, "family '%s': an axis of its home holds parts of it",
+    return !(fact->resident_axes & distinct) ||
+           cz_view_fail(b,
+                        "pattern '%s': an axis of its home holds parts of it",
                         fact->sym_name);
 }
 
-/* How the family's gradients are reduced: over axes whose coordinates hold the
+/* How the pattern's gradients are reduced: over axes whose coordinates hold the
  * same elements, all of them on ranks that have it. */
-static bool read_reduction(cz_view_builder *b, cz_view_family *family)
+static bool read_reduction(cz_view_builder *b, cz_view_pattern *pattern)
 {
-    if (!cz_view_find(b, CZ_FACT_reduction, family->fact->reduction,
-                      &family->reduction))
+    if (!cz_view_find(b, CZ_FACT_reduction, pattern->fact->reduction,
+                      &pattern->reduction))
         return false;
     const cz_fact_reduction *reduction =
-        &b->view->reductions[family->reduction];
-    const int64_t distinct = cz_view_shard_set_of(&family->fact->shard) |
-                             family->fact->spread | family->fact->home_axes;
+        &b->view->reductions[pattern->reduction];
+    const int64_t distinct = cz_view_shard_set_of(&pattern->fact->shard) |
+                             pattern->fact->expert_axes |
+                             pattern->fact->resident_axes;
     const cz_ints *const lists[] = {&reduction->reduce_axes,
                                     &reduction->split_axes};
 
@@ -301,64 +306,65 @@ static bool read_reduction(cz_view_builder *b, cz_view_family *family)
         for (int i = 0; i < lists[k]->n; i++)
             if (distinct >> lists[k]->v[i] & 1)
                 return cz_view_fail(b,
-                                    "family '%s': axis '%s' both reduces or "
+                                    "pattern '%s': axis '%s' both reduces or "
                                     "splits and tells elements apart",
-                                    family->fact->sym_name,
+                                    pattern->fact->sym_name,
                                     b->view->mesh->axes.v[lists[k]->v[i]]);
     return true;
 }
 
-bool cz_view_read_box(cz_view_builder *b, cz_view_family *family, int *n)
+bool cz_view_read_box(cz_view_builder *b, cz_view_pattern *pattern, int *n)
 {
     int64_t n_params = 0;
-    bool ok = check_indices(b, family->fact, *n, &n_params);
+    bool ok = check_indices(b, pattern->fact, *n, &n_params);
 
-    family->dtype = family->fact->dtype;
-    if (!ok || !read_shape(b, family))
+    pattern->dtype = pattern->fact->dtype;
+    if (!ok || !read_shape(b, pattern))
         return false;
-    family->first_param = *n;
-    family->n_params = (int)n_params;
-    *n += family->n_params;
+    pattern->first_param = *n;
+    pattern->n_params = (int)n_params;
+    *n += pattern->n_params;
     return true;
 }
 
 /* ---- turns ---- */
 
 /* Values that ranks share out have no say: a turn is that of all ranks. */
-static bool check_turn(cz_view_builder *b, const cz_view_family *family,
-                       const cz_fact_turn *fact)
+static bool check_turn(cz_view_builder *b, const cz_view_pattern *pattern,
+                       const cz_fact_stagger *fact)
 {
-    if (!cz_view_all_in(b, "turn: indices", &fact->indices, fact->indices.n, 0,
-                        family->fact->extents.n - 1))
+    if (!cz_view_all_in(b, "stagger: indices", &fact->indices, fact->indices.n,
+                        0, pattern->fact->extents.n - 1))
         return false;
     for (int i = 0; i < fact->indices.n; i++)
         if ((i > 0 && fact->indices.v[i] <= fact->indices.v[i - 1]) ||
-            (family->n_spread > 1 &&
-             family->fact->spread_index == fact->indices.v[i]))
-            return cz_view_fail(b,
-                                "the turns of family '%s' are not by ascending "
-                                "indices that all its ranks have",
-                                family->fact->sym_name);
+            (pattern->expert_extent > 1 &&
+             pattern->fact->expert_index == fact->indices.v[i]))
+            return cz_view_fail(
+                b,
+                "the turns of pattern '%s' are not by ascending "
+                "indices that all its ranks have",
+                pattern->fact->sym_name);
     return true;
 }
 
-/* A fact for each family with a rule that is staggered, in their order. */
+/* A fact for each pattern with a rule that is staggered, in their order. */
 static bool read_turns(cz_view_builder *b)
 {
     int n, next = 0;
-    const cz_fact_turn *facts = CZ_VIEW_FACTS(b, turn, &n);
+    const cz_fact_stagger *facts = CZ_VIEW_FACTS(b, stagger, &n);
 
-    for (int f = 0; f < b->view->n_families; f++) {
-        cz_view_family *family = &b->families[f];
-        const cz_view_rule *rule = &b->rules[family->rule];
-        if (cz_events_turns(rule->events, rule->n_events) <= 1)
+    for (int f = 0; f < b->view->n_patterns; f++) {
+        cz_view_pattern *pattern = &b->patterns[f];
+        const cz_view_rule *rule = &b->rules[pattern->rule];
+        if (cz_events_n_offsets(rule->events, rule->n_events) <= 1)
             continue;
-        if (next == n || strcmp(facts[next].family, family->fact->sym_name))
-            return cz_view_fail(b, "family '%s' lacks its turn",
-                                family->fact->sym_name);
-        if (!check_turn(b, family, &facts[next]))
+        if (next == n || strcmp(facts[next].pattern, pattern->fact->sym_name))
+            return cz_view_fail(b, "pattern '%s' lacks its stagger",
+                                pattern->fact->sym_name);
+        if (!check_turn(b, pattern, &facts[next]))
             return false;
-        family->turn = &facts[next++];
+        pattern->stagger = &facts[next++];
     }
     return next == n ||
            cz_view_fail(b, "there are %d turns too many", n - next);
@@ -405,49 +411,50 @@ static void unrank(const cz_ints *first, const cz_ints *extents, int64_t number,
     }
 }
 
-const char **cz_view_names_of(cz_view_builder *b, const cz_view_family *family,
-                              int k)
+const char **cz_view_names_of(cz_view_builder *b,
+                              const cz_view_pattern *pattern, int k)
 {
-    const cz_fact_family *fact = family->fact;
-    const char **names = CZ_NEW(b->arena, const char *, family->n_spread);
+    const cz_fact_pattern *fact = pattern->fact;
+    const char **names = CZ_NEW(b->arena, const char *, pattern->expert_extent);
     int64_t index[CZ_VIEW_MAX_INDICES] = {0};
 
     unrank(&fact->first, &fact->extents, k, index);
-    for (int64_t c = 0; c < family->n_spread; c++) {
-        names[c] = make_name(b->arena, fact->pattern, index);
-        if (family->n_spread > 1)
-            index[fact->spread_index] += fact->extents.v[fact->spread_index];
+    for (int64_t c = 0; c < pattern->expert_extent; c++) {
+        names[c] = make_name(b->arena, fact->name, index);
+        if (pattern->expert_extent > 1)
+            index[fact->expert_index] += fact->extents.v[fact->expert_index];
     }
     return names;
 }
 
-/* Of a family's member `k`. */
-static int64_t turn_of(const cz_view_family *family, int k)
+/* Of a pattern's member `k`. */
+static int64_t turn_of(const cz_view_pattern *pattern, int k)
 {
-    const cz_fact_turn *turn = family->turn;
-    int64_t index[CZ_VIEW_MAX_INDICES] = {0}, sum = turn ? turn->base : 0;
+    const cz_fact_stagger *stagger = pattern->stagger;
+    int64_t index[CZ_VIEW_MAX_INDICES] = {0}, sum = stagger ? stagger->base : 0;
 
-    unrank(&family->fact->first, &family->fact->extents, k, index);
-    for (int i = 0; turn && i < turn->indices.n; i++)
-        sum += index[turn->indices.v[i]];
+    unrank(&pattern->fact->first, &pattern->fact->extents, k, index);
+    for (int i = 0; stagger && i < stagger->indices.n; i++)
+        sum += index[stagger->indices.v[i]];
     return sum;
 }
 
-/* The parameters of all families. */
-static cz_view_param *expand(cz_view_builder *b, const cz_view_family *families,
-                             int n_families, int n_params)
+/* The parameters of all patterns. */
+static cz_view_param *expand(cz_view_builder *b,
+                             const cz_view_pattern *patterns, int n_patterns,
+                             int n_params)
 {
     cz_view_param *params = CZ_NEW(b->arena, cz_view_param, n_params);
-    for (int i = 0; i < n_families; i++)
-        for (int k = 0; k < families[i].n_params; k++) {
-            cz_view_param *param = &params[families[i].first_param + k];
-            param->family = i;
-            param->names = cz_view_names_of(b, &families[i], k);
+    for (int i = 0; i < n_patterns; i++)
+        for (int k = 0; k < patterns[i].n_params; k++) {
+            cz_view_param *param = &params[patterns[i].first_param + k];
+            param->pattern = i;
+            param->names = cz_view_names_of(b, &patterns[i], k);
             param->name = param->names[0];
             param->bucket = -1;
             param->split_owner = param->shard_owner = -1;
-            param->group = param->stride = 1;
-            param->turn = turn_of(&families[i], k);
+            param->subgroup_size = param->stride = 1;
+            param->stagger_offset = turn_of(&patterns[i], k);
         }
     return params;
 }
@@ -464,8 +471,8 @@ static bool check_names(cz_view_builder *b)
     int n = 0;
 
     for (int i = 0; i < view->n_params; i++)
-        for (int64_t c = 0; c < view->families[view->params[i].family].n_spread;
-             c++)
+        for (int64_t c = 0;
+             c < view->patterns[view->params[i].pattern].expert_extent; c++)
             *CZ_PUSH(b->arena, names, n) = view->params[i].names[c];
     for (int i = 0; i < view->n_frozen_params; i++)
         *CZ_PUSH(b->arena, names, n) = view->frozen_params[i].name;
@@ -490,67 +497,67 @@ static bool read_frozen(cz_view_builder *b)
 {
     int n, n_params = 0;
     const cz_fact_frozen *facts = CZ_VIEW_FACTS(b, frozen, &n);
-    cz_fact_family *boxes = CZ_NEW(b->arena, cz_fact_family, n);
-    cz_view_family *families = CZ_NEW(b->arena, cz_view_family, n);
+    cz_fact_pattern *boxes = CZ_NEW(b->arena, cz_fact_pattern, n);
+    cz_view_pattern *patterns = CZ_NEW(b->arena, cz_view_pattern, n);
 
     for (int i = 0; i < n; i++) {
         const cz_fact_frozen *f = &facts[i];
-        boxes[i] = (cz_fact_family){.sym_name = f->sym_name,
-                                    .pattern = f->pattern,
-                                    .first = f->first,
-                                    .extents = f->extents,
-                                    .shape = f->shape,
-                                    .shard = f->shard,
-                                    .dtype = f->dtype};
-        families[i] = (cz_view_family){.fact = &boxes[i],
-                                       .rule = -1,
-                                       .reduction = -1,
-                                       .n_spread = 1,
-                                       .bounds = b->frozen_bounds[i]};
-        if (!cz_view_read_box(b, &families[i], &n_params))
+        boxes[i] = (cz_fact_pattern){.sym_name = f->sym_name,
+                                     .name = f->name,
+                                     .first = f->first,
+                                     .extents = f->extents,
+                                     .shape = f->shape,
+                                     .shard = f->shard,
+                                     .dtype = f->dtype};
+        patterns[i] = (cz_view_pattern){.fact = &boxes[i],
+                                        .rule = -1,
+                                        .reduction = -1,
+                                        .expert_extent = 1,
+                                        .bounds = b->frozen_bounds[i]};
+        if (!cz_view_read_box(b, &patterns[i], &n_params))
             return false;
     }
-    b->view->n_frozen_families = n;
-    b->view->frozen_families = families;
+    b->view->n_frozen_patterns = n;
+    b->view->frozen_patterns = patterns;
     b->view->n_frozen_params = n_params;
-    b->view->frozen_params = expand(b, families, n, n_params);
+    b->view->frozen_params = expand(b, patterns, n, n_params);
     return true;
 }
 
-/* The parameter of a family at an index. */
+/* The parameter of a pattern at an index. */
 static bool find_target(cz_view_builder *b, const cz_fact_tie *fact, int *param)
 {
     int number;
-    if (!cz_view_find(b, CZ_FACT_family, fact->family, &number))
+    if (!cz_view_find(b, CZ_FACT_pattern, fact->pattern, &number))
         return false;
-    const cz_view_family *family = &b->view->families[number];
-    const cz_ints *first = &family->fact->first;
-    const cz_ints *extents = &family->fact->extents;
+    const cz_view_pattern *pattern = &b->view->patterns[number];
+    const cz_ints *first = &pattern->fact->first;
+    const cz_ints *extents = &pattern->fact->extents;
     int64_t place = 0;
 
-    if (family->n_spread > 1)
-        return cz_view_fail(b, "tie '%s': its parameter is spread",
-                            fact->pattern);
+    if (pattern->expert_extent > 1)
+        return cz_view_fail(
+            b, "tie '%s': its parameter is partitioned by experts", fact->name);
     if (fact->index.n != extents->n)
-        return cz_view_fail(b, "tie '%s': %d indices for a family of %d",
-                            fact->pattern, fact->index.n, extents->n);
+        return cz_view_fail(b, "tie '%s': %d indices for a pattern of %d",
+                            fact->name, fact->index.n, extents->n);
     for (int i = 0; i < extents->n; i++) {
         if (!cz_view_in(b, "tie: index", fact->index.v[i], first->v[i],
                         first->v[i] + extents->v[i] - 1))
             return false;
         place = place * extents->v[i] + fact->index.v[i] - first->v[i];
     }
-    *param = family->first_param + (int)place;
+    *param = pattern->first_param + (int)place;
     return true;
 }
 
 static bool read_tie(cz_view_builder *b, cz_view_tie *tie, int *n_all)
 {
     const cz_fact_tie *fact = tie->fact;
-    const cz_fact_family box = {.sym_name = fact->pattern,
-                                .pattern = fact->pattern,
-                                .first = fact->first,
-                                .extents = fact->extents};
+    const cz_fact_pattern box = {.sym_name = fact->name,
+                                 .name = fact->name,
+                                 .first = fact->first,
+                                 .extents = fact->extents};
     int64_t n = 0, index[CZ_VIEW_MAX_INDICES] = {0};
 
     if (!check_indices(b, &box, *n_all, &n) ||
@@ -559,7 +566,7 @@ static bool read_tie(cz_view_builder *b, cz_view_tie *tie, int *n_all)
     const char **names = CZ_NEW(b->arena, const char *, n);
     for (int64_t k = 0; k < n; k++) {
         unrank(&fact->first, &fact->extents, k, index);
-        names[k] = make_name(b->arena, fact->pattern, index);
+        names[k] = make_name(b->arena, fact->name, index);
     }
     tie->names = names;
     tie->n_names = (int)n;
@@ -583,30 +590,30 @@ static bool read_ties(cz_view_builder *b)
     return true;
 }
 
-bool cz_view_read_families(cz_view_builder *b)
+bool cz_view_read_patterns(cz_view_builder *b)
 {
     int n;
-    const cz_fact_family *facts = CZ_VIEW_FACTS(b, family, &n);
-    cz_view_family *families = CZ_NEW(b->arena, cz_view_family, n);
+    const cz_fact_pattern *facts = CZ_VIEW_FACTS(b, pattern, &n);
+    cz_view_pattern *patterns = CZ_NEW(b->arena, cz_view_pattern, n);
 
     if (!read_all_uneven(b))
         return false;
     for (int i = 0; i < n; i++) {
-        cz_view_family *family = &families[i];
-        family->fact = &facts[i];
-        family->bounds = b->bounds[i];
-        if (!cz_view_find(b, CZ_FACT_rule, facts[i].rule, &family->rule) ||
-            !cz_view_read_box(b, family, &b->view->n_params) ||
-            !check_rule(b, family) || !cz_view_read_spread(b, family) ||
-            !read_home(b, family) || !read_reduction(b, family))
+        cz_view_pattern *pattern = &patterns[i];
+        pattern->fact = &facts[i];
+        pattern->bounds = b->bounds[i];
+        if (!cz_view_find(b, CZ_FACT_rule, facts[i].rule, &pattern->rule) ||
+            !cz_view_read_box(b, pattern, &b->view->n_params) ||
+            !check_rule(b, pattern) || !cz_view_read_expert_axes(b, pattern) ||
+            !read_home(b, pattern) || !read_reduction(b, pattern))
             return false;
     }
-    b->view->n_families = n;
-    b->families = families;
-    b->view->families = families;
+    b->view->n_patterns = n;
+    b->patterns = patterns;
+    b->view->patterns = patterns;
     if (!read_turns(b))
         return false;
-    b->params = expand(b, families, n, b->view->n_params);
+    b->params = expand(b, patterns, n, b->view->n_params);
     b->view->params = b->params;
     return cz_view_read_storages(b) && read_frozen(b) && read_ties(b) &&
            check_names(b);

@@ -38,13 +38,13 @@ static void make_program(toy *self)
 
     toy_init(self, &options);
     self->sizes[1] = STAGES;
-    self->families[0].shard[0] = 0;
+    self->patterns[0].shard[0] = 0;
     self->ops[5].n_waits = self->ops[4].n_waits; /* which a stage skips */
     self->ops[5].waits = self->ops[4].waits;
     for (int b = 0; b < 2; b++) {
-        self->buckets[b].home_axes = STAGE_AXES;
-        self->buckets[b].n_home = 1;
-        self->buckets[b].home = &homes[b];
+        self->buckets[b].resident_axes = STAGE_AXES;
+        self->buckets[b].n_residents = 1;
+        self->buckets[b].residents = &homes[b];
         spread_starts(self, b, b);
         spread_starts(self, 2 + b, b);
     }
@@ -80,12 +80,12 @@ static czr_status bind_all(czr_engine *engine, const czr_world *world,
 static void fill_grads(const czr_world *world, const czr_layout_info *layout,
                        int param, int step)
 {
-    const int first = world->rank / STAGES * (int)layout->leaves;
+    const int first = world->rank / STAGES * (int)layout->n_grads;
     float *grad = layout->grad;
 
-    for (int leaf = 0; leaf < layout->leaves; leaf++)
+    for (int leaf = 0; leaf < layout->n_grads; leaf++)
         for (int64_t i = 0; i < layout->n; i++)
-            grad[leaf * layout->microbatch_stride + i] =
+            grad[leaf * layout->grad_stride + i] =
                 toy_grad(param, i, first + leaf, step);
 }
 
@@ -206,23 +206,24 @@ static void homes_that_cannot_be_are_refused(void **state)
     czr_bucket *bucket = &run.toy.buckets[0];
 
     make_program(&run.toy);
-    bucket->home_axes = 4;
-    expect_form(&run, "home of bucket (0)");
-    bucket->home_axes = 1; /* it is split over this axis */
-    expect_form(&run, "home of bucket (0)");
-    bucket->n_home = 0;
-    expect_form(&run, "home of bucket (0)");
-    bucket->home_axes = 0;
-    expect_form(&run, "home of bucket (0)");
-    bucket->home = descending;
-    bucket->n_home = 2;
-    expect_form(&run, "home of bucket (0)");
-    bucket->home = beyond;
-    expect_form(&run, "home of bucket (0)");
+    bucket->resident_axes = 4;
+    expect_form(&run, "residents of bucket (0)");
+    bucket->resident_axes = 1; /* it is split over this axis */
+    expect_form(&run, "residents of bucket (0)");
+    bucket->n_residents = 0;
+    expect_form(&run, "residents of bucket (0)");
+    bucket->resident_axes = 0;
+    expect_form(&run, "residents of bucket (0)");
+    bucket->residents = descending;
+    bucket->n_residents = 2;
+    expect_form(&run, "residents of bucket (0)");
+    bucket->residents = beyond;
+    expect_form(&run, "residents of bucket (0)");
     run.toy.ops[0].comm = 3;
     expect_form(&run, "communicator of operation (0)");
-    run.toy.buckets[1].home = &homes[0]; /* its rows are on the other stage */
-    run.toy.buckets[0].home = &homes[1];
+    run.toy.buckets[1].residents =
+        &homes[0]; /* its rows are on the other stage */
+    run.toy.buckets[0].residents = &homes[1];
     expect_form(&run, "row of table (0)");
 }
 
