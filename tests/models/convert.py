@@ -128,10 +128,13 @@ def round_trips(args):
 # ---- golden files ------------------------------------------------------------
 
 def golden_output(canzona, folder, case):
-    """What import says about one case, in the folder where it lies."""
+    """What import says about one case, in the folder where it lies, and what
+    check says of a source that it writes."""
     options = convert_inputs.GOLDEN_OPTIONS.get(case.stem, [])
     done = run(canzona.resolve(), "import", *options, case.name, cwd=folder)
-    return done.stdout + done.stderr
+    checked = run(canzona.resolve(), "check", "-", cwd=folder,
+                  input=done.stdout) if done.returncode == 0 else done
+    return done.stdout + (done.stderr or checked.stderr)
 
 
 def golden(args):
