@@ -176,6 +176,8 @@ typedef struct cz_job {
     bool diagnostics_are_output;
     cz_arena arena;
     cz_diags diags;
+    cz_text text; /* of the input, which is read once */
+    bool is_ir;   /* ... and is IR, not a source */
     cz_ir *ir;
     const cz_plan_view *view; /* of the planned module */
     char plan_hash[65];       /* SHA-256 of the printed module, hex */
