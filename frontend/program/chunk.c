@@ -13,7 +13,6 @@ typedef struct chunker {
     const cz_mesh *mesh;
     cz_arena *arena;
     cz_diags *diags;
-    bool *matches; /* [policy->n_shards] the clause matches something */
     cz_family *families;
     int n;
 } chunker;
@@ -25,11 +24,8 @@ static const cz_shards *clause_of(chunker *c, const cz_family *family)
     int chosen = 0;
     cz_family_words(c->arena, family, family->first, words);
     for (int i = 1; i < c->policy->n_shards; i++)
-        if (cz_match_paths(c->policy->shards[i].paths, words,
-                           family->n_words)) {
-            c->matches[i] = true;
+        if (cz_match_paths(c->policy->shards[i].paths, words, family->n_words))
             chosen = i;
-        }
     const cz_shards *shards = &c->policy->shards[chosen];
     return shards->node ? shards : NULL;
 }
@@ -126,22 +122,17 @@ bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
                     cz_arena *arena, cz_diags *diags, cz_model *model)
 {
     bool ok = true;
-    chunker c = {.policy = policy,
-                 .mesh = mesh,
-                 .arena = arena,
-                 .diags = diags,
-                 .matches = CZ_NEW(arena, bool, policy->n_shards)};
+    chunker c = {
+        .policy = policy, .mesh = mesh, .arena = arena, .diags = diags};
     for (int i = 0; i < model->n; i++) {
         cz_family some = model->families[i];
         if (!cut(&c, &model->families[i], &some, 0))
             return false;
     }
     for (int i = 1; i < policy->n_shards; i++)
-        if (!c.matches[i]) {
-            cz_suggest_report(arena, diags, cz_item(policy->shards[i].paths, 0),
-                              model);
-            ok = false;
-        }
+        ok = cz_paths_check(arena, diags, policy->shards[i].paths, model,
+                            true) &&
+             ok;
     model->families = c.families;
     model->n = c.n;
     return ok;
