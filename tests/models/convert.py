@@ -54,7 +54,7 @@ def check_configs(canzona, folder):
     for name, expected in inventory.items():
         for mesh in meshes:
             source = folder / f"{name}.cz"
-            expect_ok(canzona, "import", *mesh, "-o", source,
+            expect_ok(canzona, "import", "--force", *mesh, "-o", source,
                       CONFIGS / f"{name}.json")
             expect_ok(canzona, "check", source)
             ir = expect_ok(canzona, "plan", "--ir=source", source)
@@ -80,7 +80,7 @@ def check_safetensors(canzona, folder, what, params, n_shards):
     """One file or an index with shards of these parameters, as a program."""
     made = convert_inputs.write_safetensors(folder, params, n_shards)
     source = folder / "imported.cz"
-    expect_ok(canzona, "import", "--mesh=dp=2", "-o", source, made)
+    expect_ok(canzona, "import", "--force", "--mesh=dp=2", "-o", source, made)
     compare(what, parameters(canzona, source), unsharded(params))
 
 
@@ -102,7 +102,7 @@ def check_random_dump(canzona, folder, rng, what):
     dump, expected = convert_inputs.random_dump(rng)
     made, source = folder / "params.json", folder / "dumped.cz"
     made.write_text(json.dumps(dump, indent=rng.choice([None, 1])))
-    expect_ok(canzona, "import", "-o", source, made)
+    expect_ok(canzona, "import", "--force", "-o", source, made)
     compare(what, parameters(canzona, source), expected)
 
 
