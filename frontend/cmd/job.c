@@ -6,12 +6,12 @@
 #include "dsl/plan/build/build.h"
 #include "frontend/program/compile.h"
 #include "frontend/document/diagnostics.h"
+#include "frontend/document/digest.h"
 #include "frontend/syntax/parse.h"
 #include "passes/gpu/gpu.h"
 #include "passes/passes.h"
 #include "passes/verify/verify.h"
 
-#include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -98,16 +98,10 @@ static cz_ir *read_input(cz_job *job, const cz_cmd_options *options)
 
 static void hash_plan(cz_job *job)
 {
-    struct sha256_ctx context;
-    uint8_t digest[SHA256_DIGEST_SIZE];
     cz_text text = {0};
 
     cz_ir_print(job->ir, &text);
-    sha256_init(&context);
-    sha256_update(&context, text.n, (const uint8_t *)cz_text_string(&text));
-    sha256_digest(&context, sizeof digest, digest);
-    for (size_t i = 0; i < sizeof digest; i++)
-        snprintf(job->plan_hash + 2 * i, 3, "%02x", digest[i]);
+    cz_digest(&text, job->plan_hash);
     cz_text_fini(&text);
 }
 
