@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 24u /* version of the tables of part 2 */
+#define CZR_ABI 25u /* version of the tables of part 2 */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 

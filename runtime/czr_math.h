@@ -149,7 +149,8 @@ typedef struct czr_call {
     void *const *out;
     const float *scalars; /* [n_scalars] of the stage */
     size_t count;         /* elements; full-matrix stages know their shape */
-    size_t part; /* of a subgroup: number of this rank's part; else unused */
+    size_t
+        equal_part; /* of a subgroup: number of this rank's part; else unused */
     unsigned char *work; /* workspace in scratch; NULL: none */
     const czr_math *math;
     czr_status *status; /* a failure sets it; success leaves it alone */

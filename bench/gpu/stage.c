@@ -146,7 +146,7 @@ static czr_status put_stage(setting *s)
                           .out = out,
                           .scalars = scalars,
                           .count = (size_t)s->row->count,
-                          .part = (size_t)s->row->offset,
+                          .equal_part = (size_t)s->row->offset,
                           .work = czr_pointer_of(s->work),
                           .workspace = czr_pointer_of(s->workspace),
                           .status = czr_pointer_of(s->flags),

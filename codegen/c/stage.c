@@ -122,10 +122,10 @@ static void declare_workspace(const cz_stage_printer *p)
 static const char *part_of(const cz_stage_printer *p, const char *name,
                            int64_t elements)
 {
-    return elements == 0
-               ? name
-               : cz_arena_printf(p->emitter->arena, "%s + call->part * %lld",
-                                 name, (long long)elements);
+    return elements == 0 ? name
+                         : cz_arena_printf(p->emitter->arena,
+                                           "%s + call->equal_part * %lld", name,
+                                           (long long)elements);
 }
 
 /* The call of loop `number`; of an epilogue `acc` is its accumulator. */

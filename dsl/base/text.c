@@ -162,63 +162,23 @@ bool cz_text_read_file(cz_text *text, const char *path, size_t limit,
     return false;
 }
 
-static bool write_all(int fd, const char *bytes, size_t n)
+bool cz_text_write(const cz_text *text, int file)
 {
-    while (n) {
-        ssize_t written = write(fd, bytes, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
+    size_t n = 0;
+
+    while (n < text->n) {
+        const ssize_t written = write(file, text->bytes + n, text->n - n);
+        if (written < 0 && errno != EINTR)
             return false;
-        bytes += written;
-        n -= (size_t)written;
+        n += written < 0 ? 0 : (size_t)written;
     }
     return true;
 }
 
-/* Who may read a file stays as it was when it is written anew. */
-static mode_t mode_for(const char *path)
+bool cz_text_write_file(const cz_text *text, const char *path)
 {
-    struct stat status;
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const bool ok = file >= 0 && cz_text_write(text, file);
 
-    return stat(path, &status) == 0 ? status.st_mode & 0777 : 0644;
-}
-
-/* A device or a pipe is written to; only a file is replaced. */
-static bool write_special(const cz_text *text, const char *path)
-{
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    const bool ok = fd >= 0 && write_all(fd, cz_text_string(text), text->n);
-
-    return fd >= 0 && close(fd) == 0 && ok;
-}
-
-static bool is_special(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-bool cz_text_write_file(const cz_text *text, const char *path, const char **why)
-{
-    cz_text temporary = {0};
-    bool ok = false;
-    int fd;
-
-    *why = "cannot be written";
-    if (is_special(path))
-        return write_special(text, path);
-    cz_text_printf(&temporary, "%s.tmp.XXXXXX", path);
-    fd = mkstemp(temporary.bytes);
-    if (fd >= 0) {
-        ok = write_all(fd, cz_text_string(text), text->n) &&
-             fchmod(fd, mode_for(path)) == 0;
-        ok = close(fd) == 0 && ok;
-        ok = ok && rename(temporary.bytes, path) == 0;
-        if (!ok)
-            unlink(temporary.bytes);
-    }
-    cz_text_fini(&temporary);
-    return ok;
+    return file >= 0 && close(file) == 0 && ok;
 }

@@ -63,7 +63,10 @@ typedef struct cz_document_residents {
 typedef struct cz_document_param {
     const char *name, *dtype;
     const char *param_group, *optimizer; /* "" of a frozen one */
+    const char *grad, *master;           /* types; "" of a frozen one */
     const char *shape;                   /* "8192 x 5120" */
+    const char *layout;                  /* "8192/tp x 5120" */
+    const char *stages;                  /* "0, 3"; "" where all have it */
     int64_t elements;                    /* of one name, on all ranks */
     int n_names;                /* on ranks that have others in its place */
     bool is_expert_partitioned; /* there are such ranks */
@@ -202,8 +205,15 @@ typedef struct cz_document_micro_groups {
     int64_t n, time_ps;
 } cz_document_micro_groups;
 
+/* What the document says of something by name, for comparisons alone. */
+typedef struct cz_document_fact {
+    const char *section, *name; /* "hypers", "matrices momentum" */
+    const char *key;            /* both */
+    const char *text;           /* "0.95"; of what is long a digest */
+} cz_document_fact;
+
 /* Members of the document that plans can differ in: all but its header. */
-enum { CZ_DOCUMENT_N_MEMBERS = 18, CZ_DOCUMENT_DIGEST = 65 };
+enum { CZ_DOCUMENT_N_MEMBERS = 21, CZ_DOCUMENT_DIGEST = 65 };
 
 typedef struct cz_document {
     const char *name, *compiler, *source_hash, *plan_hash, *objective;
@@ -231,6 +241,8 @@ typedef struct cz_document {
     const cz_document_baseline *baselines;
     const cz_document_geometry *geometries;
     const cz_document_micro_groups *micro_groups;
+    int n_facts;
+    cz_document_fact *facts;
     /* [n_ranks] each */
     const int64_t *time_ps, *flops, *n_updates, *memory[CZ_N_MEMORIES];
     const int64_t *sent[CZ_N_STEPS]; /* NULL of kinds that send nothing */

@@ -125,6 +125,46 @@ const cz_node *cz_arg_with(cz_arena *arena, const cz_node *like,
     return arg;
 }
 
+/* The node's text, where the choice within it has one alternative alone. */
+static const char *text_with(cz_arena *arena, const cz_node *node,
+                             const cz_node *choice, const cz_node *alternative)
+{
+    const char *text = node->text;
+    const int begin = (int)(choice->span.offset - node->span.offset);
+    const int from = (int)(alternative->span.offset - node->span.offset);
+    const bool is_range = alternative->kind == CZ_AST_RANGE;
+    return cz_arena_printf(arena, "%.*s%s%.*s%s%s", begin, text,
+                           is_range ? "{" : "", (int)alternative->span.length,
+                           text + from, is_range ? "}" : "",
+                           text + begin + choice->span.length);
+}
+
+static cz_node *copy_with(cz_arena *arena, const cz_node *node, int i,
+                          cz_node *child, const char *text)
+{
+    cz_node *copy = CZ_NEW(arena, cz_node, 1);
+    *copy = *node;
+    copy->text = text;
+    copy->children = CZ_NEW(arena, cz_node *, node->n_children);
+    for (int k = 0; k < node->n_children; k++)
+        copy->children[k] = k == i ? child : node->children[k];
+    return copy;
+}
+
+const cz_node *cz_path_with(cz_arena *arena, const cz_node *path, int s, int p,
+                            int i)
+{
+    const cz_node *segment = path->children[s];
+    const cz_node *choice = segment->children[p];
+    cz_node *alternative = choice->children[i];
+    cz_node *alone = copy_with(arena, choice, 0, alternative, NULL);
+    alone->n_children = 1;
+    cz_node *narrow = copy_with(arena, segment, p, alone,
+                                text_with(arena, segment, choice, alternative));
+    return copy_with(arena, path, s, narrow,
+                     text_with(arena, path, choice, alternative));
+}
+
 /* May child number `at` stand there? */
 static bool child_is_sound(const cz_node *node, int at)
 {

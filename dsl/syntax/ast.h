@@ -143,6 +143,11 @@ static inline const cz_node *cz_child(const cz_node *node, int i)
 const cz_node *cz_arg_with(cz_arena *arena, const cz_node *like,
                            const char *name, const cz_node *value);
 
+/* The PATH whose segment `s` has in its part `p`, a CHOICE, alternative number
+ * `i` alone. */
+const cz_node *cz_path_with(cz_arena *arena, const cz_node *path, int s, int p,
+                            int i);
+
 /* Does every node have the children that ast_kinds.def says? */
 bool cz_ast_is_sound(const cz_node *node);
 

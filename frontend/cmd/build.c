@@ -18,15 +18,11 @@ static const struct argp_option options[] = {
      "cpu, sm_80, sm_90a (default: cpu); with a GPU's, NAME.cu and NAME_cuda.c "
      "too",
      0},
+    CZ_OPTION_FORCE,
     {"strict", CZ_KEY_STRICT, NULL, 0, "Bit-equal to one rank on any mesh", 0},
     {"print-cflags", CZ_KEY_CFLAGS, NULL, 0,
      "Print the flags that generated C wants, and stop", 0},
     {0}};
-
-static bool make_folder(const char *path)
-{
-    return mkdir(path, 0777) == 0 || errno == EEXIST;
-}
 
 static bool take_targets(const char *list, bool *has_gpu)
 {
@@ -43,51 +39,41 @@ static bool take_targets(const char *list, bool *has_gpu)
 
 enum { MAX_OUTPUTS = 4 };
 
-/* A file to be written. */
-typedef struct output {
-    cz_text text;
-    const char *path;
-} output;
-
 static int emit(cz_job *job, const char *folder, bool has_gpu,
-                output outputs[MAX_OUTPUTS])
+                cz_output outputs[MAX_OUTPUTS])
 {
-    const char *name = job->view->program->name;
+    static const char *const endings[MAX_OUTPUTS] = {".c", ".h", ".cu",
+                                                     "_cuda.c"};
 
+    for (int i = 0; i < MAX_OUTPUTS; i++)
+        outputs[i].path = cz_arena_printf(&job->arena, "%s/%s%s", folder,
+                                          job->view->program->name, endings[i]);
     cz_emit_c(job->view, job->plan_hash, &outputs[0].text);
-    outputs[0].path = cz_arena_printf(&job->arena, "%s/%s.c", folder, name);
     cz_emit_header(job->view, has_gpu, &outputs[1].text);
-    outputs[1].path = cz_arena_printf(&job->arena, "%s/%s.h", folder, name);
     if (!has_gpu)
         return 2;
     cz_emit_cuda(job->view, &outputs[2].text, &outputs[3].text);
-    outputs[2].path = cz_arena_printf(&job->arena, "%s/%s.cu", folder, name);
-    outputs[3].path =
-        cz_arena_printf(&job->arena, "%s/%s_cuda.c", folder, name);
     return 4;
 }
 
-/* All files or none. */
-static bool write_files(cz_job *job, const char *folder, bool has_gpu)
+/* All files or none; nor is the folder left if it was made for them. */
+static bool write_files(cz_job *job, const cz_cmd_options *given, bool has_gpu)
 {
-    output outputs[MAX_OUTPUTS] = {{{0}, NULL}};
+    const char *folder = given->output ? given->output : ".";
+    cz_output outputs[MAX_OUTPUTS] = {{NULL, {0}}};
     const int n = emit(job, folder, has_gpu, outputs);
-    const char *why = "cannot be made";
-    int n_written = 0;
+    const bool is_made = mkdir(folder, 0777) == 0;
+    bool ok = is_made || errno == EEXIST;
 
-    if (make_folder(folder))
-        while (n_written < n &&
-               cz_text_write_file(&outputs[n_written].text,
-                                  outputs[n_written].path, &why))
-            n_written++;
-    for (int i = 0; n_written < n && i < n_written; i++)
-        unlink(outputs[i].path);
-    if (n_written < n)
-        cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s",
-                      outputs[0].path, why);
+    if (!ok)
+        cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0},
+                      "folder %s cannot be made: %s", folder, strerror(errno));
+    ok = ok && cz_cmd_write(given, &job->diags, outputs, n);
+    if (is_made && !ok)
+        rmdir(folder);
     for (int i = 0; i < n; i++)
         cz_text_fini(&outputs[i].text);
-    return n_written == n;
+    return ok;
 }
 
 /* What is in no other figure of the plan. */
@@ -151,8 +137,7 @@ static int run(const cz_cmd_options *given)
     if (!take_targets(given->target, &has_gpu))
         return CZ_EXIT_INFEASIBLE;
     status = cz_job_open(&job, given, CZ_JOB_PLANNED);
-    if (status == CZ_EXIT_OK &&
-        !write_files(&job, given->output ? given->output : ".", has_gpu))
+    if (status == CZ_EXIT_OK && !write_files(&job, given, has_gpu))
         status = cz_job_status(&job);
     else if (status == CZ_EXIT_OK && has_gpu) {
         /* What the runtime makes of the text, by the rule of

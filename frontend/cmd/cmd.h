@@ -97,6 +97,7 @@ typedef struct cz_cmd_options {
     const char *mesh, *optimizer; /* of an import */
     bool json, check, print_cflags, strict, late, planted, in_place, expand;
     bool no_baselines, time, explain;
+    bool force;     /* an output replaces what nobody has generated */
     bool of_values; /* a run's check, of the plan that `build` makes */
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
     bool rules_alone;            /* a file of rules alone will do */
@@ -130,6 +131,7 @@ enum {
     CZ_KEY_HTML,
     CZ_KEY_TRACE,
     CZ_KEY_EXPLAIN,
+    CZ_KEY_FORCE,
     CZ_KEY_SETTING /* the first cz_setting; the others behind it */
 };
 
@@ -158,6 +160,14 @@ extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
             0                                                                  \
     }
 
+#define CZ_OPTION_FORCE                                                        \
+    {                                                                          \
+        "force", CZ_KEY_FORCE, NULL, 0,                                        \
+            "Overwrite a file that canzona has not generated (never FILE "     \
+            "itself)",                                                         \
+            0                                                                  \
+    }
+
 /* --ir=after:PASS, and how the module that it prints begins. */
 #define CZ_AFTER "after:"
 #define CZ_BEHIND_PASS "// behind the pass "
@@ -176,6 +186,8 @@ typedef struct cz_job {
     bool diagnostics_are_output;
     cz_arena arena;
     cz_diags diags;
+    cz_text text; /* of the input, which is read once */
+    bool is_ir;   /* ... and is IR, not a source */
     cz_ir *ir;
     const cz_plan_view *view; /* of the planned module */
     char plan_hash[65];       /* SHA-256 of the printed module, hex */
@@ -195,6 +207,19 @@ void cz_job_close(cz_job *job);
 void cz_print_diagnostics(const cz_diags *diags);
 
 /* ---- what commands share ---- */
+
+/* A file that a command writes. */
+typedef struct cz_output {
+    const char *path; /* "-": standard output; a pipe or /dev/null will do */
+    cz_text text;
+} cz_output;
+
+/* All of them appear, or none, and what was there survives any failure.  An
+ * input is never overwritten, unless the options say in place, and without
+ * --force only what says CZ_GENERATED, or is empty, or equal.  False after
+ * reporting the file that is in the way. */
+bool cz_cmd_write(const cz_cmd_options *given, cz_diags *diags,
+                  const cz_output *outputs, int n);
 
 /* False after reporting a matrix whose buffers are more than a micro-group may
  * have (`group`), or a rank that allocates more than it may (`memory`), with

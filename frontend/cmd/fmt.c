@@ -1,5 +1,4 @@
 /* canzona fmt: sources in canonical layout. */
-#define _XOPEN_SOURCE 700
 #include "frontend/cmd/cmd.h"
 
 #include "frontend/format/format.h"
@@ -7,7 +6,6 @@
 #include "frontend/rule/expand/expand.h"
 #include "frontend/rule/rule.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct argp_option options[] = {
@@ -19,32 +17,21 @@ static const struct argp_option options[] = {
      "Write chains of optimizers as the equations that they are short for", 0},
     {0}};
 
-/* A link stays one: what it names is rewritten. */
-static bool rewrite(const char *path, const cz_text *text, const char **why)
-{
-    char *real = realpath(path, NULL);
-    const bool ok = cz_text_write_file(text, real ? real : path, why);
-
-    free(real);
-    return ok;
-}
-
 /* What becomes of one file.  `after` is its canonical text. */
 static bool deliver(const cz_cmd_options *given, const char *path,
-                    const cz_source *before, const cz_text *after,
-                    cz_diags *diags)
+                    const cz_source *before, cz_text after, cz_diags *diags)
 {
+    const cz_output out = {path, after};
     const bool differs =
-        before->n != after->n ||
-        memcmp(before->bytes, cz_text_string(after), after->n) != 0;
-    const char *why = "";
+        before->n != after.n ||
+        memcmp(before->bytes, cz_text_string(&after), after.n) != 0;
 
     if (given->check && differs)
         printf("%s differs from its canonical layout\n", path);
     else if (!given->check && !given->in_place)
-        fwrite(cz_text_string(after), 1, after->n, stdout);
-    else if (given->in_place && differs && !rewrite(path, after, &why))
-        cz_diag_error(diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", path, why);
+        fwrite(cz_text_string(&after), 1, after.n, stdout);
+    else if (given->in_place && differs)
+        cz_cmd_write(given, diags, &out, 1);
     return !(given->check && differs) && diags->n_errors == 0;
 }
 
@@ -111,7 +98,7 @@ static bool format_file(const cz_cmd_options *given, const char *path)
         source = (cz_source){path, cz_text_string(&before), before.n};
         ok = (given->expand ? expand(&arena, path, &before, &diags, &after)
                             : cz_format(&arena, &source, &diags, &after)) &&
-             deliver(given, path, &source, &after, &diags);
+             deliver(given, path, &source, after, &diags);
     } else {
         cz_diag_error(&diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", path, why);
     }

@@ -10,6 +10,8 @@
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE.cz", 0, "Write there, not to standard output", 0},
+    {"force", CZ_KEY_FORCE, NULL, 0,
+     "Overwrite FILE.cz, which somebody may have edited", 0},
     {"optimizer", CZ_KEY_OPTIMIZER, "NAME", 0,
      "muon (default): on matrices, adamw on the rest; or adamw", 0},
     {"mesh", CZ_KEY_MESH, "AXES", 0, "The ranks, such as dp=32,tp=8", 0},
@@ -30,20 +32,6 @@ static bool read_options(const cz_cmd_options *given, cz_import *convert)
         fprintf(stderr, "canzona import: --optimizer is muon or adamw\n");
     else
         return true;
-    return false;
-}
-
-static bool write_out(const cz_cmd_options *given, const cz_text *program,
-                      cz_diags *diags)
-{
-    const char *why;
-
-    if (!given->output || strcmp(given->output, "-") == 0)
-        return fwrite(program->bytes, 1, program->n, stdout) == program->n;
-    if (cz_text_write_file(program, given->output, &why))
-        return true;
-    cz_diag_error(diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", given->output,
-                  why);
     return false;
 }
 
@@ -68,7 +56,7 @@ static bool has_folder(const char *output, cz_diags *diags)
 static int run(const cz_cmd_options *given)
 {
     cz_job job;
-    cz_text program = {0};
+    cz_output out = {given->output ? given->output : "-", {0}};
     cz_import convert = {.input = given->input};
 
     if (!read_options(given, &convert))
@@ -82,10 +70,10 @@ static int run(const cz_cmd_options *given)
     if (given->output && strcmp(given->output, "-") != 0)
         convert.output = given->output;
     if (has_folder(convert.output, &job.diags) &&
-        cz_import_run(&convert, &program))
-        write_out(given, &program, &job.diags);
+        cz_import_run(&convert, &out.text))
+        cz_cmd_write(given, &job.diags, &out, 1);
     const int status = cz_job_status(&job);
-    cz_text_fini(&program);
+    cz_text_fini(&out.text);
     cz_job_close(&job);
     return status;
 }

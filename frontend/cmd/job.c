@@ -6,12 +6,12 @@
 #include "dsl/plan/build/build.h"
 #include "frontend/program/compile.h"
 #include "frontend/document/diagnostics.h"
+#include "frontend/document/digest.h"
 #include "frontend/syntax/parse.h"
 #include "passes/gpu/gpu.h"
 #include "passes/passes.h"
 #include "passes/verify/verify.h"
 
-#include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,6 +67,7 @@ static cz_ir *read_input(cz_job *job, const cz_cmd_options *options)
 {
     const cz_compile_options compile = {
         .path = options->input,
+        .text = &job->text,
         .defines = options->defines,
         .n_defines = options->n_defines,
         .one_rank = options->one_rank,
@@ -75,43 +76,32 @@ static cz_ir *read_input(cz_job *job, const cz_cmd_options *options)
         .compiler = CANZONA_VERSION,
         .alone = options->rules_alone ? &job->rules : NULL};
     const char *why = "";
-    cz_text text = {0};
-    cz_ir *ir = NULL;
 
-    if (!read_text(options, &text, &why)) {
+    if (!read_text(options, &job->text, &why)) {
         cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s",
                       options->input, why);
-    } else if (is_ir(&text)) {
-        const char *pass = pass_in_front(&job->arena, &text);
-        if (pass)
-            cz_diag_error(&job->diags, CZ_BAD_IR, (cz_span){0},
-                          "%s is a module from between two passes, to be read: "
-                          "the passes behind '%s' start from a source, or from "
-                          "--ir=source or --ir=assigned",
-                          options->input, pass);
-        else
-            ir = read_ir(job, &text);
-    } else {
-        cz_compile_options with_text = compile;
-        with_text.text = &text;
-        ir = cz_compile(&job->arena, &with_text, &job->diags);
+        return NULL;
     }
-    cz_text_fini(&text);
-    return ir;
+    job->is_ir = is_ir(&job->text);
+    if (!job->is_ir)
+        return cz_compile(&job->arena, &compile, &job->diags);
+    const char *pass = pass_in_front(&job->arena, &job->text);
+    if (!pass)
+        return read_ir(job, &job->text);
+    cz_diag_error(&job->diags, CZ_BAD_IR, (cz_span){0},
+                  "%s is a module from between two passes, to be read: the "
+                  "passes behind '%s' start from a source, or from "
+                  "--ir=source or --ir=assigned",
+                  options->input, pass);
+    return NULL;
 }
 
 static void hash_plan(cz_job *job)
 {
-    struct sha256_ctx context;
-    uint8_t digest[SHA256_DIGEST_SIZE];
     cz_text text = {0};
 
     cz_ir_print(job->ir, &text);
-    sha256_init(&context);
-    sha256_update(&context, text.n, (const uint8_t *)cz_text_string(&text));
-    sha256_digest(&context, sizeof digest, digest);
-    for (size_t i = 0; i < sizeof digest; i++)
-        snprintf(job->plan_hash + 2 * i, 3, "%02x", digest[i]);
+    cz_digest(&text, job->plan_hash);
     cz_text_fini(&text);
 }
 
@@ -231,5 +221,6 @@ void cz_job_close(cz_job *job)
     else
         write_document(job);
     cz_ir_close(job->ir);
+    cz_text_fini(&job->text);
     cz_arena_fini(&job->arena);
 }

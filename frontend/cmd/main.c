@@ -123,6 +123,9 @@ static error_t parse_switch(int key, char *arg, struct argp_state *state,
     case CZ_KEY_EXPLAIN:
         options->explain = true;
         return 0;
+    case CZ_KEY_FORCE:
+        options->force = true;
+        return 0;
     case CZ_KEY_IR:
         options->ir = arg ? arg : "scheduled";
         if (!is_ir_stage(options->ir))

@@ -13,7 +13,7 @@
 static const struct argp_option options[] = {
     CZ_OPTION_DEFINE,
     CZ_OPTION_DIAGNOSTICS,
-    {"json", CZ_KEY_JSON, NULL, 0, "Print the plan as JSON (canzona.plan/1)",
+    {"json", CZ_KEY_JSON, NULL, 0, "Print the plan as JSON (canzona.plan/2)",
      0},
     {"target", CZ_KEY_TARGET, "NAME", 0,
      "With --json or --ir, sm_80 or sm_90a: tiles and batches of a GPU, too "
@@ -26,6 +26,7 @@ static const struct argp_option options[] = {
     {"html", CZ_KEY_HTML, "FILE", 0, "Write a page about the plan", 0},
     {"trace", CZ_KEY_TRACE, "FILE", 0,
      "Write the timeline of a step, for Perfetto", 0},
+    CZ_OPTION_FORCE,
     {"explain", CZ_KEY_EXPLAIN, NULL, 0,
      "Print why the plan is as it is, and what would help", 0},
     {"no-baselines", CZ_KEY_NO_BASELINES, NULL, 0,
@@ -81,21 +82,24 @@ static void print(const cz_cmd_options *given, cz_job *job,
     cz_text_fini(&out);
 }
 
-typedef void (*report)(const cz_report_context *context, cz_text *out);
-
-static void write_report(cz_job *job, const cz_report_context *context,
-                         const char *path, report make)
+/* The page and the trace that are asked for. */
+static void write_reports(const cz_cmd_options *given, cz_job *job,
+                          const cz_report_context *context)
 {
-    const char *why = "cannot be written";
-    cz_text out = {0};
+    cz_output outputs[2] = {{NULL, {0}}};
+    int n = 0;
 
-    if (!path)
-        return;
-    make(context, &out);
-    if (!cz_text_write_file(&out, path, &why))
-        cz_diag_error(&job->diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", path,
-                      why);
-    cz_text_fini(&out);
+    if (given->html) {
+        outputs[n].path = given->html;
+        cz_report_html(context, &outputs[n++].text);
+    }
+    if (given->trace) {
+        outputs[n].path = given->trace;
+        cz_report_trace(context, &outputs[n++].text);
+    }
+    cz_cmd_write(given, &job->diags, outputs, n);
+    for (int i = 0; i < n; i++)
+        cz_text_fini(&outputs[i].text);
 }
 
 static int show(const cz_cmd_options *given, cz_job *job)
@@ -107,8 +111,7 @@ static int show(const cz_cmd_options *given, cz_job *job)
         if (!context)
             return cz_job_status(job);
     }
-    write_report(job, context, given->html, cz_report_html);
-    write_report(job, context, given->trace, cz_report_trace);
+    write_reports(given, job, context);
     if (given->trace && job->view->n_ranks > CZ_TRACE_MAX_RANKS)
         fprintf(stderr, "canzona plan: %s has the first %d of %d ranks\n",
                 given->trace, CZ_TRACE_MAX_RANKS, job->view->n_ranks);

@@ -285,6 +285,27 @@ const char *cz_json_word(const cz_json_at *at)
     return word ? cz_arena_copy(at->reading->arena, word, strlen(word)) : "";
 }
 
+const char *cz_json_any_text(const cz_json_at *at)
+{
+    cz_arena *arena = at->reading->arena;
+    const char *text = "";
+    if (json_is_array(at->value)) {
+        const int n = cz_json_length(at);
+        for (int i = 0; i < n && !at->reading->failed; i++) {
+            const cz_json_at element = cz_json_element(at, i);
+            text = cz_arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "",
+                                   cz_json_any_text(&element));
+        }
+        return text;
+    }
+    if (json_is_integer(at->value))
+        return cz_arena_printf(arena, "%lld",
+                               (long long)json_integer_value(at->value));
+    if (json_is_boolean(at->value))
+        return json_is_true(at->value) ? "true" : "false";
+    return json_is_null(at->value) ? "none" : cz_json_word(at);
+}
+
 int64_t cz_json_number_of(const cz_json_at *at, const char *key, int64_t low,
                           int64_t high)
 {

@@ -84,6 +84,9 @@ bool cz_json_is_null(const cz_json_at *at);
 /* A copy in the arena; "" where there is none. */
 const char *cz_json_word(const cz_json_at *at);
 
+/* Of a word, a number, a truth, null, or a list of such: what it says. */
+const char *cz_json_any_text(const cz_json_at *at);
+
 /* Members of an object by key. */
 int64_t cz_json_number_of(const cz_json_at *at, const char *key, int64_t low,
                           int64_t high);

@@ -1,11 +1,10 @@
 /* Plan JSON to flat arrays, list by list. */
 #include "frontend/document/read.h"
 
-#include <nettle/sha2.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "dsl/base/checked.h"
+#include "frontend/document/compare.h"
 
 enum { MAX_RANKS = 1 << 16 };
 
@@ -167,8 +166,34 @@ static const cz_json_field param_fields[] = {
     WORD_OR_NULL(cz_document_param, param_group, "group"),
     SHAPE(cz_document_param, shape, "shape"),
     WORD_OR_NULL(cz_document_param, optimizer, "optimizer"),
+    WORD_OR_NULL(cz_document_param, grad, "grad"),
+    WORD_OR_NULL(cz_document_param, master, "master"),
     NUMBER(cz_document_param, elements, "element_count", 0, CZ_MAX_BYTES),
     {0}};
+
+/* "8192/tp x 5120" */
+static const char *layout_of(reader *r, const cz_json_at *at)
+{
+    const cz_json_at shape = cz_json_member(at, "shape");
+    const cz_json_at shard = cz_json_member(at, "shard");
+    const int n = cz_json_length(&shape);
+    const char *text = "";
+    if (cz_json_length(&shard) != n)
+        cz_json_wrong(&shard, "is not of as many dimensions as the shape");
+    for (int d = 0; d < n && !r->reading.failed; d++) {
+        const cz_json_at size = cz_json_element(&shape, d);
+        const cz_json_at axes = cz_json_element(&shard, d);
+        const int n_axes = cz_json_length(&axes);
+        text = cz_arena_printf(r->reading.arena, "%s%s%s", text,
+                               d > 0 ? " x " : "", cz_json_any_text(&size));
+        for (int i = 0; i < n_axes && !r->reading.failed; i++) {
+            const cz_json_at axis = cz_json_element(&axes, i);
+            text = cz_arena_printf(r->reading.arena, "%s/%s", text,
+                                   cz_json_word(&axis));
+        }
+    }
+    return text;
+}
 
 static void read_param(void *context, const cz_json_at *at, void *entry)
 {
@@ -180,6 +205,8 @@ static void read_param(void *context, const cz_json_at *at, void *entry)
     out->is_expert_partitioned = n_names > 0;
     out->n_names = out->is_expert_partitioned ? n_names : 1;
     out->bucket = (int)cz_json_optional_of(at, "bucket", r->n_buckets - 1);
+    out->stages = cz_json_joined_of(at, "stage", ", ");
+    out->layout = layout_of(r, at);
     read_home(r, at, &out->residents);
     if (!cz_json_is_null(&tie))
         r->out->n_ties++;
@@ -609,38 +636,6 @@ const cz_json_field cz_document_micro_groups_fields[] = {
     NUMBER(cz_document_micro_groups, time_ps, "time_ps", 0, CZ_MAX_BYTES),
     {0}};
 
-/* ---- digests ---- */
-
-const char *const cz_document_members[CZ_DOCUMENT_N_MEMBERS] = {
-    "mesh",          "policy",     "reductions", "parameters", "families",
-    "stages",        "classes",    "matrices",   "states",     "buckets",
-    "groups",        "schedule",   "metrics",    "baselines",  "constants",
-    "uneven_reduce", "geometries", "groupings"};
-
-static int add_bytes(const char *bytes, size_t n, void *context)
-{
-    sha256_update(context, n, (const uint8_t *)bytes);
-    return 0;
-}
-
-/* Of the part as compact JSON, keys in order. */
-static void find_digests(reader *r, const cz_json_at *root)
-{
-    for (int i = 0; i < CZ_DOCUMENT_N_MEMBERS; i++) {
-        const cz_json_at part = cz_json_member(root, cz_document_members[i]);
-        struct sha256_ctx context;
-        uint8_t digest[SHA256_DIGEST_SIZE];
-        if (!part.value)
-            return;
-        sha256_init(&context);
-        json_dump_callback(part.value, add_bytes, &context,
-                           JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-        sha256_digest(&context, sizeof digest, digest);
-        for (size_t k = 0; k < sizeof digest; k++)
-            snprintf(r->out->digests[i] + 2 * k, 3, "%02x", digest[k]);
-    }
-}
-
 /* ---- the document ---- */
 
 static const cz_json_field header_fields[] = {
@@ -656,8 +651,8 @@ static void read_header(reader *r, const cz_json_at *root)
 {
     cz_document *out = r->out;
     const cz_json_at schema = cz_json_member(root, "schema");
-    if (strcmp(cz_json_word(&schema), "canzona.plan/1") != 0)
-        cz_json_wrong(&schema, "is not \"canzona.plan/1\"");
+    if (strcmp(cz_json_word(&schema), "canzona.plan/2") != 0)
+        cz_json_wrong(&schema, "is not \"canzona.plan/2\"");
     const cz_json_at header = cz_json_member(root, "header");
     const cz_json_at mesh = cz_json_member(root, "mesh");
     const cz_json_at policy = cz_json_member(root, "policy");
@@ -695,6 +690,7 @@ static void read_lists(reader *r, const cz_json_at *root)
     LIST(geometries, "geometries", geometry_fields, read_geometry);
     LIST(micro_groups, "groupings", cz_document_micro_groups_fields, NULL);
 #undef LIST
+    cz_document_read_facts(root, out);
 }
 
 bool cz_document_is(const cz_text *text)
@@ -719,7 +715,7 @@ bool cz_document_read(cz_arena *arena, const char *name, const cz_text *text,
     if (!r.reading.failed)
         read_baselines(&r, &root);
     if (!r.reading.failed && with_digests)
-        find_digests(&r, &root);
+        cz_document_find_digests(&root, out);
     json_decref(tree);
     return !r.reading.failed;
 }

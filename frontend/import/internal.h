@@ -58,10 +58,10 @@ bool cz_json_next(cz_json_members *members, cz_json_entry *out);
 
 /* A small value as a tree, which the caller lets go with json_decref().  NULL
  * after reporting what is no strict JSON, has a key twice or is too large. */
-json_t *cz_json_load(const cz_json_text *text, cz_json_range part);
+json_t *cz_json_load(const cz_json_text *text, cz_json_range range);
 
 /* Report an error at a part of the text. */
-void cz_json_error(const cz_json_text *text, cz_json_range part, cz_code code,
+void cz_json_error(const cz_json_text *text, cz_json_range range, cz_code code,
                    const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -146,8 +146,10 @@ static void put_uses(const cz_import *convert, const cz_import_list *list,
 
     for (int i = 0; i < list->n; i++)
         roles.has_experts |= strstr(list->params[i].name, ".experts.") != NULL;
+    /* What is frozen is moved by nobody, and a use is for something. */
     for (int i = 0; i < list->n; i++)
-        roles.found[role_of(convert, &list->params[i], &roles)] = true;
+        if (!list->params[i].frozen)
+            roles.found[role_of(convert, &list->params[i], &roles)] = true;
 
     if (roles.found[ROUTER])
         cz_text_printf(out, ADAMW("routers", "0.1") "**.%s.weight\n",

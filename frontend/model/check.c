@@ -89,7 +89,7 @@ static void add_pattern(checker *c, const cz_pattern *pattern)
     }
     if (!c->failed)
         cz_diag_error(c->diags, CZ_TOO_LARGE, pattern->node->span,
-                      "more than %d families of parameters", CZ_MAX_PATTERNS);
+                      "more than %d patterns of parameters", CZ_MAX_PATTERNS);
     c->failed = true;
 }
 

@@ -127,7 +127,7 @@ static void add_param(walk *w, const cz_node *param, cz_env *env)
         fail(w);
     }
     if (w->model->n == CZ_MAX_PATTERNS) {
-        too_large(w, param->span, "families of parameters", CZ_MAX_PATTERNS);
+        too_large(w, param->span, "patterns of parameters", CZ_MAX_PATTERNS);
         return;
     }
     *CZ_PUSH(w->arena, w->model->patterns, w->model->n) = pattern;

@@ -265,9 +265,11 @@ int cz_suggest_patterns(cz_arena *arena, const cz_node *path,
  * parameters. */
 const cz_pattern *cz_suggest_pattern(cz_arena *arena, const cz_node *path,
                                      const cz_model *model);
-/* Report a path that no parameter matches, with the nearest ones. */
-void cz_suggest_report(cz_arena *arena, cz_diags *diags, const cz_node *path,
-                       const cz_model *model);
+/* Whether each of the PATHS, and each with any one alternative of its braces
+ * alone, matches a parameter; with `frozen`, frozen ones are some.  Reports
+ * what does not, with the nearest names. */
+bool cz_paths_check(cz_arena *arena, cz_diags *diags, const cz_node *paths,
+                    const cz_model *model, bool frozen);
 
 /* ---- fused storage ---- */
 

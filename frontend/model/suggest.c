@@ -1,7 +1,8 @@
-/* Did-you-mean for paths: an edit distance in two layers, characters within
- * segments and segments within names. */
+/* Paths that match nothing, and did-you-mean for them: an edit distance in two
+ * layers, characters within segments and segments within names. */
 #include "frontend/model/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/names/match.h"
@@ -120,8 +121,8 @@ const cz_pattern *cz_suggest_pattern(cz_arena *arena, const cz_node *path,
     return cz_suggest_patterns(arena, path, model, best) > 0 ? best[0] : NULL;
 }
 
-void cz_suggest_report(cz_arena *arena, cz_diags *diags, const cz_node *path,
-                       const cz_model *model)
+static void report_path(cz_arena *arena, cz_diags *diags, const cz_node *path,
+                        cz_span place, const cz_model *model)
 {
     const cz_pattern *near[CZ_MAX_SUGGESTED];
     const int n = cz_suggest_patterns(arena, path, model, near);
@@ -133,9 +134,75 @@ void cz_suggest_report(cz_arena *arena, cz_diags *diags, const cz_node *path,
                                             : " and ",
                                 cz_pattern_first_name(arena, near[i]),
                                 near[i]->frozen ? ", which is frozen" : "");
-    cz_diag_error(diags, CZ_MATCHES_NOTHING, path->span,
-                  "no parameter matches '%s'", path->text);
+    cz_diag_error(diags, CZ_MATCHES_NOTHING, place, "no parameter matches '%s'",
+                  path->text);
     if (n > 0)
-        cz_diag_note(diags, path->span, "the nearest %s %s",
-                     n == 1 ? "is" : "are", names);
+        cz_diag_note(diags, place, "the nearest %s %s", n == 1 ? "is" : "are",
+                     names);
+}
+
+/* ---- paths that match nothing ---- */
+
+/* Whether the segment matches the word, or some value of the index. */
+static bool matches_some(const cz_node *segment, const void *name, int at)
+{
+    const cz_pattern *pattern = name;
+    const cz_word *word = &pattern->words[at];
+    if (word->text)
+        return cz_match_segment(segment, word->text);
+    const int64_t first = pattern->first[word->index];
+    for (int64_t i = 0; i < pattern->extents[word->index]; i++) {
+        char value[24];
+        snprintf(value, sizeof value, "%lld", (long long)(first + i));
+        if (cz_match_segment(segment, value))
+            return true;
+    }
+    return false;
+}
+
+static bool matches_model(const cz_node *path, const cz_model *model,
+                          bool frozen)
+{
+    for (int i = 0; i < model->n; i++)
+        if ((frozen || !model->patterns[i].frozen) &&
+            cz_match_path_by(path, matches_some, &model->patterns[i],
+                             model->patterns[i].n_words))
+            return true;
+    return false;
+}
+
+/* Each alternative of part `p` of segment `s`, alone. */
+static bool check_choice(cz_arena *arena, cz_diags *diags, const cz_node *path,
+                         int s, int p, const cz_model *model, bool frozen)
+{
+    const cz_node *choice = cz_child(cz_item(path, s), p);
+    bool good = true;
+    for (int i = 0; i < cz_n_items(choice); i++) {
+        const cz_node *narrow = cz_path_with(arena, path, s, p, i);
+        if (matches_model(narrow, model, frozen))
+            continue;
+        report_path(arena, diags, narrow, cz_item(choice, i)->span, model);
+        good = false;
+    }
+    return good;
+}
+
+bool cz_paths_check(cz_arena *arena, cz_diags *diags, const cz_node *paths,
+                    const cz_model *model, bool frozen)
+{
+    bool good = true;
+    for (int i = 0; i < cz_n_items(paths); i++) {
+        const cz_node *path = cz_item(paths, i);
+        if (!matches_model(path, model, frozen)) {
+            report_path(arena, diags, path, path->span, model);
+            good = false;
+            continue;
+        }
+        for (int s = 0; s < cz_n_items(path); s++)
+            for (int p = 0; p < cz_n_children(cz_item(path, s)); p++)
+                if (cz_child(cz_item(path, s), p)->kind == CZ_AST_CHOICE &&
+                    !check_choice(arena, diags, path, s, p, model, frozen))
+                    good = false;
+    }
+    return good;
 }

@@ -81,7 +81,8 @@ bool cz_match_segment(const cz_node *segment, const char *word)
 
 /* As for `*` in file names: after a mismatch only the last `**` needs to take
  * one segment more. */
-bool cz_match_path(const cz_node *path, const char *const *words, int n)
+bool cz_match_path_by(const cz_node *path, cz_match_word *matches,
+                      const void *name, int n)
 {
     int step = 0, word = 0, star = -1, star_word = 0;
     while (word < n) {
@@ -90,7 +91,7 @@ bool cz_match_path(const cz_node *path, const char *const *words, int n)
             star = step++;
             star_word = word;
         } else if (at && at->kind == CZ_AST_SEGMENT &&
-                   cz_match_segment(at, words[word])) {
+                   matches(at, name, word)) {
             step++;
             word++;
         } else if (star >= 0) {
@@ -104,6 +105,16 @@ bool cz_match_path(const cz_node *path, const char *const *words, int n)
          rest && rest->kind == CZ_AST_SEGMENTS; rest = cz_item(path, step))
         step++;
     return step == cz_n_items(path);
+}
+
+static bool word_matches(const cz_node *segment, const void *name, int word)
+{
+    return cz_match_segment(segment, ((const char *const *)name)[word]);
+}
+
+bool cz_match_path(const cz_node *path, const char *const *words, int n)
+{
+    return cz_match_path_by(path, word_matches, words, n);
 }
 
 bool cz_match_paths(const cz_node *paths, const char *const *words, int n)

@@ -10,6 +10,12 @@
  * the pattern times the square of the word. */
 bool cz_match_segment(const cz_node *segment, const char *word);
 
+/* Whether the SEGMENT matches segment number `word` of a name, or of one of
+ * several names. */
+typedef bool cz_match_word(const cz_node *segment, const void *name, int word);
+/* Whether a PATH matches a name of `n` segments, as `matches` compares them. */
+bool cz_match_path_by(const cz_node *path, cz_match_word *matches,
+                      const void *name, int n);
 /* Whether a PATH matches the name of `n` segments. */
 bool cz_match_path(const cz_node *path, const char *const *words, int n);
 /* Whether one of the PATHS does. */

@@ -28,7 +28,6 @@ typedef struct chooser {
     cz_uses *uses;
     const cz_policy *policy;
     const cz_mesh *mesh;
-    bool *grads_match; /* [policy->n_grads] the clause matches something */
     cz_env *globals;
     cz_diags *diags;
     cz_choices *out;
@@ -167,7 +166,7 @@ static void add_part(chooser *c, cell *out, cz_storage_view view, int use)
         if (!c->stopped)
             cz_diag_error(c->diags, CZ_TOO_LARGE, out->pattern.node->span,
                           "paths and views cut the parameters into more than "
-                          "%d families",
+                          "%d patterns",
                           CZ_MAX_PATTERNS);
         c->stopped = true;
         return;
@@ -246,12 +245,9 @@ static int choose_grads(chooser *c, const cz_pattern *pattern)
     const char *words[CZ_MAX_WORDS];
     int chosen = 0;
     cz_pattern_words(arena_of(c), pattern, pattern->first, words);
-    for (int i = 1; i < c->policy->n_grads; i++) {
-        if (!cz_match_paths(c->policy->grads[i].paths, words, pattern->n_words))
-            continue;
-        c->grads_match[i] = true;
-        chosen = i;
-    }
+    for (int i = 1; i < c->policy->n_grads; i++)
+        if (cz_match_paths(c->policy->grads[i].paths, words, pattern->n_words))
+            chosen = i;
     return chosen;
 }
 
@@ -293,7 +289,6 @@ static void take(chooser *c, int start, const cz_pattern *pattern)
         cz_use *use = &c->uses->list[i];
         if (!cz_match_paths(cz_use_paths(use->node), words, pattern->n_words))
             continue;
-        use->matches_path = true;
         const bool by_piece = p.n > 0 && !sees_whole(use);
         if (by_piece || (offer_whole(c, pattern, i, &p) && p.n > 0))
             offer_pieces(c, pattern, i, &p);
@@ -341,35 +336,28 @@ static void cut(chooser *c, int start, const cz_pattern *pattern,
 
 /* ---- what is wrong ---- */
 
-static void report_path(chooser *c, const cz_node *path)
+static bool check_paths(chooser *c, const cz_node *paths)
 {
-    cz_suggest_report(arena_of(c), c->diags, path, c->model);
-}
-
-static void report_nothing(chooser *c, const cz_use *use)
-{
-    const cz_node *path = cz_item(cz_use_paths(use->node), 0);
-    if (use->matches_path)
-        cz_diag_error(
-            c->diags, CZ_MATCHES_NOTHING, cz_use_condition(use->node)->span,
-            "this holds for no parameter that '%s' matches", path->text);
-    else
-        report_path(c, path);
+    return cz_paths_check(arena_of(c), c->diags, paths, c->model, false);
 }
 
 static void check_uses(chooser *c)
 {
     for (int i = 0; i < c->uses->n; i++) {
         const cz_use *use = &c->uses->list[i];
-        if (use->broken)
+        const cz_node *paths = cz_use_paths(use->node);
+        if (use->broken || !check_paths(c, paths))
             continue;
         if (!use->matches)
-            report_nothing(c, use);
+            cz_diag_error(c->diags, CZ_MATCHES_NOTHING,
+                          cz_use_condition(use->node)->span,
+                          "this holds for no parameter that '%s' matches",
+                          cz_item(paths, 0)->text);
         else if (!use->taken)
             cz_diag_warning(c->diags, CZ_NEVER_CHOSEN, use->node->span,
                             "every parameter that '%s' matches follows an "
                             "earlier use",
-                            cz_item(cz_use_paths(use->node), 0)->text);
+                            cz_item(paths, 0)->text);
     }
 }
 
@@ -433,7 +421,6 @@ void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
                  .uses = uses,
                  .policy = policy,
                  .mesh = mesh,
-                 .grads_match = CZ_NEW(globals->arena, bool, policy->n_grads),
                  .globals = globals,
                  .diags = diags,
                  .out = out};
@@ -456,8 +443,7 @@ void cz_choose(const cz_model *model, cz_uses *uses, const cz_policy *policy,
         }
     check_uses(&c);
     for (int i = 1; i < c.policy->n_grads; i++)
-        if (!c.grads_match[i])
-            report_path(&c, cz_item(c.policy->grads[i].paths, 0));
+        check_paths(&c, c.policy->grads[i].paths);
     check_covered(&c, model_place);
     check_choices(&c);
 }

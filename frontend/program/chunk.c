@@ -13,7 +13,6 @@ typedef struct chunker {
     const cz_mesh *mesh;
     cz_arena *arena;
     cz_diags *diags;
-    bool *matches; /* [policy->n_shards] the clause matches something */
     cz_pattern *patterns;
     int n;
 } chunker;
@@ -25,11 +24,8 @@ static const cz_shards *clause_of(chunker *c, const cz_pattern *pattern)
     int chosen = 0;
     cz_pattern_words(c->arena, pattern, pattern->first, words);
     for (int i = 1; i < c->policy->n_shards; i++)
-        if (cz_match_paths(c->policy->shards[i].paths, words,
-                           pattern->n_words)) {
-            c->matches[i] = true;
+        if (cz_match_paths(c->policy->shards[i].paths, words, pattern->n_words))
             chosen = i;
-        }
     const cz_shards *shards = &c->policy->shards[chosen];
     return shards->node ? shards : NULL;
 }
@@ -127,22 +123,17 @@ bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
                     cz_arena *arena, cz_diags *diags, cz_model *model)
 {
     bool ok = true;
-    chunker c = {.policy = policy,
-                 .mesh = mesh,
-                 .arena = arena,
-                 .diags = diags,
-                 .matches = CZ_NEW(arena, bool, policy->n_shards)};
+    chunker c = {
+        .policy = policy, .mesh = mesh, .arena = arena, .diags = diags};
     for (int i = 0; i < model->n; i++) {
         cz_pattern some = model->patterns[i];
         if (!cut(&c, &model->patterns[i], &some, 0))
             return false;
     }
     for (int i = 1; i < policy->n_shards; i++)
-        if (!c.matches[i]) {
-            cz_suggest_report(arena, diags, cz_item(policy->shards[i].paths, 0),
-                              model);
-            ok = false;
-        }
+        ok = cz_paths_check(arena, diags, policy->shards[i].paths, model,
+                            true) &&
+             ok;
     model->patterns = c.patterns;
     model->n = c.n;
     return ok;

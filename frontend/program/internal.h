@@ -95,9 +95,8 @@ typedef struct cz_use {
     cz_rule_signature signature;
     int64_t tile; /* rows and columns of its tiles (tile.h); 0: not cut */
     bool matches; /* some parameter's name and condition */
-    bool matches_path;
-    bool taken;  /* some parameter follows it */
-    bool broken; /* reported: what depends on it stays silent */
+    bool taken;   /* some parameter follows it */
+    bool broken;  /* reported: what depends on it stays silent */
 } cz_use;
 
 typedef struct cz_uses {

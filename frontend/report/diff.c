@@ -109,21 +109,39 @@ static void compare_axis(diff *d, const char *name, int a, int b)
                b < 0 ? -1 : d->b->names[b].size);
 }
 
+static const char *fact_key(const cz_document *document, int i)
+{
+    return document->facts[i].key;
+}
+
+static void compare_fact(diff *d, const char *key, int a, int b)
+{
+    const cz_document_fact *fact = a < 0 ? &d->b->facts[b] : &d->a->facts[a];
+    (void)key;
+    d->section = fact->section;
+    add_text(d, fact->name, a < 0 ? NULL : d->a->facts[a].text,
+             b < 0 ? NULL : d->b->facts[b].text);
+}
+
 static void compare_constant(diff *d, const char *name, int a, int b)
 {
     add_number(d, name, CZ_DIFF_COUNT, a < 0 ? -1 : d->a->constants[a].value,
                b < 0 ? -1 : d->b->constants[b].value);
 }
 
-/* "bf16 8192 x 5120, matrices: muon" */
+/* "bf16 8192/tp x 5120, grad f32, master f32, stage 0, matrices: muon" */
 static const char *param_text(diff *d, const cz_document *document, int i)
 {
     const cz_document_param *p = &document->params[i];
-    return i < 0
-               ? NULL
-               : cz_arena_printf(d->arena, "%s %s, %s%s%s", p->dtype, p->shape,
-                                 *p->param_group ? p->param_group : "frozen",
-                                 *p->param_group ? ": " : "", p->optimizer);
+    if (i < 0)
+        return NULL;
+    const char *text =
+        cz_arena_printf(d->arena, "%s %s%s%s", p->dtype, p->layout,
+                        *p->stages ? ", stage " : "", p->stages);
+    if (!*p->param_group)
+        return cz_arena_printf(d->arena, "%s, frozen", text);
+    return cz_arena_printf(d->arena, "%s, grad %s, master %s, %s: %s", text,
+                           p->grad, p->master, p->param_group, p->optimizer);
 }
 
 static void compare_param(diff *d, const char *name, int a, int b)
@@ -210,15 +228,46 @@ static void compare_wire(diff *d)
                d->a->trainer_parameter_bytes, d->b->trainer_parameter_bytes);
 }
 
-/* What no other section noticed. */
+static bool has_section(const diff *d, const char *section)
+{
+    for (int i = 0; i < d->n; i++)
+        if (strcmp(d->all[i].section, section) == 0)
+            return true;
+    return false;
+}
+
+/* Parts that differ in what no section says. */
 static void compare_parts(diff *d)
 {
-    if (d->n > 0)
-        return;
-    for (int i = 0; i < CZ_DOCUMENT_N_MEMBERS; i++)
-        if (strcmp(d->a->digests[i], d->b->digests[i]) != 0)
-            add_text(d, cz_document_members[i], d->a->digests[i],
-                     d->b->digests[i]);
+    static const struct {
+        const char *part, *section; /* that says what differs in it */
+    } said[] = {{"mesh", "mesh"},
+                {"policy", "policy"},
+                {"uses", "hypers"},
+                {"rules", "rules"},
+                {"reductions", "reductions"},
+                {"parameters", "parameters"},
+                {"parameters", "owners"},
+                {"parameters", "buckets"},
+                {"stages", "stages"},
+                {"stages", "time"},
+                {"matrices", "owners"},
+                {"matrices", "time"},
+                {"states", "states"},
+                {"buckets", "buckets"},
+                {"metrics", "time"},
+                {"metrics", "memory"},
+                {"metrics", "wire"},
+                {"constants", "machine"}};
+    for (int i = 0; i < CZ_DOCUMENT_N_MEMBERS; i++) {
+        const char *part = cz_document_members[i];
+        bool is_said = strcmp(d->a->digests[i], d->b->digests[i]) == 0;
+        for (size_t k = 0; k < sizeof said / sizeof *said; k++)
+            is_said |= strcmp(said[k].part, part) == 0 &&
+                       has_section(d, said[k].section);
+        if (!is_said)
+            add_text(d, part, d->a->digests[i], d->b->digests[i]);
+    }
 }
 
 static void compare_header(diff *d)
@@ -242,6 +291,7 @@ cz_difference *cz_diff_build(cz_arena *arena, const cz_document *before,
     d.section = "machine";
     compare_named(&d, a->n_constants, b->n_constants, constant_name,
                   compare_constant);
+    compare_named(&d, a->n_facts, b->n_facts, fact_key, compare_fact);
     d.section = "parameters";
     compare_named(&d, a->n_params + a->n_ties, b->n_params + b->n_ties,
                   param_name, compare_param);

@@ -53,6 +53,7 @@ void cz_report_trace(const cz_report_context *context, cz_text *out)
     cz_json_open(&t.json, NULL, '{');
     cz_json_string(&t.json, "displayTimeUnit", "ns");
     cz_json_open(&t.json, "otherData", '{');
+    cz_json_string(&t.json, "generator", CZ_GENERATED);
     cz_json_string(&t.json, "plan", context->document->name);
     cz_json_string(&t.json, "plan_hash", context->document->plan_hash);
     cz_json_int(&t.json, "ranks", n_ranks);

@@ -4,54 +4,38 @@
 #include "frontend/run/run.h"
 
 #include "dsl/base/embedded.h"
+#include "frontend/run/signals.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-extern char **environ;
 extern const cz_embedded cz_runtime_files[]; /* what generated C includes */
 
 const char *const cz_program_cflags[] = {"-std=c17", "-O3", "-fno-math-errno",
                                          "-ffp-contract=off", NULL};
 
-/* A folder and the files that were put there, to be removed again. */
-typedef struct folder {
-    char *path;
-    const char *files[10];
-    int n_files;
-    const char *sources[3]; /* of the files, to be compiled; NULL ends */
-    int n_sources;
-} folder;
-
-/* What is generated. */
+/* What is generated, and for whom. */
 typedef struct content {
     const cz_plan_view *view;
     const char *plan_hash;
     bool has_gpu;
 } content;
 
-static const char *path_in(folder *f, cz_arena *arena, const char *name)
-{
-    const char *path = cz_arena_printf(arena, "%s/%s", f->path, name);
+enum { N_MADE = 3 };
+static const char *const endings[N_MADE] = {".h", ".c", "_cuda.c"};
 
-    f->files[f->n_files++] = path;
-    return path;
-}
-
-static bool compile(const folder *f, const char *library)
+static bool compile(const char *folder, const char *const sources[],
+                    const char *library)
 {
     enum { MAX_ARGUMENTS = 20 };
     const char *chosen = getenv("CC");
-    const char *cc = chosen && *chosen ? chosen : "cc";
-    const char *argv[MAX_ARGUMENTS] = {cc};
+    const char *argv[MAX_ARGUMENTS] = {chosen && *chosen ? chosen : "cc"};
     char *arguments[MAX_ARGUMENTS];
-    int n = 1, status;
-    pid_t child;
+    int n = 1;
 
     for (int i = 0; cz_program_cflags[i]; i++)
         argv[n++] = cz_program_cflags[i];
@@ -59,79 +43,71 @@ static bool compile(const folder *f, const char *library)
     argv[n++] = "-shared";
     argv[n++] = "-fPIC";
     argv[n++] = "-I";
-    argv[n++] = f->path;
+    argv[n++] = folder;
     argv[n++] = "-o";
     argv[n++] = library;
-    for (int i = 0; i < f->n_sources; i++)
-        argv[n++] = f->sources[i];
-    for (int i = 0; i < n; i++)
-        memcpy(&arguments[i], &argv[i], sizeof argv[i]);
-    arguments[n] = NULL;
-    if (posix_spawnp(&child, cc, NULL, NULL, arguments, environ) != 0)
-        return false;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return false;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    for (int i = 0; sources[i]; i++)
+        argv[n++] = sources[i];
+    memcpy(arguments, argv, sizeof arguments);
+    return cz_signals_run(arguments) == 0;
 }
 
-static bool write_text(const cz_text *text, const char *path)
+/* Makes the text of each file; how many there are. */
+static int generate(const content *of, cz_text made[N_MADE])
 {
-    const char *why;
+    cz_text kernels = {0};
 
-    return cz_text_write_file(text, path, &why);
-}
-
-static bool write_embedded(folder *f, cz_arena *arena, const cz_embedded *file)
-{
-    const char *slash = strrchr(file->path, '/');
-    cz_text text = {0};
-
-    cz_text_put(&text, file->bytes, file->n);
-    const bool ok =
-        write_text(&text, path_in(f, arena, slash ? slash + 1 : file->path));
-    cz_text_fini(&text);
-    return ok;
-}
-
-/* NAME and `ending`; the text is gone then. */
-static bool write_made(folder *f, cz_arena *arena, const content *of,
-                       const char *ending, cz_text *text)
-{
-    const char *path = path_in(
-        f, arena,
-        cz_arena_printf(arena, "%s%s", of->view->program->name, ending));
-    const bool ok = write_text(text, path);
-
-    if (ending[strlen(ending) - 1] == 'c')
-        f->sources[f->n_sources++] = path;
-    cz_text_fini(text);
-    return ok;
-}
-
-static bool write_cuda(folder *f, cz_arena *arena, const content *of)
-{
-    cz_text kernels = {0}, launches = {0};
-
-    cz_emit_cuda(of->view, &kernels, &launches);
+    cz_emit_header(of->view, of->has_gpu, &made[0]);
+    cz_emit_c(of->view, of->plan_hash, &made[1]);
+    if (!of->has_gpu)
+        return 2;
+    cz_emit_cuda(of->view, &kernels, &made[2]);
     cz_text_fini(&kernels);
-    return write_made(f, arena, of, "_cuda.c", &launches);
+    return 3;
 }
 
-static bool write_sources(folder *f, cz_arena *arena, const content *of)
+/* The runtime's headers. */
+static bool write_headers(const char *folder, cz_arena *arena)
 {
-    cz_text c = {0}, header = {0};
-    bool ok;
+    bool ok = true;
 
-    cz_emit_c(of->view, of->plan_hash, &c);
-    cz_emit_header(of->view, of->has_gpu, &header);
-    ok = write_made(f, arena, of, ".c", &c);
-    ok = write_made(f, arena, of, ".h", &header) && ok;
-    if (of->has_gpu)
-        ok = write_cuda(f, arena, of) && ok;
-    for (const cz_embedded *file = cz_runtime_files; file->path && ok; file++)
-        ok = write_embedded(f, arena, file);
+    for (const cz_embedded *file = cz_runtime_files; file->path && ok; file++) {
+        const char *slash = strrchr(file->path, '/');
+        cz_text text = {0};
+        cz_text_put(&text, file->bytes, file->n);
+        ok = cz_text_write_file(
+            &text, cz_arena_printf(arena, "%s/%s", folder,
+                                   slash ? slash + 1 : file->path));
+        cz_text_fini(&text);
+    }
     return ok;
+}
+
+/* Also what a compiler leaves that a signal ends, which may still go on. */
+static void remove_folder(const char *path)
+{
+    enum { TRIES = 100 };
+
+    for (int i = 0; i < TRIES && rmdir(path) != 0; i++) {
+        DIR *folder = opendir(path);
+        for (const struct dirent *at; folder && (at = readdir(folder));)
+            unlinkat(dirfd(folder), at->d_name, 0);
+        if (folder)
+            closedir(folder);
+    }
+}
+
+/* Where programs may not run, no library is loaded. */
+static const char *why_not_loaded(const char *folder, cz_arena *arena)
+{
+    struct statvfs system;
+    const char *why = dlerror();
+
+    if (statvfs(folder, &system) == 0 && system.f_flag & ST_NOEXEC)
+        why = "its folder is mounted noexec; let TMPDIR name a folder where "
+              "programs may run";
+    return cz_arena_printf(arena, "the compiled program cannot be loaded: %s",
+                           why ? why : "it is not what was generated");
 }
 
 static bool load(const char *library, const content *of, cz_arena *arena,
@@ -150,34 +126,52 @@ static bool load(const char *library, const content *of, cz_arena *arena,
     return out->program && (out->cuda || !of->has_gpu);
 }
 
+/* In a folder that was made for it.  NULL, or what failed. */
+static const char *build(const content *of, const char *folder,
+                         const cz_text made[], int n, cz_arena *arena,
+                         cz_loaded *out)
+{
+    const char *library = cz_arena_printf(arena, "%s/program.so", folder);
+    const char *paths[N_MADE + 1] = {NULL};
+    bool ok = write_headers(folder, arena);
+
+    for (int i = 0; i < n && ok; i++) {
+        paths[i] = cz_arena_printf(arena, "%s/%s%s", folder,
+                                   of->view->program->name, endings[i]);
+        ok = cz_text_write_file(&made[i], paths[i]);
+    }
+    if (!ok)
+        return "generated C cannot be written to the temporary folder";
+    if (!compile(folder, paths + 1, library))
+        return "the C compiler ($CC, else cc) failed on generated C";
+    if (!load(library, of, arena, out))
+        return why_not_loaded(folder, arena);
+    return NULL;
+}
+
 static bool open_content(const content *of, cz_diags *diags, cz_loaded *out)
 {
     const char *temporary = getenv("TMPDIR");
-    const char *library;
-    const char *failed = NULL;
+    const char *failed = "no temporary folder can be made";
+    cz_text made[N_MADE] = {{0}};
     cz_arena arena;
-    folder f = {0};
 
     *out = (cz_loaded){NULL, NULL, NULL};
     cz_arena_init(&arena);
-    f.path = cz_arena_printf(&arena, "%s/canzona.XXXXXX",
-                             temporary && *temporary ? temporary : "/tmp");
-    if (!mkdtemp(f.path)) {
-        failed = "no temporary folder can be made";
-    } else {
-        library = path_in(&f, &arena, "program.so");
-        if (!write_sources(&f, &arena, of))
-            failed = "generated C cannot be written to the temporary folder";
-        else if (!compile(&f, library))
-            failed = "the C compiler ($CC, else cc) failed on generated C";
-        else if (!load(library, of, &arena, out))
-            failed = "the compiled program cannot be loaded";
-        for (int i = 0; i < f.n_files; i++)
-            unlink(f.files[i]);
-        rmdir(f.path);
+    const int n = generate(of, made);
+    char *folder =
+        cz_arena_printf(&arena, "%s/canzona.XXXXXX",
+                        temporary && *temporary ? temporary : "/tmp");
+    cz_signals_hold();
+    if (mkdtemp(folder)) {
+        failed = build(of, folder, made, n, &arena, out);
+        remove_folder(folder);
     }
+    cz_signals_release();
     if (failed)
         cz_diag_error(diags, CZ_CANNOT_READ, (cz_span){0}, "%s", failed);
+    for (int i = 0; i < n; i++)
+        cz_text_fini(&made[i]);
     cz_arena_fini(&arena);
     return failed == NULL;
 }

@@ -112,7 +112,7 @@ static void list_forward(cz_simulation *s, const lister *l)
 
 /* The same on all ranks, together over a set of axes unless that is empty, and
  * behind another operation unless that is -1. */
-static int append(cz_simulation *s, cz_simulate_role part, int64_t set,
+static int append(cz_simulation *s, cz_simulate_role role, int64_t set,
                   int64_t ps, int behind)
 {
     const int n_ranks = s->document->n_ranks;
@@ -126,7 +126,7 @@ static int append(cz_simulation *s, cz_simulate_role part, int64_t set,
         op.stream = CZ_TIMELINE_LINK;
         op.comm = cz_op_comm(&s->prices, set, (cz_block){0, 0});
     }
-    return cz_simulate_append(s, part, op);
+    return cz_simulate_append(s, role, op);
 }
 
 /* The guard and the decision, as plans have them; what the update waits for. */

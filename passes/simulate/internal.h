@@ -30,7 +30,7 @@ typedef enum cz_simulate_role {
 } cz_simulate_role;
 
 typedef struct cz_simulate_mark {
-    cz_simulate_role part;
+    cz_simulate_role role;
     int iteration;
 } cz_simulate_mark;
 
@@ -51,7 +51,7 @@ void cz_simulate_make_layers(cz_simulation *s);
 
 /* Appends an operation and returns its number.  What computes is slowed down
  * here. */
-int cz_simulate_append(cz_simulation *s, cz_simulate_role part,
+int cz_simulate_append(cz_simulation *s, cz_simulate_role role,
                        cz_timeline_op op);
 
 /* The model's passes: each layer of the forward pass with its waits; of the

@@ -55,7 +55,7 @@ static int64_t slowed(const cz_simulation *s, int op, int rank, int64_t ps)
 
 /* ---- lists ---- */
 
-int cz_simulate_append(cz_simulation *s, cz_simulate_role part,
+int cz_simulate_append(cz_simulation *s, cz_simulate_role role,
                        cz_timeline_op op)
 {
     const int number = s->list.n_ops, n_ranks = s->document->n_ranks;
@@ -73,7 +73,7 @@ int cz_simulate_append(cz_simulation *s, cz_simulate_role part,
     op.ps = ps;
     *CZ_PUSH(s->arena, s->list.ops, s->list.n_ops) = op;
     *CZ_PUSH(s->arena, s->marks, s->n_marks) =
-        (cz_simulate_mark){part, s->iteration};
+        (cz_simulate_mark){role, s->iteration};
     return number;
 }
 
@@ -188,27 +188,27 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static bool is_of(const cz_simulation *s, int op, cz_simulate_role part,
+static bool is_of(const cz_simulation *s, int op, cz_simulate_role role,
                   int iteration)
 {
-    return s->marks[op].part == part && s->marks[op].iteration == iteration;
+    return s->marks[op].role == role && s->marks[op].iteration == iteration;
 }
 
 /* When the last rank has done all of a part. */
 static int64_t end_of(const cz_simulation *s, const cz_timeline_times *times,
-                      cz_simulate_role part, int iteration)
+                      cz_simulate_role role, int iteration)
 {
     const int n = s->document->n_ranks;
     int64_t end = 0;
     for (int i = 0; i < s->list.n_ops; i++)
-        for (int r = 0; r < n && is_of(s, i, part, iteration); r++)
+        for (int r = 0; r < n && is_of(s, i, role, iteration); r++)
             end = larger(end, times->end[(int64_t)i * n + r]);
     return end;
 }
 
 /* What a part takes on the busiest rank on one of its streams, or (sum) on all
  * together. */
-static int64_t busy_of(const cz_simulation *s, cz_simulate_role part,
+static int64_t busy_of(const cz_simulation *s, cz_simulate_role role,
                        bool computes, int64_t *sum)
 {
     int64_t most = 0;
@@ -217,7 +217,7 @@ static int64_t busy_of(const cz_simulation *s, cz_simulate_role part,
         int64_t busy = 0;
         for (int i = 0; i < s->list.n_ops; i++) {
             const cz_timeline_op *op = &s->list.ops[i];
-            if (is_of(s, i, part, N_ITERATIONS - 2) && op->ps[r] > 0 &&
+            if (is_of(s, i, role, N_ITERATIONS - 2) && op->ps[r] > 0 &&
                 (op->stream == CZ_TIMELINE_COMPUTE) == computes)
                 busy += op->ps[r];
         }

@@ -1,4 +1,5 @@
-/* V0: every number in range, every row inside the memory it names. */
+/* V0: every number in range, every row inside the memory it names, which has
+ * the types that its stage takes. */
 #include "dsl/plan/within.h"
 #include "passes/verify/internal.h"
 
@@ -220,6 +221,39 @@ static void check_whole(verifier *v, int op, int64_t rank,
                (long long)part, (long long)row->offset);
 }
 
+/* A stage takes what lies in its parameter's bucket as what it is there; its
+ * states and what travels have one type in all stages, as the plan view sees.
+ */
+static void check_types(verifier *v, int op, int64_t rank,
+                        const cz_view_kernel_entry *row)
+{
+    static const char *const names[CZ_N_SLOTS] = {[CZ_SLOT_GRAD] = "gradient",
+                                                  [CZ_SLOT_PARAM] = "parameter",
+                                                  [CZ_SLOT_STORED] =
+                                                      "stored copy"};
+    const cz_view_stage *stage = &v->view->stages[row->stage];
+    const cz_view_bucket *bucket =
+        &v->view->buckets[v->view->params[row->param].bucket];
+    const cz_dtype kept[CZ_N_SLOTS] = {
+        [CZ_SLOT_GRAD] = CZ_F32,
+        [CZ_SLOT_PARAM] =
+            bucket->has_master ? v->view->policy->master_dtype : bucket->dtype,
+        [CZ_SLOT_STORED] = bucket->dtype};
+
+    for (int i = 0; i < stage->n_in + stage->n_out && v->n_errors == 0; i++) {
+        const cz_view_slot *slot =
+            i < stage->n_in ? &stage->in[i] : &stage->out[i - stage->n_in];
+        if (names[slot->kind] && slot->dtype != kept[slot->kind])
+            reject(v, (place){op, rank, row->param},
+                   "the stage takes its %s as %s, which is kept as %s",
+                   names[slot->kind], cz_dtype_name(slot->dtype),
+                   cz_dtype_name(kept[slot->kind]));
+        else if (slot->kind == CZ_SLOT_STORED && !bucket->has_master)
+            reject(v, (place){op, rank, row->param},
+                   "the stage writes a stored copy of what is stored");
+    }
+}
+
 static void check_kernel_row(verifier *v, int op, int64_t rank,
                              const cz_view_kernel_entry *row)
 {
@@ -231,10 +265,14 @@ static void check_kernel_row(verifier *v, int op, int64_t rank,
                "stage %lld is not of its rule", (long long)row->stage);
         return;
     }
-    if (cz_view_is_shaped(&v->view->stages[row->stage]))
+    if (v->view->params[row->param].bucket < 0)
+        reject(v, (place){op, rank, row->param}, "has no place in any bucket");
+    else if (cz_view_is_shaped(&v->view->stages[row->stage]))
         check_whole(v, op, rank, row);
     else
         check_run(v, op, rank, row->param, row->offset, row->count);
+    if (v->n_errors == 0)
+        check_types(v, op, rank, row);
     if (v->n_errors == 0)
         check_kernel_scratch(v, op, rank, row);
 }

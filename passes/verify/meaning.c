@@ -4,23 +4,38 @@
  * Update and stages run on small matrices of random numbers: forms that are
  * equal for matrices of any size are equal there, and forms that differ are
  * not, but by a rare chance (Schwartz 1980, Zippel 1979: an identity of
- * rational functions, tried at random points).  So a slot, an operand or the
- * key of a random number that is another one shows in what the rule leaves.
+ * rational functions, tried at random points).  So a slot, an operand, a
+ * constant or the key of a random number that is another one shows in what the
+ * rule leaves, and so does a rounding: trials that round do it coarsely.
  *
  * Of two updates the second begins with what stages have left of the first, in
  * scratch too: only what outlives an update may count. */
-#include "passes/verify/small/small.h"
+#include "dsl/plan/error_bound.h"
 #include "passes/verify/internal.h"
+#include "passes/verify/small/small.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Numbers of both signs, and positive ones alone: of these roots and logarithms
- * are numbers.  Both with comparisons that are decided, and blended. */
-enum { N_TRIALS = 4, MAX_SLOTS = 100 };
-/* Rounding apart, and what an update makes of a change of its inputs that is
- * larger than rounding. */
+ * are numbers.  Both with comparisons that are decided, and blended; and
+ * rounded where types say so. */
+static const struct {
+    small_conditions conditions;
+    bool draws, rounds, has_signs;
+} trials[] = {
+    {SMALL_DECIDED, false, false, true}, {SMALL_DECIDED, false, false, false},
+    {SMALL_BLENDED, true, false, true},  {SMALL_BLENDED, true, false, false},
+    {SMALL_BLENDED, true, true, true},   {SMALL_BLENDED, true, true, false}};
+enum {
+    N_TRIALS = sizeof trials / sizeof *trials,
+    MAX_SLOTS = 100,
+    FAULT_BYTES = 300,
+    MAX_WIRES = 8
+};
+/* Rounding of f64 apart, and what an update makes of a change of its inputs
+ * that is larger than that. */
 static const double NEAR = 1e-8, CHANGE = 1e-13;
 
 /* What a parameter has on all ranks together. */
@@ -39,29 +54,28 @@ typedef struct trial {
     int n_slots; /* of each kind at most */
     uint64_t random;
     double *scalars;
+    char fault[FAULT_BYTES]; /* "": none so far */
+    int culprit;             /* the stage that it is of */
 } trial;
 
 /* ---- numbers ---- */
 
 static small draw_like(trial *t, small shape)
 {
-    for (int i = 0; i < SMALL * SMALL; i++) {
-        shape.v[i] = small_draw(&t->random);
-        if (t->has_signs && small_draw(&t->random) < 1.0)
+    const int n = shape.rows * shape.columns;
+
+    for (int i = 0; i < SMALL_ELEMENTS; i++) {
+        shape.v[i] = i < n ? small_draw(&t->random) : 0.0;
+        if (i < n && t->has_signs && small_draw(&t->random) < 1.0)
             shape.v[i] = -shape.v[i];
     }
-    for (int i = shape.rows * shape.columns; i < SMALL * SMALL; i++)
-        shape.v[i] = 0.0;
     return shape;
 }
 
 /* Input i of an update: gradient, parameter, states. */
 static small shape_of(const trial *t, int i)
 {
-    const cz_view_shape *shape = &t->rule->updates[0].shapes[i];
-
-    return small_of(shape->rank > 0 ? small_length(shape->size[0]) : 1,
-                    shape->rank > 1 ? small_length(shape->size[1]) : 1);
+    return small_shaped(&t->run, &t->rule->updates[0].shapes[i]);
 }
 
 static bool is_extern(const trial *t, int state)
@@ -231,27 +245,37 @@ static void compare(trial *t, int before, int phase, cz_slot_kind kind,
                        : kind == CZ_SLOT_STORED
                            ? "the stored copy"
                            : t->rule->fact->states.v[index];
-    const int stage = writer_of(t, kind, index);
-    char fault[300];
 
-    if (t->v->n_errors > 0 || is_near(said, found))
+    if (*t->fault || is_near(said, found))
         return;
-    snprintf(fault, sizeof fault,
-             "leaves another value in %s than update %s says%s%s", what,
-             phase_name(t, phase), before < 0 ? "" : ", behind update ",
+    t->culprit = writer_of(t, kind, index);
+    snprintf(t->fault, sizeof t->fault,
+             "leaves %s in %s than update %s says%s%s",
+             t->run.rounds ? "what is rounded elsewhere" : "another value",
+             what, phase_name(t, phase), before < 0 ? "" : ", behind update ",
              before < 0 ? "" : phase_name(t, before));
-    if (!reject_stage(t->v, stage, fault) && t->middle >= 0)
-        reject_stage(t->v, t->middle, fault);
 }
 
-static bool writes_stored(const trial *t)
+/* The type of the copy that stages store of a parameter; false: they store
+ * none. */
+static bool find_stored(const trial *t, cz_dtype *dtype)
 {
     for (int s = t->rule->first_stage;
          s < t->rule->first_stage + t->rule->n_stages; s++)
         for (int i = 0; i < t->v->view->stages[s].n_out; i++)
-            if (t->v->view->stages[s].out[i].kind == CZ_SLOT_STORED)
+            if (t->v->view->stages[s].out[i].kind == CZ_SLOT_STORED) {
+                *dtype = t->v->view->stages[s].out[i].dtype;
                 return true;
+            }
     return false;
+}
+
+static void round_result(const trial *t, cz_dtype dtype, result *said)
+{
+    for (int i = 0; i < SMALL_ELEMENTS; i++) {
+        said->exact.v[i] = small_round(&t->run, dtype, said->exact.v[i]);
+        said->changed.v[i] = small_round(&t->run, dtype, said->changed.v[i]);
+    }
 }
 
 /* One update on what m holds; `before` is the phase of the update that left it,
@@ -260,6 +284,7 @@ static void try_update(trial *t, int before, int phase, memory *m)
 {
     result *said = CZ_NEW(t->run.arena, result, 1 + t->rule->fact->states.n);
     bool is_middle_due = t->middle >= 0;
+    cz_dtype stored;
 
     /* What the trainer gives anew. */
     const int n_states = t->rule->fact->states.n;
@@ -280,17 +305,21 @@ static void try_update(trial *t, int before, int phase, memory *m)
         is_middle_due = is_middle_due && !is_middle;
         const int number = is_middle ? t->middle : s;
         const char *fault = run_stage(t, phase, number, m);
-        if (fault && reject_stage(t->v, number, fault))
-            break;
+        if (fault && !*t->fault) {
+            snprintf(t->fault, sizeof t->fault, "%s", fault);
+            t->culprit = number;
+        }
     }
     compare(t, before, phase, CZ_SLOT_PARAM, 0, &said[0],
             &m->slots[CZ_SLOT_PARAM][0]);
-    if (writes_stored(t))
-        compare(t, before, phase, CZ_SLOT_STORED, 0, &said[0],
-                &m->slots[CZ_SLOT_STORED][0]);
     for (int k = 0; k < t->rule->fact->states.n; k++)
         compare(t, before, phase, CZ_SLOT_STATE, k, &said[1 + k],
                 &m->slots[CZ_SLOT_STATE][k]);
+    if (find_stored(t, &stored)) {
+        round_result(t, stored, &said[0]);
+        compare(t, before, phase, CZ_SLOT_STORED, 0, &said[0],
+                &m->slots[CZ_SLOT_STORED][0]);
+    }
     cz_arena_clear(t->run.arena);
 }
 
@@ -301,9 +330,10 @@ static void try_pairs(trial *t)
     const int n = t->rule->n_phases > 0 ? t->rule->n_phases : 1;
     memory *first = CZ_NEW(t->v->arena, memory, 2), *second = first + 1;
 
-    for (int p = 0; p < n && t->v->n_errors == 0; p++) {
+    for (int p = 0; p < n && !*t->fault; p++) {
         /* Before anything: nobody knows what lies in scratch. */
-        const small full = small_of(SMALL, SMALL);
+        const int longest = t->run.longest > 0 ? SMALL_LONG : SMALL;
+        const small full = small_of(longest, longest);
 
         for (int kind = 0; kind < CZ_N_SLOTS; kind++)
             for (int i = 0; i < t->n_slots; i++)
@@ -312,15 +342,107 @@ static void try_pairs(trial *t)
         for (int k = 0; k < t->rule->fact->states.n; k++) {
             small *state = &first->slots[CZ_SLOT_STATE][k];
             *state = draw_like(t, shape_of(t, 2 + k));
-            if (t->rule->fact->state_symmetric.v[k])
-                state->v[2] = state->v[1];
+            for (int j = 0; t->rule->fact->state_symmetric.v[k] &&
+                            j < state->rows * state->columns;
+                 j++) {
+                const int row = j / state->rows, column = j % state->rows;
+                if (column < row)
+                    state->v[j] = state->v[column * state->rows + row];
+            }
         }
         try_update(t, -1, p, first);
-        for (int q = 0; q < n && t->v->n_errors == 0; q++) {
+        for (int q = 0; q < n && !*t->fault; q++) {
             *second = *first;
             try_update(t, p, q, second);
         }
     }
+}
+
+/* ---- what may be rounded to travel ---- */
+
+/* Slots that a rule's values travel in as bf16. */
+typedef struct wires {
+    int n;
+    const cz_view_slot *slots[MAX_WIRES];
+} wires;
+
+static void add_wires(const cz_view_stage *stage, wires *list)
+{
+    for (int i = 0; i < stage->n_out; i++) {
+        const cz_view_slot *slot = &stage->out[i];
+        if ((slot->kind == CZ_SLOT_GATHER || slot->kind == CZ_SLOT_SCATTER) &&
+            slot->dtype == CZ_BF16 && list->n < MAX_WIRES)
+            list->slots[list->n++] = slot;
+    }
+}
+
+/* Where the tolerance admits it, what travels is rounded though the update does
+ * not say so.  Whether it does is not known of a slot: so any of them may be.
+ */
+static wires find_wires(const trial *t)
+{
+    wires found = {0};
+
+    if (!cz_error_admits_bf16(t->v->view->policy))
+        return found;
+    for (int s = t->rule->first_stage;
+         s < t->rule->first_stage + t->rule->n_stages; s++)
+        if (is_run(t, s) || s == t->middle)
+            add_wires(&t->v->view->stages[s], &found);
+    return found;
+}
+
+/* ---- all trials of a rule ---- */
+
+/* Two different lengths of the update's matrices, both not 1; 0: there are
+ * none. */
+static int64_t longest_of(const cz_view_rule *rule)
+{
+    const int n = rule->n_phases > 0 ? rule->n_phases : 1;
+    int64_t longest = 0, least = INT64_MAX;
+
+    for (int p = 0; p < n; p++) {
+        const cz_view_update *u = &rule->updates[p];
+        for (int i = 0; i < u->n_in + u->n_terms; i++)
+            for (int d = 0; d < u->shapes[i].rank; d++) {
+                const int64_t length = u->shapes[i].size[d];
+                longest = length > longest ? length : longest;
+                least = length > 1 && length < least ? length : least;
+            }
+    }
+    return longest > least ? longest : 0;
+}
+
+/* A rank's part of a matrix has what its steps have in both of its forms. */
+static void set_lengths(trial *t)
+{
+    const cz_view_stage *stage =
+        t->middle < 0 ? NULL : &t->v->view->stages[t->middle];
+    const cz_ints *shape = &t->rule->fact->shape;
+
+    if (!stage || !stage->subgroup) {
+        t->run.longest = longest_of(t->rule);
+        return;
+    }
+    for (int d = 0; shape->n == 2 && d < 2; d++)
+        if (shape->v[1 - d] == 1 && shape->v[d] == stage->subgroup->size)
+            t->run.is_element = true;
+}
+
+/* Trial number i, with what goes to some of the wires as it is. */
+static void run_trial(trial *t, int i, const wires *list, uint32_t plain)
+{
+    t->run.conditions = trials[i].conditions;
+    t->run.draws = trials[i].draws;
+    t->run.rounds = trials[i].rounds;
+    t->has_signs = trials[i].has_signs;
+    t->random = (uint64_t)t->number * N_TRIALS + (uint64_t)i;
+    *t->fault = '\0';
+    memset(t->run.plain, 0, sizeof t->run.plain);
+    for (int w = 0; w < list->n; w++)
+        t->run.plain[list->slots[w]->kind] |= (plain >> w & 1)
+                                              << list->slots[w]->index;
+    try_pairs(t);
 }
 
 static void try_rule(verifier *v, int number, int middle)
@@ -329,18 +451,23 @@ static void try_rule(verifier *v, int number, int middle)
     cz_arena arena;
 
     cz_arena_init(&arena);
-    for (int i = 0; i < N_TRIALS && v->n_errors == 0; i++) {
-        trial t = {.v = v,
-                   .run = {&arena, i < 2 ? SMALL_DECIDED : SMALL_BLENDED},
-                   .rule = rule,
-                   .number = number,
-                   .middle = middle,
-                   .has_signs = i % 2 == 0,
-                   .n_slots = MAX_SLOTS,
-                   .random = (uint64_t)number * N_TRIALS + (uint64_t)i,
-                   .scalars = CZ_NEW(v->arena, double, rule->n_scalars + 1)};
-        try_pairs(&t);
+    trial t = {.v = v,
+               .run = {.arena = &arena},
+               .rule = rule,
+               .number = number,
+               .middle = middle,
+               .n_slots = MAX_SLOTS,
+               .scalars = CZ_NEW(v->arena, double, rule->n_scalars + 1)};
+    const wires all = find_wires(&t);
+
+    set_lengths(&t);
+    for (int i = 0; i < N_TRIALS && !*t.fault; i++) {
+        const uint32_t n = trials[i].rounds ? UINT32_C(1) << all.n : 1;
+        for (uint32_t w = 0; w == 0 || (w < n && *t.fault); w++)
+            run_trial(&t, i, &all, w);
     }
+    if (*t.fault && !reject_stage(v, t.culprit, t.fault) && middle >= 0)
+        reject_stage(v, middle, t.fault);
     cz_arena_fini(&arena);
 }
 
@@ -367,22 +494,11 @@ static void check_numbers(verifier *v, int number)
         if (!is_slot(rule, &stage->out[i]))
             fault = "writes a slot that its rule has not";
     for (int p = 0; !fault && p < cz_view_n_bodies(stage); p++)
-        fault = small_fault(v->view, cz_view_variant(stage, p));
+        fault = small_fault(v->arena, v->view, cz_view_variant(stage, p));
     if (fault && !reject_stage(v, number, fault))
         reject(v, place_of(v, v->view->n_ops - 1),
                "is the last, and stage %s, which none runs, %s",
                stage->fact->sym_name, fault);
-}
-
-/* Of a matrix with one row or column a rank that shares it may have a single
- * element, which does not say how it lies: such stages are not tried. */
-static bool is_tried(const verifier *v, const cz_view_stage *stage)
-{
-    const cz_ints *shape = &v->view->rules[stage->rule].fact->shape;
-
-    if (stage->where == CZ_WHERE_SUBGROUP)
-        return shape->n == 2 && shape->v[0] > 1 && shape->v[1] > 1;
-    return cz_view_is_shaped(stage) || stage->where == CZ_WHERE_ELEMENT_WISE;
 }
 
 /* A shared stage in place of the whole one: the ranks' parts are small matrices
@@ -393,7 +509,7 @@ void check_meaning(verifier *v)
         check_numbers(v, s);
     for (int s = 0; s < v->view->n_stages && v->n_errors == 0; s++) {
         const cz_view_stage *stage = &v->view->stages[s];
-        if (is_tried(v, stage))
+        if (cz_view_is_shaped(stage) || stage->where == CZ_WHERE_ELEMENT_WISE)
             try_rule(v, stage->rule, cz_view_is_shaped(stage) ? s : -1);
     }
 }

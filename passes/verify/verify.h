@@ -14,9 +14,11 @@
  *                  it was in: all ordered pairs of phases of each rule
  *   V9 decision    the norm counts each logical element once, and nothing is
  *                  updated before the clip-and-skip decision
- *   V10 meaning    stages do in each phase what the rule's update says, but for
- *                  rounding: slots, scalars, operands, constants, what is
- *                  generated
+ *   V10 meaning    stages do in each phase what the rule's update says: slots,
+ *                  scalars, operands, constants, what is generated.  They have
+ *                  the sizes of its matrix, and round where it does, and what
+ *                  travels where the tolerance admits it; order of sums and
+ *                  rounding of single operations apart
  *   V11 batches    matrices that a GPU computes as one are alike, none has rows
  *                  elsewhere in the operation, no other touches what they keep,
  *                  and what each has for itself fits and stays with it

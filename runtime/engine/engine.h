@@ -19,7 +19,7 @@ enum { CZR_ERROR_BYTES = 320, CZR_MAX_SLOTS = 255, CZR_ENGINE_COUNTS = 2 };
  * slice.first there.  All NULL where the bucket is not resident. */
 typedef struct czr_spaces {
     czr_range slice;
-    czr_range part; /* of an equal bucket; else the slice */
+    czr_range equal_part; /* of an equal bucket; else the slice */
     unsigned char *param, *grad;
     float *reduced; /* the slice; of an equal bucket, behind it the part */
     czr_transfer_entry *rows; /* of an exchange; NULL: the rank has none */

@@ -23,8 +23,8 @@ static void send_to_owners(czr_engine *engine, int op, czr_segment *segment)
                                    .to_owners = true,
                                    .base = (unsigned char *)spaces->reduced,
                                    .element = sizeof(float),
-                                   .equal_part_shift =
-                                       spaces->slice.n - spaces->part.first,
+                                   .equal_part_shift = spaces->slice.n -
+                                                       spaces->equal_part.first,
                                    .slice_shift = -spaces->slice.first};
     czr_op_exchange(engine, op, &exchange, segment);
 }
@@ -38,7 +38,7 @@ czr_status czr_op_reduce_scatter(czr_engine *engine, int op,
     const czr_bucket *bucket = &program->buckets[number];
     const czr_spaces *spaces = &engine->spaces[number];
     const bool equal = czr_program_has_equal_parts(program, op);
-    const czr_range own = equal ? spaces->part : spaces->slice;
+    const czr_range own = equal ? spaces->equal_part : spaces->slice;
     const int members = engine->comms[op]->size;
     const int64_t element =
         bucket->n_grads * (int64_t)czr_dtype_bytes(bucket->grad_dtype);
@@ -84,7 +84,7 @@ czr_status czr_op_all_gather(czr_engine *engine, int op, czr_segment *segment)
     const int bucket = program->ops[op].bucket;
     const czr_spaces *spaces = &engine->spaces[bucket];
     const bool equal = czr_program_has_equal_parts(program, op);
-    const czr_range own = equal ? spaces->part : spaces->slice;
+    const czr_range own = equal ? spaces->equal_part : spaces->slice;
     const size_t element = czr_dtype_bytes(program->buckets[bucket].dtype);
     const size_t at = (size_t)own.first * element;
     const size_t bytes = (size_t)own.n * element;

@@ -103,7 +103,7 @@ static czr_status run_row(czr_engine *engine, const czr_kernel_entry *row)
                            .out = engine->call_out,
                            .scalars = engine->call_scalars,
                            .count = (size_t)row->count,
-                           .part = (size_t)row->offset,
+                           .equal_part = (size_t)row->offset,
                            .work = row->work < 0 ? NULL
                                                  : engine->scratch + row->work,
                            .math = &engine->math.math,

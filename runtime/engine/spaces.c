@@ -50,11 +50,11 @@ static czr_status open_bucket(czr_engine *engine, int b)
     if (!czr_program_is_resident(program, b, engine->rank))
         return CZR_OK;
     spaces->slice = czr_program_slice(program, b, engine->rank);
-    spaces->part = bucket->is_equal
-                       ? czr_program_equal_part(program, b, engine->rank)
-                       : spaces->slice;
+    spaces->equal_part = bucket->is_equal
+                             ? czr_program_equal_part(program, b, engine->rank)
+                             : spaces->slice;
     const int64_t n = spaces->slice.n;
-    const int64_t staged = bucket->is_equal ? spaces->part.n : 0;
+    const int64_t staged = bucket->is_equal ? spaces->equal_part.n : 0;
     spaces->param = take(engine, bucket->length, 1, bucket->dtype);
     spaces->grad =
         take(engine, bucket->length, bucket->n_grads, bucket->grad_dtype);

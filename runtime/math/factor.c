@@ -286,7 +286,7 @@ czr_status czr_factor_host(const czr_math *math, const czr_factor *factor)
 
     if (!czr_library_has_lapack())
         return CZR_ERR_NO_LIBRARY;
-    if (host->parts)
+    if (host->partials)
         czr_library_set_threads(1);
     if (factor->work_bytes > 0) /* all of it counts as touched */
         ((unsigned char *)factor->work)[factor->work_bytes - 1] = 0;

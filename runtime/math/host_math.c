@@ -27,9 +27,9 @@ czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads)
     math->packed_b = czr_alloc((size_t)CZR_BLOCK_DEPTH * CZR_BLOCK_COLUMNS,
                                sizeof *math->packed_b);
     if (strict)
-        math->parts = czr_alloc((size_t)CZR_BLOCK_LEVELS * CZR_BLOCK_ROWS *
-                                    CZR_BLOCK_COLUMNS,
-                                sizeof *math->parts);
+        math->partials = czr_alloc((size_t)CZR_BLOCK_LEVELS * CZR_BLOCK_ROWS *
+                                       CZR_BLOCK_COLUMNS,
+                                   sizeof *math->partials);
     else
         czr_library_set_threads(math->n_threads);
     const bool has_syrk = !strict && czr_product_has_syrk();
@@ -39,7 +39,7 @@ czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads)
     math->panels = has_f32
                        ? czr_alloc(CZR_SYRK_F32_WORKSPACE, sizeof *math->panels)
                        : NULL;
-    return math->packed_a && math->packed_b && (math->parts || !strict) &&
+    return math->packed_a && math->packed_b && (math->partials || !strict) &&
                    (math->pairs || !has_syrk) && (math->panels || !has_f32)
                ? CZR_OK
                : CZR_ERR_NO_MEMORY;
@@ -49,7 +49,7 @@ void czr_host_math_close(czr_host_math *math)
 {
     czr_free(math->packed_a);
     czr_free(math->packed_b);
-    czr_free(math->parts);
+    czr_free(math->partials);
     czr_free(math->pairs);
     czr_free(math->panels);
 }

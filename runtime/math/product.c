@@ -167,7 +167,7 @@ void czr_product_blocks(const czr_host_math *math, const czr_product *p,
 
 static float *level_of(const czr_host_math *math, int level)
 {
-    return math->parts + (size_t)level * ROWS * COLUMNS;
+    return math->partials + (size_t)level * ROWS * COLUMNS;
 }
 
 /* What is left of sums of parts, where they may have to travel as bf16. */
@@ -223,7 +223,7 @@ static void multiply_in_parts(const czr_host_math *math, const czr_product *p,
             for (size_t i = 0; i < here.n_rows; i++)
                 memcpy(rows->c + (here.row - rows->first + i) * rows->stride +
                            here.column,
-                       math->parts + i * COLUMNS,
+                       math->partials + i * COLUMNS,
                        here.n_columns * sizeof *p->c);
         }
     }
@@ -232,7 +232,7 @@ static void multiply_in_parts(const czr_host_math *math, const czr_product *p,
 static void make_rows(const czr_host_math *math, const czr_product *p,
                       const czr_rows *rows)
 {
-    if (p->blocks > 1 && math->parts)
+    if (p->blocks > 1 && math->partials)
         multiply_in_parts(math, p, rows);
     else
         czr_product_blocks(math, p, rows, add_block);

@@ -10,7 +10,7 @@
 typedef struct czr_host_math {
     czr_math math;
     float *packed_a, *packed_b;
-    float *parts;    /* strict: CZR_BLOCK_LEVELS results of a block */
+    float *partials; /* strict: CZR_BLOCK_LEVELS results of a block */
     czr_bf16 *pairs; /* CZR_SYRK_WORKSPACE, where there is czr_product_syrk */
     float *panels;   /* CZR_SYRK_F32_WORKSPACE, where there is
                         czr_product_syrk_f32 */

@@ -43,6 +43,8 @@ cz_verify_test(gpu_mutants_test adversary/verify/batch_run.c
 cz_test(verify_gpu_mutants tree 300 gpu_mutants_test 12 150 1)
 cz_test(verify_gpu_mutants_long "tree;nightly" 1800 gpu_mutants_test 120 600 2)
 
+# Edits of printed IR, each refused for its reason.
+cz_script(verify_edits tree 60 adversary/verify_edits.py $<TARGET_FILE:canzona>)
 cz_script(verify_choices tree 60 adversary/verify_choices.py $<TARGET_FILE:canzona>)
 # One wrong number on one of 4096 ranks.
 cz_script(verify_large tree 300 adversary/verify_large.py $<TARGET_FILE:canzona> 1 30)

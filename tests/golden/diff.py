@@ -115,7 +115,7 @@ def write(folder, name, plan):
 
 
 def bump(value):
-    """The same with its first number, or else its first string, changed."""
+    """The same with its first number changed."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):

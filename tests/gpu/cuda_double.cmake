@@ -32,7 +32,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(folder ${CMAKE_BINARY_DIR}/tests/double_${name})
     set(made ${folder}/${name}.c ${folder}/${name}_cuda.c ${folder}/kernels.cpp)
     add_custom_command(OUTPUT ${made}
-      COMMAND canzona build --target=cpu,sm_80 ${ARGN} -o ${folder} ${file}
+      COMMAND canzona build --force --target=cpu,sm_80 ${ARGN} -o ${folder} ${file}
       COMMAND ${PYTHON} -B ${double_script} ${name}_kernels ${folder}/kernels.cpp
         ${double_elementwise} ${folder}/${name}.cu
       DEPENDS canzona ${file} ${double_elementwise} ${double_script} VERBATIM)

@@ -54,7 +54,7 @@ def check_configs(canzona, folder):
     for name, expected in inventory.items():
         for mesh in meshes:
             source = folder / f"{name}.cz"
-            expect_ok(canzona, "import", *mesh, "-o", source,
+            expect_ok(canzona, "import", "--force", *mesh, "-o", source,
                       CONFIGS / f"{name}.json")
             expect_ok(canzona, "check", source)
             ir = expect_ok(canzona, "plan", "--ir=source", source)
@@ -80,7 +80,7 @@ def check_safetensors(canzona, folder, what, params, n_shards):
     """One file or an index with shards of these parameters, as a program."""
     made = convert_inputs.write_safetensors(folder, params, n_shards)
     source = folder / "imported.cz"
-    expect_ok(canzona, "import", "--mesh=dp=2", "-o", source, made)
+    expect_ok(canzona, "import", "--force", "--mesh=dp=2", "-o", source, made)
     compare(what, parameters(canzona, source), unsharded(params))
 
 
@@ -102,7 +102,7 @@ def check_random_dump(canzona, folder, rng, what):
     dump, expected = convert_inputs.random_dump(rng)
     made, source = folder / "params.json", folder / "dumped.cz"
     made.write_text(json.dumps(dump, indent=rng.choice([None, 1])))
-    expect_ok(canzona, "import", "-o", source, made)
+    expect_ok(canzona, "import", "--force", "-o", source, made)
     compare(what, parameters(canzona, source), expected)
 
 
@@ -128,10 +128,13 @@ def round_trips(args):
 # ---- golden files ------------------------------------------------------------
 
 def golden_output(canzona, folder, case):
-    """What import says about one case, in the folder where it lies."""
+    """What import says about one case, in the folder where it lies, and what
+    check says of a source that it writes."""
     options = convert_inputs.GOLDEN_OPTIONS.get(case.stem, [])
     done = run(canzona.resolve(), "import", *options, case.name, cwd=folder)
-    return done.stdout + done.stderr
+    checked = run(canzona.resolve(), "check", "-", cwd=folder,
+                  input=done.stdout) if done.returncode == 0 else done
+    return done.stdout + (done.stderr or checked.stderr)
 
 
 def golden(args):

@@ -19,7 +19,7 @@ from plan_limits import check_limits
 from plan_mutants import mutants
 from plan_numbers import BYTES, Plan, equal, round_up, wire_bytes
 from plan_parts import (check_groupings, check_mesh, check_parameters,
-                        check_reductions, check_states)
+                        check_reductions, check_rules, check_states)
 from plan_rewrites import check_rewrites
 from plan_schema import Validator, canonical, parse
 from plan_slices import (check_geometries, check_layout, gather_bytes, padded_length,
@@ -435,7 +435,7 @@ def check_load(plan):
     yield from check_model(plan, sum(updates), sum(matrices))
 
 
-CHECKS = (check_mesh, check_reductions, check_parameters, check_states, check_families, check_sharing,
+CHECKS = (check_mesh, check_rules, check_reductions, check_parameters, check_states, check_families, check_sharing,
           check_matrices, check_buckets, check_layout, check_geometries,
           check_groups, check_groupings, check_wire, check_gathered, check_trainer,
           check_memory, check_gpu, check_load, check_times, check_limits,

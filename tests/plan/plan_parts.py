@@ -315,6 +315,19 @@ def check_groupings(plan):
                 yield f"groupings[{i}]: all is done before the kernels of a rank"
 
 
+def check_rules(plan):
+    """Groups and rules are those of the parameters, and each rule has stages."""
+    data = plan.data
+    groups = {u["name"]: u["optimizer"] for u in data["uses"]}
+    rules = {r["name"]: r["group"] for r in data["rules"]}
+    yield from equal("names of rules", len(rules), len(data["rules"]))
+    for p in plan.params:
+        yield from equal(f"optimizer, group of {p['name']}",
+                         [groups.get(p["group"]), rules.get(p["rule"])],
+                         [p["optimizer"], p["group"]])
+    yield from equal("rules of stages", {s["rule"] for s in data["stages"]}, set(rules))
+
+
 def check_states(plan):
     """A whole one has rows and columns, and only such a one is square or given."""
     for state in plan.data["states"]:

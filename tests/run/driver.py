@@ -74,10 +74,10 @@ CASES = [
     (["build", "--target=cpu,", GPT], UNSUPPORTED, 'target "" is not'),
     (["build", "--target=sm_90a,cpu", "-o", "out", GPT], OK,
      "later ones PTX of compute_80"),
-    (["build", "--target=sm_80", "-o", "lone_cu", GPT], ERRORS, "lone_cu/gpt"),
+    (["build", "--target=sm_80", "-o", "lone_cu", GPT], ERRORS, "lone_cu/gpt.cu is a folder"),
     (["build", "-o", "plain", GPT], ERRORS, "plain/gpt.c"),
-    (["build", "-o", "lone", GPT], ERRORS, "lone/gpt.c"),
-    (["build", "-o", "a/b/c", GPT], ERRORS, "a/b/c/gpt.c cannot be made"),
+    (["build", "-o", "lone", GPT], ERRORS, "lone/gpt.h is a folder"),
+    (["build", "-o", "a/b/c", GPT], ERRORS, "folder a/b/c cannot be made: No such"),
     (["build", "broken.cz"], ERRORS, "broken.cz:2:1: error"),
     (["build", "--strict", "-o", "out", GPT], OK, ""),
     (["diff", GPT], USAGE, "two FILEs are compared"),
@@ -121,7 +121,8 @@ CASES = [
 
 def run(words, folder, **more):
     return subprocess.run([CANZONA, *words], cwd=folder, text=True, timeout=120,
-                          stdin=subprocess.DEVNULL, check=False,
+                          check=False, **({"stdin": subprocess.DEVNULL}
+                                          if "input" not in more else {}),
                           **({"capture_output": True} | more))
 
 
@@ -183,6 +184,20 @@ def check_time(folder):
         yield f"--time: parts that are not the whole: {done.stderr}"
 
 
+def check_run(folder):
+    """run --check reads a source once; of IR it compares ranks with ranks, and
+    does not say that it has seen one rank."""
+    source = NO_RATE.replace("dp = 1", "dp = 2").replace("lr", "lr = 0.1")
+    ir = run(["plan", "--ir", "-"], folder, input=source).stdout
+    for what, text, said in (
+            ("a source", source, "equal to one rank's: 3 tensors"),
+            ("IR", ir, "ranks that hold the same tensor have the same; "
+                       "one rank is not compared")):
+        done = run(["run", "--check", "-"], folder, input=text)
+        if done.returncode != OK or f"\nbits      {said}" not in done.stdout:
+            yield f"run --check of {what}: {done.stdout}{done.stderr}"
+
+
 def check_world(folder):
     """A full disk, and a compiler that fails, end as errors."""
     with open("/dev/full", "w", encoding="ascii") as full:
@@ -208,7 +223,8 @@ def main():
         (folder / "rules.cz").write_text(RULES)
         (folder / "norate.cz").write_text(NO_RATE)
         found = [*complaints(folder), *check_files(folder),
-                 *check_gpu(folder), *check_time(folder), *check_world(folder)]
+                 *check_gpu(folder), *check_time(folder), *check_run(folder),
+                 *check_world(folder)]
     print("\n".join(found) or f"driver: {len(CASES)} command lines as told")
     return 1 if found else 0
 

@@ -8,10 +8,10 @@
 #include "frontend/run/run.h"
 
 /* The same source on one rank must give the same bits, unless values alone are
- * asked for; ranks that have the same tensor must have the same; the float64
- * interpreter of the math form must agree within the bound that is printed;
- * the engine's counters must equal the plan's.  Prints a line for each that
- * holds and reports what does not. */
+ * asked for or the plan is from IR, which has no other mesh; ranks that have
+ * the same tensor must have the same; the float64 interpreter of the math form
+ * must agree within the bound that is printed; the engine's counters must equal
+ * the plan's.  Prints a line for each that holds and reports what does not. */
 bool cz_run_check(cz_job *job, const cz_cmd_options *given,
                   const cz_run_request *request, const cz_run_result *result);
 

@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
     {"check", CZ_KEY_CHECK, "bits|values", OPTION_ARG_OPTIONAL,
      "Compare with one rank, the interpreter and the plan, which is strict "
      "then (bits, the default); or without one rank, the plan as `build` makes "
-     "it",
+     "it.  IR has no one rank: ranks are compared with ranks",
      0},
     {"late", CZ_KEY_LATE, NULL, 0,
      "Run every stream as late as its waits allow; not on a GPU", 0},

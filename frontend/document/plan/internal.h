@@ -47,14 +47,18 @@ void cz_report_put_candidates(cz_report *report, int param);
 /* The names of axes, as an array. */
 void cz_report_put_axes(cz_report *report, const char *key,
                         const cz_ints *axes);
-/* A key, and a float of the source as a decimal string: JSON numbers stay
- * integers. */
+/* A key, and a float of the source as the shortest decimal string that reads as
+ * it: JSON numbers stay integers. */
 void cz_report_put_real(cz_report *report, const char *key, double value);
+
+/* The key `digest` of a stage. */
+void cz_report_put_stage_digest(cz_report *report, const cz_view_stage *stage);
 
 /* The parts of the document behind its header. */
 void cz_report_put_lists(cz_report *report);
 void cz_report_put_schedule(cz_report *report);
 void cz_report_put_metrics(cz_report *report);
+void cz_report_put_rules(cz_report *report);
 void cz_report_put_stages(cz_report *report);
 void cz_report_put_geometries(cz_report *report);
 void cz_report_put_classes(cz_report *report);

@@ -3,6 +3,7 @@
 #include "frontend/document/plan/plan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "frontend/document/plan/internal.h"
 
@@ -16,8 +17,12 @@ void cz_report_put_axes(cz_report *r, const char *key, const cz_ints *axes)
 
 void cz_report_put_real(cz_report *r, const char *key, double value)
 {
+    enum { EXACT_DIGITS = 17 };
     char text[32];
-    snprintf(text, sizeof text, "%.17g", value);
+    int n = 0;
+    do
+        snprintf(text, sizeof text, "%.*g", ++n, value);
+    while (n < EXACT_DIGITS && strtod(text, NULL) != value);
     cz_json_string(&r->json, key, text);
 }
 
@@ -25,7 +30,7 @@ static void put_header(cz_report *r, const char *hash)
 {
     const cz_fact_program *program = r->view->program;
     cz_json *json = &r->json;
-    cz_json_string(json, "schema", "canzona.plan/1");
+    cz_json_string(json, "schema", "canzona.plan/2");
     cz_json_open(json, "header", '{');
     cz_json_string(json, "name", program->name);
     cz_json_string(json, "compiler", program->compiler);
@@ -151,6 +156,7 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
     put_header(&r, hash);
     put_mesh(&r);
     put_policy(&r);
+    cz_report_put_rules(&r);
     put_reductions(&r);
     cz_report_put_lists(&r);
     cz_report_put_schedule(&r);

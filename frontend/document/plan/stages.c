@@ -171,6 +171,7 @@ static void put_stage(cz_report *r, const cz_view_stage *stage)
     cz_json_string(json, "name", stage->fact->sym_name);
     cz_json_string(json, "rule", stage->fact->rule);
     cz_json_string(json, "where", cz_where_word(stage->fact->where));
+    cz_report_put_stage_digest(r, stage);
     cz_json_int(json, "flops", stage->fact->flops);
     cz_json_int(json, "work_bytes", stage->fact->work_bytes);
     cz_report_put_slots(r, "gather", stage, CZ_SLOT_GATHER);

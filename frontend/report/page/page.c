@@ -184,7 +184,7 @@ void cz_report_html(const cz_report_context *context, cz_text *out)
     cz_page page = {context, &arena, out};
     cz_arena_init(&arena);
     cz_page_raw(&page,
-                "<!DOCTYPE html>\n"
+                "<!DOCTYPE html>\n<!-- " CZ_GENERATED " -->\n"
                 "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
                 "<meta name=\"viewport\" content=\"width=device-width\"/>\n"
                 "<meta name=\"color-scheme\" content=\"light dark\"/>\n"

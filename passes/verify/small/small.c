@@ -5,9 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-int small_length(int64_t length)
+int small_length(const small_run *run, int64_t length)
 {
-    return length == 1 ? 1 : SMALL;
+    if (length == 1 || run->is_element)
+        return 1;
+    return length == run->longest ? SMALL_LONG : SMALL;
 }
 
 small small_of(int rows, int columns)
@@ -36,17 +38,21 @@ static bool compare(const char *predicate, double a, double b)
 }
 
 /* Where a > b is, b < a is as much, and as much as it is a <= b is not; far
- * from b it still depends on both. */
+ * from b it still depends on both.  a >= b is a little more. */
 static double blend(const char *predicate, double a, double b)
 {
+    static const double TIE = 0.1;
     const double off = a - b, equal = 1.0 / (1.0 + off * off);
     const double larger = 0.5 + 0.5 * off / (1.0 + fabs(off));
+    const bool is_greater = predicate[1] == 'g';
+    const bool counts_equal = predicate[2] == 'e';
 
     if (predicate[0] == 'u')
         return 1.0 - equal;
     if (predicate[1] == 'e')
         return equal;
-    return predicate[1] == 'g' ? larger : 1.0 - larger;
+    return (is_greater ? larger : 1.0 - larger) +
+           (counts_equal ? TIE : -TIE) * equal;
 }
 
 static double choose(small_conditions conditions, double share, double a,
@@ -82,6 +88,41 @@ double small_draw(uint64_t *state)
     return 0.5 + ldexp((double)(mix(*state) >> 11), -53);
 }
 
+static double larger(const small_run *run, double a, double b)
+{
+    return run->conditions == SMALL_BLENDED
+               ? choose(SMALL_BLENDED, blend("ogt", a, b), a, b)
+               : small_larger(a, b);
+}
+
+/* ---- constants and rounding ---- */
+
+double small_constant(const small_run *run, double constant)
+{
+    const double size = fabs(constant);
+    uint64_t state;
+
+    if (!run->draws || size == 0.0 || size == 1.0 || !isfinite(size))
+        return constant;
+    memcpy(&state, &size, sizeof state);
+    return copysign(small_draw(&state), constant);
+}
+
+double small_round(const small_run *run, cz_dtype dtype, double x)
+{
+    enum { BITS = 53, BITS_BF16 = 8, BITS_F32 = 16 };
+    const int dropped = BITS - (dtype == CZ_BF16 ? BITS_BF16 : BITS_F32);
+    uint64_t bits;
+
+    if (!run->rounds || dtype == CZ_F64 || !isfinite(x))
+        return x;
+    memcpy(&bits, &x, sizeof bits);
+    bits += (UINT64_C(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);
+    bits = bits >> dropped << dropped;
+    memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+
 static double apply_one(cz_opcode op, double a)
 {
     switch ((int)op) {
@@ -99,12 +140,12 @@ static double apply_one(cz_opcode op, double a)
         return tanh(a);
     case CZ_OP_FLOOR:
         return floor(a);
-    default: /* EXTEND and TRUNCATE, which round nothing here */
+    default: /* EXTEND */
         return a;
     }
 }
 
-double small_apply(small_conditions conditions, int opcode,
+double small_apply(const small_run *run, int opcode, cz_dtype dtype,
                    const char *predicate, double a, double b, double c)
 {
     switch (opcode) {
@@ -117,15 +158,17 @@ double small_apply(small_conditions conditions, int opcode,
     case CZ_OP_DIV:
         return a / b;
     case CZ_OP_MAX:
-        return small_larger(a, b);
+        return larger(run, a, b);
     case CZ_OP_MIN:
-        return -small_larger(-a, -b);
+        return -larger(run, -a, -b);
+    case CZ_OP_TRUNCATE:
+        return small_round(run, dtype, a);
     case CZ_OP_COMPARE:
-        return conditions == SMALL_BLENDED ? blend(predicate, a, b)
-               : compare(predicate, a, b)  ? 1.0
-                                           : 0.0;
+        return run->conditions == SMALL_BLENDED ? blend(predicate, a, b)
+               : compare(predicate, a, b)       ? 1.0
+                                                : 0.0;
     case CZ_OP_SELECT:
-        return choose(conditions, a, b, c);
+        return choose(run->conditions, a, b, c);
     case CZ_OP_POW:
         return pow(a, b);
     case CZ_OP_COPYSIGN:
@@ -171,33 +214,36 @@ static double positive(double x)
 static double weigh(cz_factor factor, int result, int place,
                     const double *parameters, const small *const *in)
 {
+    static const small_run drawn = {.draws = true};
     uint64_t state = ((uint64_t)factor * CZ_FACTOR_RESULTS + (uint64_t)result) *
-                         SMALL * SMALL +
+                         SMALL_ELEMENTS +
                      (uint64_t)place;
     double sum = 0.0;
 
     state = mix(state + 1);
     for (int i = 0; i < cz_factor_n_parameters(factor); i++)
-        sum += small_draw(&state) * positive(parameters[i]);
+        sum += small_draw(&state) * small_constant(&drawn, parameters[i]);
     for (int i = 0; i < cz_factor_n_operands(factor); i++)
-        for (int e = 0; e < SMALL * SMALL; e++)
+        for (int e = 0; e < in[i]->rows * in[i]->columns; e++)
             sum += small_draw(&state) * positive(in[i]->v[e]);
     return sum;
 }
 
-small small_factor(cz_factor factor, int result, const double *parameters,
-                   const small *const *in, cz_factor_size size)
+small small_factor(const small_run *run, cz_factor factor, int result,
+                   const double *parameters, const small *const *in,
+                   cz_factor_size size)
 {
     const cz_factor_result shape = cz_factor_result_of(factor, result, &size);
-    small out = small_of(small_length(shape.shape[0]),
-                         shape.rank == 2 ? small_length(shape.shape[1]) : 1);
+    small out =
+        small_of(small_length(run, shape.shape[0]),
+                 shape.rank == 2 ? small_length(run, shape.shape[1]) : 1);
 
     for (int i = 0; i < out.rows; i++)
         for (int j = 0; j < out.columns; j++) {
             const bool below = cz_factor_is_root(factor) && i > j;
-            out.v[i * out.columns + j] =
-                weigh(factor, result, below ? j * SMALL + i : i * SMALL + j,
-                      parameters, in);
+            out.v[i * out.columns + j] = weigh(
+                factor, result, below ? j * SMALL_LONG + i : i * SMALL_LONG + j,
+                parameters, in);
         }
     return out;
 }

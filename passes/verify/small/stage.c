@@ -3,102 +3,6 @@
 
 #include <math.h>
 
-/* ---- numbers ---- */
-
-static bool has_body(const cz_plan_view *view, const cz_view_step *step)
-{
-    return step->body >= 0 && step->body < view->n_bodies;
-}
-
-/* What a body takes of the step: a product's accumulator instead of its two
- * factors, and what is generated. */
-static int n_taken(const cz_view_step *step)
-{
-    return step->n_in - step->is_product + step->n_generated;
-}
-
-static bool is_body_ordered(const cz_view_body *body)
-{
-    for (int e = 0; e < body->n_exprs; e++)
-        for (int k = 0; k < CZ_VIEW_MAX_ARGS; k++)
-            if (body->exprs[e].op != CZ_OP_CONSTANT &&
-                (body->exprs[e].args[k] < 0 ||
-                 body->exprs[e].args[k] >= body->n_in + e))
-                return false;
-    for (int i = 0; i < body->n_out; i++)
-        if (body->out[i] < 0 || body->out[i] >= body->n_in + body->n_exprs)
-            return false;
-    return true;
-}
-
-static cz_dtype dtype_of(const cz_view_stage *stage, int value)
-{
-    int first = stage->n_in + stage->fact->scalars.n, s = 0;
-
-    if (value < first)
-        return value < stage->n_in ? stage->in[value].dtype : CZ_F32;
-    while (value >= first + stage->steps[s].n_out)
-        first += stage->steps[s++].n_out;
-    return stage->steps[s].out_dtype[value - first];
-}
-
-static const char *step_fault(const cz_plan_view *view,
-                              const cz_view_stage *stage,
-                              const cz_view_step *step, int n_known)
-{
-    for (int i = 0; i < step->n_in; i++)
-        if (step->in[i] < 0 || step->in[i] >= n_known)
-            return "takes a value that is not there yet";
-    if (step->factor != CZ_FACTOR_NONE)
-        return NULL;
-    if (!step->is_product && !has_body(view, step))
-        return "has a map without a body";
-    if (!has_body(view, step))
-        return NULL;
-    const cz_view_body *body = &view->bodies[step->body];
-    if (body->n_in != n_taken(step) || body->n_out != step->n_out)
-        return "has a body that takes or gives another number of values";
-    /* Scalars, and nothing else, are handed over by value. */
-    const int end = stage->n_in + stage->fact->scalars.n;
-
-    for (int i = step->is_product ? 2 : 0; i < step->n_in; i++) {
-        const bool is_scalar = step->in[i] >= stage->n_in && step->in[i] < end;
-        if (is_scalar != (step->access[i] == CZ_ACCESS_SCALAR))
-            return "takes a scalar for a tensor, or a tensor for a scalar";
-    }
-    /* Operands of the body are its last inputs but those that are generated. */
-    const int from = step->is_product ? 2 : 0;
-    const int first = step->is_product ? 1 : 0;
-
-    for (int i = from; i < step->n_in; i++)
-        if (body->in[first + i - from] != dtype_of(stage, step->in[i]))
-            return "has a body that takes values of other types";
-    return is_body_ordered(body) ? NULL : "computes with what is not there yet";
-}
-
-const char *small_fault(const cz_plan_view *view, const cz_view_stage *stage)
-{
-    int n = stage->n_in + stage->fact->scalars.n;
-
-    for (int i = 0; i < stage->fact->scalars.n; i++)
-        if (stage->fact->scalars.v[i] < 0 ||
-            stage->fact->scalars.v[i] >= view->rules[stage->rule].n_scalars)
-            return "takes a scalar that its rule has not";
-    for (int s = 0; s < stage->n_steps; s++) {
-        const char *fault = step_fault(view, stage, &stage->steps[s], n);
-        if (fault)
-            return fault;
-        n += stage->steps[s].n_out;
-    }
-    for (int i = 0; i < stage->n_out; i++)
-        if (stage->out_value[i] < 0 || stage->out_value[i] >= n)
-            return "gives a value that it never makes";
-    for (int i = 0; i < stage->n_out; i++)
-        if (dtype_of(stage, stage->out_value[i]) != stage->out[i].dtype)
-            return "gives a value of another type than its slot's";
-    return NULL;
-}
-
 /* ---- one body over a space ---- */
 
 typedef struct space {
@@ -107,6 +11,7 @@ typedef struct space {
     const small *const *in;
     const cz_access *access;
     small *const *out;
+    uint32_t plain; /* bit i: result i */
 } space;
 
 static int index_of(const space *s, cz_access access, int row, int column)
@@ -136,19 +41,24 @@ static void store(const space *s, int row, int column, const double *results)
 
 /* values [n_in + n_exprs], inputs put there. */
 static void run_body(const small_run *run, const cz_view_body *body,
-                     double *values, double *results)
+                     uint32_t plain, double *values, double *results)
 {
     for (int e = 0; e < body->n_exprs; e++) {
         const cz_view_expr *x = &body->exprs[e];
         values[body->n_in + e] =
             x->op == CZ_OP_CONSTANT
-                ? x->constant
-                : small_apply(run->conditions, (int)x->op, x->predicate,
+                ? small_constant(run, x->constant)
+                : small_apply(run, (int)x->op, x->dtype, x->predicate,
                               values[x->args[0]], values[x->args[1]],
                               values[x->args[2]]);
     }
-    for (int i = 0; i < body->n_out; i++)
-        results[i] = values[body->out[i]];
+    for (int i = 0; i < body->n_out; i++) {
+        const int e = body->out[i] - body->n_in;
+        const bool is_rounded = e >= 0 && body->exprs[e].op == CZ_OP_TRUNCATE;
+        results[i] =
+            values[is_rounded && plain >> i & 1 ? body->exprs[e].args[0]
+                                                : body->out[i]];
+    }
 }
 
 static void run_space(const small_run *run, const cz_view_body *body,
@@ -164,7 +74,7 @@ static void run_space(const small_run *run, const cz_view_body *body,
             for (int i = 0; i < s->step->n_generated; i++)
                 values[s->n_in + i] =
                     s->step->generated[i] == CZ_GENERATE_ROW ? row : column;
-            run_body(run, body, values, results);
+            run_body(run, body, s->plain, values, results);
             store(s, row, column, results);
         }
 }
@@ -184,28 +94,29 @@ static small result_of(const space *s, cz_access access)
         out = small_of(s->columns, 1);
     else if (cz_access_reach(access) == CZ_ACCESS_ALL)
         out = small_of(1, 1);
-    for (int i = 0; cz_access_is_largest(access) && i < SMALL * SMALL; i++)
+    for (int i = 0; cz_access_is_largest(access) && i < SMALL_ELEMENTS; i++)
         out.v[i] = -INFINITY;
     return out;
 }
 
 static void run_map(const small_run *run, const cz_plan_view *view,
-                    const cz_view_step *step, int count, const small *values,
-                    small *out)
+                    const cz_view_step *step, int count, uint32_t plain,
+                    const small *values, small *out)
 {
     const small **in = CZ_NEW(run->arena, const small *, step->n_in + 1);
     small **to = CZ_NEW(run->arena, small *, step->n_out + 1);
     space s = {step,
-               count > 0 ? count : small_length(step->rows),
-               count > 0 ? 1 : small_length(step->columns),
+               count > 0 ? count : small_length(run, cz_view_all_rows(step)),
+               count > 0 ? 1 : small_length(run, step->columns),
                step->n_in,
                in,
                step->access,
-               to};
+               to,
+               plain};
 
     for (int i = 0; i < step->n_in; i++)
         in[i] = &values[step->in[i]];
-    if (count == 0) {
+    if (count == 0 && run->longest == 0) {
         /* Of a matrix that is shared a rank may have one row, where the small
          * one has two: operands know. */
         for (int i = 0; i < s.n_in; i++) {
@@ -227,14 +138,17 @@ static void run_map(const small_run *run, const cz_plan_view *view,
 
 /* Its factor number `which`.  A row or a column lies as the step says, which a
  * slot does not know. */
-static small factor_of(const cz_view_step *step, const small *values, int which)
+static small factor_of(const small_run *run, const cz_view_step *step,
+                       const small *values, int which)
 {
-    const int m = small_length(which ? step->inner : step->rows);
-    const int n = small_length(which ? step->columns : step->inner);
+    const int m =
+        small_length(run, which ? step->inner : cz_view_all_rows(step));
+    const int n = small_length(run, which ? step->columns : step->inner);
     const bool is_turned = which ? step->transpose_b : step->transpose_a;
     small out = values[step->in[which]];
 
-    const bool is_square = out.rows * out.columns == SMALL * SMALL;
+    const bool is_square =
+        run->longest == 0 && out.rows * out.columns == SMALL * SMALL;
 
     out.rows = is_square ? SMALL : is_turned ? n : m;
     out.columns = is_square ? SMALL : is_turned ? m : n;
@@ -242,13 +156,14 @@ static small factor_of(const cz_view_step *step, const small *values, int which)
 }
 
 static void run_epilogue(const small_run *run, const cz_plan_view *view,
-                         const cz_view_step *step, const small *values,
-                         const small *sum, small *out)
+                         const cz_view_step *step, uint32_t plain,
+                         const small *values, const small *sum, small *out)
 {
     const int n_in = step->n_in - 1;
     const small **in = CZ_NEW(run->arena, const small *, n_in);
     cz_access *access = CZ_NEW(run->arena, cz_access, n_in);
-    const space s = {step, sum->rows, sum->columns, n_in, in, access, &out};
+    const space s = {step, sum->rows, sum->columns, n_in,
+                     in,   access,    &out,         plain};
 
     in[0] = sum;
     access[0] = CZ_ACCESS_ELEMENT;
@@ -261,43 +176,104 @@ static void run_epilogue(const small_run *run, const cz_plan_view *view,
 }
 
 static void run_product(const small_run *run, const cz_plan_view *view,
-                        const cz_view_step *step, const small *values,
-                        small *out)
+                        const cz_view_step *step, uint32_t plain,
+                        const small *values, small *out)
 {
-    const small a = factor_of(step, values, 0), b = factor_of(step, values, 1);
+    const small a = factor_of(run, step, values, 0);
+    const small b = factor_of(run, step, values, 1);
+    /* A partial sum that is narrow is rounded by whom reads all of it. */
+    const bool is_rounded = step->out_dtype[0] == CZ_BF16 && !plain &&
+                            !(step->partial && step->narrow);
     const small sum =
         small_product(&a, step->transpose_a, &b, step->transpose_b);
 
     if (step->body >= 0) {
-        run_epilogue(run, view, step, values, &sum, out);
+        run_epilogue(run, view, step, plain, values, &sum, out);
         return;
     }
+    const double alpha = small_constant(run, step->alpha);
+    const double beta = small_constant(run, step->beta);
+
     *out = sum;
-    for (int i = 0; i < SMALL * SMALL; i++)
-        out->v[i] =
-            step->alpha * sum.v[i] +
-            (step->beta == 0.0 ? 0.0 : step->beta * values[step->in[2]].v[i]);
+    for (int i = 0; i < sum.rows * sum.columns; i++) {
+        const double x = alpha * sum.v[i] +
+                         (beta == 0.0 ? 0.0 : beta * values[step->in[2]].v[i]);
+        out->v[i] = is_rounded ? small_round(run, CZ_BF16, x) : x;
+    }
 }
 
-static void run_call(const cz_view_step *step, const small *values, small *out)
+static void run_call(const small_run *run, const cz_view_step *step,
+                     const small *values, small *out)
 {
     const small *in[CZ_FACTOR_OPERANDS] = {NULL};
 
     for (int i = 0; i < step->n_in && i < CZ_FACTOR_OPERANDS; i++)
         in[i] = &values[step->in[i]];
     for (int i = 0; i < step->n_out; i++)
-        out[i] =
-            small_factor(step->factor, i, step->parameters, in, step->size);
+        out[i] = small_factor(run, step->factor, i, step->parameters, in,
+                              step->size);
 }
 
 static bool is_symmetric(const small *a)
 {
-    const double x = a->v[1], y = a->v[2];
+    for (int i = 0; i < a->rows; i++)
+        for (int j = 0; j < i; j++) {
+            const double x = a->v[i * a->columns + j];
+            const double y = a->v[j * a->columns + i];
+            if (x != y && !(isnan(x) && isnan(y)) &&
+                !(fabs(x - y) <= 1e-9 * (1.0 + fabs(x) + fabs(y))))
+                return false;
+        }
+    return a->rows == a->columns;
+}
 
-    return a->rows < SMALL || a->columns < SMALL || x == y ||
-           (isnan(x) && isnan(y)) ||
-           (isfinite(x) && isfinite(y) &&
-            fabs(x - y) <= 1e-9 * (1.0 + fabs(x) + fabs(y)));
+static int count_reads(const cz_view_stage *stage, int value)
+{
+    int n = 0;
+
+    for (int s = 0; s < stage->n_steps; s++)
+        for (int i = 0; i < stage->steps[s].n_in; i++)
+            n += stage->steps[s].in[i] == value;
+    for (int i = 0; i < stage->n_out; i++)
+        n += stage->out_value[i] == value;
+    return n;
+}
+
+/* Which of a stage's n values go to slots that nobody rounds for: what is left
+ * there, and what nothing else is made of than a copy that is left there. */
+static const bool *find_plain(const small_run *run, const cz_plan_view *view,
+                              const cz_view_stage *stage, int n)
+{
+    enum { BITS = 32 };
+    bool *found = CZ_NEW(run->arena, bool, n + 1);
+
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out[i].index < BITS)
+            found[stage->out_value[i]] =
+                run->plain[stage->out[i].kind] >> stage->out[i].index & 1;
+    for (int s = stage->n_steps - 1; s >= 0; s--) {
+        const cz_view_step *step = &stage->steps[s];
+        n -= step->n_out;
+        for (int i = 0; i < step->n_out; i++) {
+            const int from = step->is_product || step->factor != CZ_FACTOR_NONE
+                                 ? step->n_in
+                                 : view->bodies[step->body].out[i];
+            if (found[n + i] && from < step->n_in &&
+                count_reads(stage, step->in[from]) == 1)
+                found[step->in[from]] = true;
+        }
+    }
+    return found;
+}
+
+static uint32_t plain_of(const bool *found, int first, int n)
+{
+    enum { BITS = 32 };
+    uint32_t set = 0;
+
+    for (int i = 0; i < n && i < BITS; i++)
+        set |= (uint32_t)found[first + i] << i;
+    return set;
 }
 
 const char *small_stage(const small_run *run, const cz_plan_view *view,
@@ -309,6 +285,7 @@ const char *small_stage(const small_run *run, const cz_plan_view *view,
     for (int s = 0; s < stage->n_steps; s++)
         n += stage->steps[s].n_out;
     small *values = CZ_NEW(run->arena, small, n + 1);
+    const bool *found = find_plain(run, view, stage, n);
     for (int i = 0; i < stage->n_in; i++)
         values[i] = in[i];
     for (int i = 0; i < stage->fact->scalars.n; i++) {
@@ -317,12 +294,13 @@ const char *small_stage(const small_run *run, const cz_plan_view *view,
     }
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
+        const uint32_t plain = plain_of(found, made, step->n_out);
         if (step->factor != CZ_FACTOR_NONE)
-            run_call(step, values, &values[made]);
+            run_call(run, step, values, &values[made]);
         else if (step->is_product)
-            run_product(run, view, step, values, &values[made]);
+            run_product(run, view, step, plain, values, &values[made]);
         else
-            run_map(run, view, step, count, values, &values[made]);
+            run_map(run, view, step, count, plain, values, &values[made]);
         if (step->symmetric && !is_symmetric(&values[made]))
             return "says of a product that it is symmetric, which it is not";
         made += step->n_out;

@@ -3,25 +3,24 @@
 
 #include <math.h>
 
-static small shaped(const cz_view_shape *shape)
+small small_shaped(const small_run *run, const cz_view_shape *shape)
 {
-    return small_of(shape->rank > 0 ? small_length(shape->size[0]) : 1,
-                    shape->rank > 1 ? small_length(shape->size[1]) : 1);
+    return small_of(shape->rank > 0 ? small_length(run, shape->size[0]) : 1,
+                    shape->rank > 1 ? small_length(run, shape->size[1]) : 1);
 }
 
 static void run_element(const small_run *run, const cz_view_term *term,
-                        const small *values, small *out)
+                        cz_dtype dtype, const small *values, small *out)
 {
     const small *in[CZ_VIEW_TERM_ARGS];
 
     for (int i = 0; i < CZ_VIEW_TERM_ARGS; i++)
         in[i] = &values[term->args[i < term->n_args ? i : 0]];
     for (int i = 0; i < out->rows * out->columns; i++)
-        out->v[i] =
-            term->opcode == CZ_OP_CONSTANT
-                ? term->constant
-                : small_apply(run->conditions, term->opcode, term->predicate,
-                              in[0]->v[i], in[1]->v[i], in[2]->v[i]);
+        out->v[i] = term->opcode == CZ_OP_CONSTANT
+                        ? small_constant(run, term->constant)
+                        : small_apply(run, term->opcode, dtype, term->predicate,
+                                      in[0]->v[i], in[1]->v[i], in[2]->v[i]);
 }
 
 /* Where element (row, column) of the larger one lies in that without `dims`. */
@@ -34,7 +33,7 @@ static int reduced_index(const small *big, uint32_t dims, int row, int column)
 
 static void run_reduce(const cz_view_term *term, const small *in, small *out)
 {
-    for (int i = 0; term->largest && i < SMALL * SMALL; i++)
+    for (int i = 0; term->largest && i < SMALL_ELEMENTS; i++)
         out->v[i] = -INFINITY;
     for (int i = 0; i < in->rows; i++)
         for (int j = 0; j < in->columns; j++) {
@@ -59,8 +58,8 @@ static void run_transpose(const small *in, small *out)
             out->v[i * out->columns + j] = in->v[j * in->columns + i];
 }
 
-static small run_factor(const cz_view_update *u, const cz_view_term *term,
-                        const small *values)
+static small run_factor(const small_run *run, const cz_view_update *u,
+                        const cz_view_term *term, const small *values)
 {
     const small *in[CZ_FACTOR_OPERANDS] = {NULL};
     const int64_t *first = u->shapes[term->args[0]].size;
@@ -70,17 +69,19 @@ static small run_factor(const cz_view_update *u, const cz_view_term *term,
         in[i] = &values[term->args[i]];
     if (cz_factor_n_operands(term->factor) > 1)
         size.k = u->shapes[term->args[1]].size[1];
-    return small_factor(term->factor, term->result, term->parameters, in, size);
+    return small_factor(run, term->factor, term->result, term->parameters, in,
+                        size);
 }
 
 static void run_term(const small_run *run, const cz_view_update *u,
-                     const cz_view_term *term, const small *values, small *out)
+                     const cz_view_term *term, cz_dtype dtype,
+                     const small *values, small *out)
 {
     const small *first = &values[term->args[0]];
 
     switch (term->kind) {
     case CZ_TERM_ELEMENT:
-        run_element(run, term, values, out);
+        run_element(run, term, dtype, values, out);
         break;
     case CZ_TERM_SPLAT:
         for (int i = 0; i < out->rows * out->columns; i++)
@@ -103,7 +104,7 @@ static void run_term(const small_run *run, const cz_view_update *u,
         run_broadcast(term, first, out);
         break;
     case CZ_TERM_FACTOR:
-        *out = run_factor(u, term, values);
+        *out = run_factor(run, u, term, values);
         break;
     }
 }
@@ -117,8 +118,9 @@ void small_update(const small_run *run, const cz_view_update *u,
         values[i] = in[i];
     for (int i = 0; i < u->n_terms; i++) {
         small *value = &values[u->n_in + i];
-        *value = shaped(&u->shapes[u->n_in + i]);
-        run_term(run, u, &u->terms[i], values, value);
+        const cz_view_shape *shape = &u->shapes[u->n_in + i];
+        *value = small_shaped(run, shape);
+        run_term(run, u, &u->terms[i], shape->dtype, values, value);
     }
     for (int i = 0; i < u->n_out; i++)
         out[i] = values[u->out[i]];

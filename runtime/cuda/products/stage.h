@@ -43,7 +43,7 @@ typedef struct czr_cuda_call {
     void *const *out;
     /* [n_scalars] of the stage: where each lies when the stream gets there. */
     const float *const *scalars;
-    size_t count, part;
+    size_t count, equal_part;
     unsigned char *work;
     /* Memory of this stage alone until the stream has done it: as many bytes as
      * czr_cuda_stages_workspace says, aligned to 256. */

@@ -119,7 +119,7 @@ static czr_status put(const czr_cuda_stages *stages, void *kernel,
 static void *find(const czr_cuda_call *call, const czr_cuda_operand *operand)
 {
     const size_t offset = (size_t)operand->offset +
-                          call->part * (size_t)operand->equal_part_bytes;
+                          call->equal_part * (size_t)operand->equal_part_bytes;
 
     switch (operand->place) {
     case CZR_CUDA_IN:

@@ -29,7 +29,7 @@ static void mix_on_host(const czr_call *call)
 {
     const uint64_t *a = call->in[0], *b = call->in[1];
 
-    *(uint64_t *)call->out[0] = drawn_mix(*a, *b, call->part);
+    *(uint64_t *)call->out[0] = drawn_mix(*a, *b, call->equal_part);
 }
 
 static void on_host_alone(const czr_call *call)
@@ -41,7 +41,7 @@ static czr_status put_mix(const void *kernel, czr_context *context,
                           const czr_call *call, void *stream)
 {
     static const czr_launch once = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
-    uint64_t op = call->part;
+    uint64_t op = call->equal_part;
     const void *a = call->in[0], *b = call->in[1], *out = call->out[0];
     void *arguments[] = {&op, &a, &b, &out};
 
@@ -67,7 +67,7 @@ static czr_status run_op(void *user, int op)
     const void *in[] = {r->cells + list->reads[op][0],
                         r->cells + list->reads[op][1]};
     void *out[] = {written};
-    const czr_call call = {.in = in, .out = out, .part = (size_t)op};
+    const czr_call call = {.in = in, .out = out, .equal_part = (size_t)op};
 
     r->device->ops->launch(r->device, r->kernel, &call);
     r->device->ops->copy(r->device, r->kept + op, written, sizeof *written);

@@ -268,7 +268,7 @@ static void multiply_on_host(const czr_product &p)
 
     host.packed_a = a.data();
     host.packed_b = b.data();
-    host.parts = parts.data();
+    host.partials = parts.data();
     czr_product_fixed_order(&host.math, &p);
 }
 

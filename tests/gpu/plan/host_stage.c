@@ -79,7 +79,7 @@ static void run(const void *given)
                            .out = out,
                            .scalars = scalars,
                            .count = r->call.count,
-                           .part = r->call.part,
+                           .equal_part = r->call.equal_part,
                            .work = r->call.work ? deferred_at(r->call.work, 1)
                                                 : NULL,
                            .math = &math.math,

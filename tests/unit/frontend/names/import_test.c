@@ -16,11 +16,10 @@
 
 static void put(const char *path, const char *content)
 {
-    const char *why;
     cz_text text;
     cz_text_init(&text);
     cz_text_puts(&text, content);
-    assert_true(cz_text_write_file(&text, path, &why));
+    assert_true(cz_text_write_file(&text, path));
     cz_text_fini(&text);
 }
 
