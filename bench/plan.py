@@ -47,7 +47,8 @@ def source(model, ranks):
 
 def measure(canzona, path):
     """Seconds of each part and of all, peak bytes, bytes of JSON."""
-    command = [canzona, "plan", "--json", "--no-baselines", "--time", path]
+    command = [canzona, "plan", "--json", "--no-baselines", "--time",
+               f"--allow-path={EXAMPLES}", path]
     with tempfile.TemporaryFile() as said, subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=said) as process:
         size = len(process.stdout.read())

@@ -93,25 +93,6 @@ const char *cz_text_string(const cz_text *text)
     return text->bytes ? text->bytes : "";
 }
 
-/* A FIFO or device could block for ever or never end; O_NONBLOCK keeps the
- * opening itself from waiting. */
-static int open_regular(const char *path, const char **why)
-{
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-    if (fd < 0) {
-        *why = errno == ENOENT ? "does not exist" : "cannot be opened";
-        return -1;
-    }
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        *why = "is not a regular file";
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
 /* At most n bytes. */
 static bool read_bytes(cz_text *text, int fd, size_t n, const char **why)
 {
@@ -132,32 +113,58 @@ static bool read_bytes(cz_text *text, int fd, size_t n, const char **why)
     return true;
 }
 
+static bool is_regular(int file, const char **why)
+{
+    struct stat status;
+
+    *why = "is not a regular file";
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* A FIFO or device could block for ever or never end; O_NONBLOCK keeps the
+ * opening itself from waiting. */
 bool cz_text_read_start(cz_text *text, const char *path, size_t n,
                         const char **why)
 {
-    bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open_regular(path, why);
-    bool ok;
+    const bool is_stdin = strcmp(path, "-") == 0;
+    const int file =
+        is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-    if (fd < 0)
+    if (file < 0) {
+        *why = errno == ENOENT ? "does not exist" : "cannot be opened";
         return false;
+    }
     cz_text_init(text);
-    ok = read_bytes(text, fd, n, why);
+    const bool ok =
+        (is_stdin || is_regular(file, why)) && read_bytes(text, file, n, why);
     if (!is_stdin)
-        close(fd);
+        close(file);
     if (!ok)
         cz_text_fini(text);
     return ok;
 }
 
-bool cz_text_read_file(cz_text *text, const char *path, size_t limit,
-                       const char **why)
+static bool is_within(cz_text *text, size_t limit, const char **why)
 {
-    if (!cz_text_read_start(text, path, limit + 1, why))
-        return false;
     if (text->n <= limit)
         return true;
     *why = "is too large";
+    cz_text_fini(text);
+    return false;
+}
+
+bool cz_text_read_file(cz_text *text, const char *path, size_t limit,
+                       const char **why)
+{
+    return cz_text_read_start(text, path, limit + 1, why) &&
+           is_within(text, limit, why);
+}
+
+bool cz_text_read(cz_text *text, int file, size_t limit, const char **why)
+{
+    cz_text_init(text);
+    if (is_regular(file, why) && read_bytes(text, file, limit + 1, why))
+        return is_within(text, limit, why);
     cz_text_fini(text);
     return false;
 }

@@ -30,6 +30,8 @@ const char *cz_text_string(const cz_text *text);
  * phrase such as "is larger than 4 MiB allows".  The caller owns the text. */
 bool cz_text_read_file(cz_text *text, const char *path, size_t limit,
                        const char **why);
+/* The same of an open file, which stays open. */
+bool cz_text_read(cz_text *text, int file, size_t limit, const char **why);
 /* All bytes, to an open file; false with errno set. */
 bool cz_text_write(const cz_text *text, int file);
 /* The file is made, or emptied first.  What people name is written by

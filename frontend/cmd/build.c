@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const struct argp_option options[] = {
-    CZ_OPTION_DEFINE,
+    CZ_OPTIONS_SOURCE,
     CZ_OPTION_DIAGNOSTICS,
     {"output", 'o', "DIR", 0, "Folder for NAME.c and NAME.h (default: .)", 0},
     {"target", CZ_KEY_TARGET, "LIST", 0,

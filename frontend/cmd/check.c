@@ -2,7 +2,7 @@
 #include "frontend/cmd/cmd.h"
 
 static const struct argp_option options[] = {
-    CZ_OPTION_DEFINE, CZ_OPTION_DIAGNOSTICS, {0}};
+    CZ_OPTIONS_SOURCE, CZ_OPTION_DIAGNOSTICS, {0}};
 
 static void print_count(const char **between, int n, const char *what)
 {

@@ -88,7 +88,8 @@ typedef struct cz_cmd_options {
     int n_inputs;
     const char **defines;
     int n_defines;
-    bool one_rank; /* every axis of the mesh is 1; no option sets it */
+    cz_allowed allowed; /* of --allow-path */
+    bool one_rank;      /* every axis of the mesh is 1; no option sets it */
     const char *output;
     const char *ir; /* NULL: none; "scheduled", "assigned", "source" */
     const char *html, *trace; /* of a plan: files to write */
@@ -132,6 +133,7 @@ enum {
     CZ_KEY_TRACE,
     CZ_KEY_EXPLAIN,
     CZ_KEY_FORCE,
+    CZ_KEY_ALLOW_PATH,
     CZ_KEY_SETTING /* the first cz_setting; the others behind it */
 };
 
@@ -147,10 +149,18 @@ extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
     cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import,
     cz_command_simulate, cz_command_diff;
 
-#define CZ_OPTION_DEFINE                                                       \
+#define CZ_OPTION_ALLOW_PATH                                                   \
     {                                                                          \
-        "define", 'D', "NAME=VALUE", 0, "Set a value of the source", 0         \
+        "allow-path", CZ_KEY_ALLOW_PATH, "DIR", 0,                             \
+            "Let the source name files under DIR, or DIR if it is a file, "    \
+            "besides those under its own folder; also several",                \
+            0                                                                  \
     }
+
+/* Of what is compiled. */
+#define CZ_OPTIONS_SOURCE                                                      \
+    {"define", 'D', "NAME=VALUE", 0, "Set a value of the source", 0},          \
+        CZ_OPTION_ALLOW_PATH
 
 #define CZ_OPTION_DIAGNOSTICS                                                  \
     {                                                                          \

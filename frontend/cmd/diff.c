@@ -4,7 +4,7 @@
 #include "frontend/report/report.h"
 
 static const struct argp_option options[] = {
-    CZ_OPTION_DEFINE,
+    CZ_OPTIONS_SOURCE,
     CZ_OPTION_DIAGNOSTICS,
     {"json", CZ_KEY_JSON, NULL, 0, "Print JSON (canzona.diff/1)", 0},
     {0}};

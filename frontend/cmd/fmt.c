@@ -13,6 +13,7 @@ static const struct argp_option options[] = {
      "Change and print no text; name the files that would change, exit 1", 0},
     {"in-place", 'i', NULL, 0, "Rewrite the files that are not as they should",
      0},
+    CZ_OPTION_ALLOW_PATH,
     {"expand", CZ_KEY_EXPAND, NULL, 0,
      "Write chains of optimizers as the equations that they are short for", 0},
     {0}};
@@ -38,11 +39,12 @@ static bool deliver(const cz_cmd_options *given, const char *path,
 /* ---- chains as equations ---- */
 
 /* The scope of a text whose rules are right, or NULL after reporting. */
-static cz_scope *check_rules(cz_arena *arena, const char *path,
-                             const cz_text *text, cz_diags *diags)
+static cz_scope *check_rules(cz_arena *arena, const cz_cmd_options *given,
+                             const char *path, const cz_text *text,
+                             cz_diags *diags)
 {
     cz_rules_checked checked;
-    cz_scope *scope = cz_scope_build(arena, path, text, diags);
+    cz_scope *scope = cz_scope_build(arena, path, text, given->allowed, diags);
 
     if (diags->n_errors == 0)
         cz_rules_check(scope, false, arena, diags, &checked);
@@ -50,13 +52,13 @@ static cz_scope *check_rules(cz_arena *arena, const char *path,
 }
 
 /* Equations that do not compile are our mistake, and better not shown. */
-static bool is_right(cz_arena *arena, const char *path, const cz_text *text,
-                     cz_diags *diags)
+static bool is_right(cz_arena *arena, const cz_cmd_options *given,
+                     const char *path, const cz_text *text, cz_diags *diags)
 {
     cz_diags unheard;
 
     cz_diags_init(&unheard, arena);
-    if (check_rules(arena, path, text, &unheard))
+    if (check_rules(arena, given, path, text, &unheard))
         return true;
     cz_diag_error(diags, CZ_CHECK_FAILED, (cz_span){0},
                   "%s cannot be written as equations: that is a mistake of "
@@ -67,13 +69,14 @@ static bool is_right(cz_arena *arena, const char *path, const cz_text *text,
 }
 
 /* `source`, as equations and in canonical layout. */
-static bool expand(cz_arena *arena, const char *path, const cz_text *before,
-                   cz_diags *diags, cz_text *after)
+static bool expand(cz_arena *arena, const cz_cmd_options *given,
+                   const char *path, const cz_text *before, cz_diags *diags,
+                   cz_text *after)
 {
     cz_text text = {0};
-    cz_scope *scope = check_rules(arena, path, before, diags);
+    cz_scope *scope = check_rules(arena, given, path, before, diags);
     bool ok = scope && cz_expand(scope, arena, diags, &text) &&
-              is_right(arena, path, &text, diags);
+              is_right(arena, given, path, &text, diags);
 
     if (ok) {
         const cz_source source = {path, cz_text_string(&text), text.n};
@@ -96,8 +99,9 @@ static bool format_file(const cz_cmd_options *given, const char *path)
     cz_diags_init(&diags, &arena);
     if (cz_text_read_file(&before, path, CZ_MAX_SOURCE_BYTES, &why)) {
         source = (cz_source){path, cz_text_string(&before), before.n};
-        ok = (given->expand ? expand(&arena, path, &before, &diags, &after)
-                            : cz_format(&arena, &source, &diags, &after)) &&
+        ok = (given->expand
+                  ? expand(&arena, given, path, &before, &diags, &after)
+                  : cz_format(&arena, &source, &diags, &after)) &&
              deliver(given, path, &source, after, &diags);
     } else {
         cz_diag_error(&diags, CZ_CANNOT_READ, (cz_span){0}, "%s %s", path, why);

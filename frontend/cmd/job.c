@@ -70,6 +70,7 @@ static cz_ir *read_input(cz_job *job, const cz_cmd_options *options)
         .text = &job->text,
         .defines = options->defines,
         .n_defines = options->n_defines,
+        .allowed = options->allowed,
         .one_rank = options->one_rank,
         .strict = options->strict,
         .microbatches = options->strict ? options->microbatches : 0,

@@ -174,6 +174,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'D':
         options->defines[options->n_defines++] = arg;
         return 0;
+    case CZ_KEY_ALLOW_PATH:
+        options->allowed.paths[options->allowed.n++] = arg;
+        return 0;
     case 'i':
         options->in_place = true;
         return 0;
@@ -224,13 +227,16 @@ static int run_command(const cz_command *command, int argc, char **argv)
     argv[0] = program;
     options.defines = calloc((size_t)argc + 1, sizeof *options.defines);
     options.inputs = calloc((size_t)argc + 1, sizeof *options.inputs);
+    options.allowed.paths =
+        calloc((size_t)argc + 1, sizeof *options.allowed.paths);
     argp_err_exit_status = CZ_EXIT_USAGE;
-    if (options.defines && options.inputs) {
+    if (options.defines && options.inputs && options.allowed.paths) {
         argp_parse(&argp, argc, argv, 0, NULL, &options);
         status = command->run(&options);
     }
     free(options.defines);
     free(options.inputs);
+    free(options.allowed.paths);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("canzona: error: standard output cannot be written\n", stderr);
         return CZ_EXIT_ERRORS;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const struct argp_option options[] = {
-    CZ_OPTION_DEFINE,
+    CZ_OPTIONS_SOURCE,
     CZ_OPTION_DIAGNOSTICS,
     {"json", CZ_KEY_JSON, NULL, 0, "Print the plan as JSON (canzona.plan/2)",
      0},

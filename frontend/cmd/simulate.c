@@ -9,7 +9,7 @@
 #include "frontend/report/report.h"
 
 static const struct argp_option options[] = {
-    CZ_OPTION_DEFINE,
+    CZ_OPTIONS_SOURCE,
     CZ_OPTION_DIAGNOSTICS,
     {"machine", CZ_SETTING_KEY(MACHINE), "NAME|FILE.cz", 0,
      "Another machine than the plan's", 0},

@@ -4,7 +4,7 @@
 #include "passes/verify/verify.h"
 
 static const struct argp_option options[] = {
-    CZ_OPTION_DEFINE, CZ_OPTION_DIAGNOSTICS, {0}};
+    CZ_OPTIONS_SOURCE, CZ_OPTION_DIAGNOSTICS, {0}};
 
 static int run(const cz_cmd_options *given)
 {

@@ -175,12 +175,14 @@ static const char *quoted(cz_arena *arena, const char *text)
  * now.  What is not supported yet is not the configuration's fault. */
 static bool check(const cz_import *convert, const cz_text *text)
 {
+    const char *input = convert->input;
     cz_diags diags;
 
     cz_diags_init(&diags, convert->arena);
     const cz_compile_options options = {
         .path = convert->output ? convert->output : "imported.cz",
         .text = text,
+        .allowed = {&input, 1},
         .compiler = ""};
     cz_ir_close(cz_compile(convert->arena, &options, &diags));
     for (int i = 0; i < diags.n; i++)
@@ -205,25 +207,42 @@ static int64_t layers_of(const cz_config *config)
     return 0;
 }
 
-bool cz_import_config(const cz_import *convert, cz_text *out)
+bool cz_import_config(const cz_import *convert, const cz_json_text *text,
+                      cz_text *out)
 {
     cz_config config;
-    const char *path = path_from_program(convert);
+    const bool is_named = strcmp(convert->input, "-") != 0;
+    const char *path = is_named ? path_from_program(convert) : NULL;
     const char *string = path ? quoted(convert->arena, path) : NULL;
 
-    if (!cz_config_read(convert->arena, convert->input,
-                        cz_import_base_name(convert->input), (cz_span){0},
-                        convert->diags, &config))
+    if (text->source->n > CZ_MAX_CONFIG_BYTES) {
+        cz_diag_error(convert->diags, CZ_CANNOT_READ, (cz_span){0},
+                      "'%s' is too large", text->source->name);
+        return false;
+    }
+    cz_source *source = CZ_NEW(convert->arena, cz_source, 1);
+    *source = *text->source; /* messages outlive the text */
+    source->bytes =
+        cz_arena_copy(convert->arena, text->source->bytes, source->n);
+    if (!cz_config_read(convert->arena, source, (cz_span){0}, convert->diags,
+                        &config))
         return false;
     const char *type = find_type(convert, &config);
-    if (type && !string)
+    if (type && !is_named)
+        cz_diag_error(convert->diags, CZ_CANNOT_READ, (cz_span){0},
+                      "a program names its configuration, which cannot be "
+                      "standard input");
+    else if (type && !string)
         cz_diag_error(convert->diags, CZ_CANNOT_READ, (cz_span){0},
                       "no path leads from the program to '%s'", convert->input);
     if (!type || !string)
         return false;
     cz_import_write_title(convert, out);
     cz_import_mesh_print(&convert->mesh, out);
-    cz_text_printf(out, "model %s from %s\n\n", type, string);
+    cz_text_printf(out, "model %s from %s%s\n\n", type, string,
+                   strncmp(path, "../", 3) == 0
+                       ? "  # outside this folder: --allow-path=DIR"
+                       : "");
     cz_import_write_uses(convert, matrices_of(type), out);
     cz_import_write_schedule(out);
     /* Layers that stages cannot have equally many of are listed, as even as it

@@ -68,7 +68,7 @@ static bool read_json(const cz_import *convert, const cz_text *text,
     case PARAMS:
         return cz_import_params(convert, &json, out);
     case CONFIG:
-        return cz_import_config(convert, out);
+        return cz_import_config(convert, &json, out);
     case UNKNOWN:
         break;
     }

@@ -189,7 +189,8 @@ const char *cz_import_base_name(const char *path);
  * of the library. */
 
 /* False after reporting; `out` may hold a part of the text then. */
-bool cz_import_config(const cz_import *convert, cz_text *out);
+bool cz_import_config(const cz_import *convert, const cz_json_text *text,
+                      cz_text *out);
 
 /* params.json to a program: names, shapes, types and sharding as a trainer has
  * them.  dsl/params.schema.json is the format. */

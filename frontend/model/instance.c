@@ -66,20 +66,17 @@ void cz_instance_allow(const cz_instance *instance, cz_options *options)
 
 /* ---- the configuration ---- */
 
-/* The path is relative to the file that names it. */
+/* The path is relative to the main file, which alone names one. */
 static bool read_config(cz_instance *instance, cz_scope *scope, cz_arena *arena,
                         cz_diags *diags)
 {
     const cz_node *string = cz_model_from_config(instance->from);
     if (string->kind != CZ_AST_STRING)
         return false;
-    const char *name = string->text;
-    const char *path =
-        *name == '/'
-            ? name
-            : cz_arena_printf(arena, "%s/%s", cz_scope_folder(scope), name);
-    if (!cz_config_read(arena, path, name, string->span, diags,
-                        &instance->config))
+    const cz_source *source =
+        cz_scope_read(scope, string->text, CZ_MAX_CONFIG_BYTES, string->span);
+    if (!source ||
+        !cz_config_read(arena, source, string->span, diags, &instance->config))
         return false;
     const cz_config_entry *type =
         cz_config_find(&instance->config, "model_type");

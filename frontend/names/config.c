@@ -101,26 +101,12 @@ static void read_entries(cz_arena *arena, json_t *root, cz_config *out)
     out->entries = entries;
 }
 
-/* ---- the file ---- */
+/* ---- the text ---- */
 
-bool cz_config_read(cz_arena *arena, const char *path, const char *name,
-                    cz_span place, cz_diags *diags, cz_config *out)
+bool cz_config_read(cz_arena *arena, const cz_source *source, cz_span place,
+                    cz_diags *diags, cz_config *out)
 {
-    cz_text text;
-    const char *why = NULL;
-    *out = (cz_config){0};
-    cz_text_init(&text);
-    if (!cz_text_read_file(&text, path, CZ_MAX_CONFIG_BYTES, &why)) {
-        cz_diag_error(diags, CZ_CANNOT_READ, place, "'%s' %s", name, why);
-        cz_text_fini(&text);
-        return false;
-    }
-    cz_source *source = CZ_NEW(arena, cz_source, 1);
-    source->name = name;
-    source->bytes = cz_arena_copy(arena, cz_text_string(&text), text.n);
-    source->n = text.n;
-    cz_text_fini(&text);
-    out->source = source;
+    *out = (cz_config){.source = source};
     size_t where = 0;
     json_error_t error;
     if (cz_json_is_over_depth(source->bytes, source->n, CZ_MAX_CONFIG_DEPTH,

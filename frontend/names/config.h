@@ -19,11 +19,11 @@ typedef struct cz_config {
     int n;
 } cz_config;
 
-/* Read the file at `path`.  `name` is what messages call it, `place` where the
- * program asks for it.  Keys must be unique, integers fit int64; a null is an
- * absent key.  False after reporting. */
-bool cz_config_read(cz_arena *arena, const char *path, const char *name,
-                    cz_span place, cz_diags *diags, cz_config *out);
+/* Read the text of one, which lives as long as the result.  `place` is where
+ * the program asks for it.  Keys must be unique, integers fit int64; a null is
+ * an absent key.  False after reporting. */
+bool cz_config_read(cz_arena *arena, const cz_source *source, cz_span place,
+                    cz_diags *diags, cz_config *out);
 /* NULL when the key is absent. */
 const cz_config_entry *cz_config_find(const cz_config *config, const char *key);
 /* Where the text says `key`, which it has. */

@@ -24,7 +24,8 @@ typedef struct definitions {
 struct cz_scope {
     cz_arena *arena;
     cz_diags *diags;
-    const char *folder;
+    const char *folder; /* of the main file; "." for standard input */
+    cz_allowed allowed; /* besides */
     cz_scope_file *files;
     int n_files, n_user_files;
     definitions user; /* by kind, name and order, once all texts are there */
@@ -44,40 +45,44 @@ static const char *folder_of(cz_arena *arena, const char *path)
                          slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* Take `..` and `.` out of a relative path.  NULL when it climbs out. */
+/* Take `.` out of a path, and `..` as far as it goes.  NULL: nothing is left.
+ */
 static const char *normalise(cz_arena *arena, const char *path)
 {
     char *out = cz_arena_alloc(arena, strlen(path) + 2, 1);
-    size_t n = 0;
+    const size_t root = *path == '/';
+    size_t n = root, fixed = root; /* what no `..` takes away */
+    memcpy(out, path, root);
     while (*path) {
         const size_t length = strcspn(path, "/");
-        if (length == 2 && memcmp(path, "..", 2) == 0) {
-            if (n == 0)
-                return NULL;
-            for (n--; n > 0 && out[n - 1] != '/';)
+        const bool climbs = length == 2 && memcmp(path, "..", 2) == 0;
+        if (climbs && n > fixed) {
+            for (n--; n > fixed && out[n - 1] != '/';)
                 n--;
         } else if (length > 0 && !(length == 1 && *path == '.')) {
             memcpy(out + n, path, length);
             n += length;
             out[n++] = '/';
+            fixed = climbs ? n : fixed;
         }
         path += length + (path[length] == '/');
     }
-    if (n == 0)
+    if (n == root)
         return NULL;
     out[n - 1] = '\0';
     return out;
 }
 
-/* `path` as written in `from`, relative to the main file's folder. */
+/* `path` as written in `from`, relative to the main file's folder or absolute.
+ */
 static const char *resolve(cz_scope *scope, const cz_source *from,
                            const char *path)
 {
-    if (*path == '/')
-        return NULL;
     const char *folder = folder_of(scope->arena, from->name);
-    return normalise(scope->arena,
-                     cz_arena_printf(scope->arena, "%s/%s", folder, path));
+    return normalise(scope->arena, *path == '/'
+                                       ? path
+                                       : cz_arena_printf(scope->arena, "%s/%s",
+                                                         folder, path));
 }
 
 /* ---- reading ---- */
@@ -92,20 +97,30 @@ static const cz_source *keep_source(cz_scope *scope, const cz_text *text,
     return source;
 }
 
-static const cz_source *read_source(cz_scope *scope, const char *path,
-                                    const char *name, cz_span place)
+/* The text that was read, which goes, as a source; NULL after saying why none
+ * was. */
+static const cz_source *take_text(cz_scope *scope, bool is_read, cz_text *text,
+                                  const char *name, const char *why,
+                                  cz_span place)
 {
-    cz_text text;
-    const char *why = NULL;
-    const cz_source *source = NULL;
-    cz_text_init(&text);
-    if (cz_text_read_file(&text, path, CZ_MAX_SOURCE_BYTES, &why))
-        source = keep_source(scope, &text, name);
-    else
+    const cz_source *source = is_read ? keep_source(scope, text, name) : NULL;
+
+    if (!source)
         cz_diag_error(scope->diags, CZ_CANNOT_READ, place, "'%s' %s", name,
                       why);
-    cz_text_fini(&text);
+    cz_text_fini(text);
     return source;
+}
+
+const cz_source *cz_scope_read(cz_scope *scope, const char *name, size_t limit,
+                               cz_span place)
+{
+    const char *why = "";
+    cz_text text = {0};
+    const bool is_read = cz_text_read_below(&text, scope->folder, name,
+                                            &scope->allowed, limit, &why);
+
+    return take_text(scope, is_read, &text, name, why, place);
 }
 
 static void add_file(cz_scope *scope, const cz_source *source, bool library)
@@ -160,15 +175,14 @@ static void read_import(cz_scope *scope, const cz_source *from,
     const char *name = resolve(scope, from, import->text);
     if (!name) {
         cz_diag_error(scope->diags, CZ_CANNOT_READ, import->span,
-                      "'%s' is not under the main file's folder", import->text);
+                      "'%s' is not a regular file", import->text);
         return;
     }
     if (is_cycle(scope, import, name) || is_read(scope, name) ||
         is_too_many(scope, import))
         return;
-    const char *path =
-        cz_arena_printf(scope->arena, "%s/%s", scope->folder, name);
-    const cz_source *source = read_source(scope, path, name, import->span);
+    const cz_source *source =
+        cz_scope_read(scope, name, CZ_MAX_SOURCE_BYTES, import->span);
     if (!source)
         return;
     add_file(scope, source, false);
@@ -263,9 +277,14 @@ static void read_main(cz_scope *scope, const char *path, const cz_text *text)
     const bool is_stdin = strcmp(path, "-") == 0;
     const char *slash = strrchr(path, '/');
     const char *name = is_stdin ? "<stdin>" : slash ? slash + 1 : path;
+    const char *why = "";
+    cz_text read = {0};
     const cz_source *source =
         text ? keep_main(scope, text, name)
-             : read_source(scope, path, name, (cz_span){0});
+             : take_text(
+                   scope,
+                   cz_text_read_file(&read, path, CZ_MAX_SOURCE_BYTES, &why),
+                   &read, name, why, (cz_span){0});
 
     scope->folder = is_stdin ? "." : folder_of(scope->arena, path);
     if (!source)
@@ -276,11 +295,12 @@ static void read_main(cz_scope *scope, const char *path, const cz_text *text)
 }
 
 cz_scope *cz_scope_build(cz_arena *arena, const char *path, const cz_text *text,
-                         cz_diags *diags)
+                         cz_allowed allowed, cz_diags *diags)
 {
     cz_scope *scope = CZ_NEW(arena, cz_scope, 1);
     scope->arena = arena;
     scope->diags = diags;
+    scope->allowed = allowed;
     read_main(scope, path, text);
     scope->n_user_files = scope->n_files;
     for (int i = 1; i < scope->n_user_files; i++) {
@@ -377,9 +397,4 @@ int cz_scope_n_files(const cz_scope *scope)
 const cz_scope_file *cz_scope_file_at(const cz_scope *scope, int i)
 {
     return &scope->files[i];
-}
-
-const char *cz_scope_folder(const cz_scope *scope)
-{
-    return scope->folder;
 }

@@ -4,6 +4,7 @@
 #define CZ_FRONTEND_NAMES_SOURCES_H
 
 #include "dsl/syntax/ast.h"
+#include "frontend/names/below.h"
 
 typedef struct cz_scope cz_scope;
 
@@ -19,10 +20,10 @@ typedef struct cz_scope_file {
 /* Parse the main file and read everything that it imports.  `path` is where it
  * lies ("-": standard input); `text` is what it holds, or NULL to read it.
  * Reports what cannot be read, cycles of imports, paths that leave the main
- * file's folder and names that are defined twice.  Never NULL; all memory
- * belongs to the arena, a given text is copied to it. */
+ * file's folder for what is not allowed, and names that are defined twice.
+ * Never NULL; all memory belongs to the arena, a given text is copied to it. */
 cz_scope *cz_scope_build(cz_arena *arena, const char *path, const cz_text *text,
-                         cz_diags *diags);
+                         cz_allowed allowed, cz_diags *diags);
 
 /* The definition of `name`: kind is CZ_AST_MODEL, CZ_AST_OPTIMIZER,
  * CZ_AST_DEF, CZ_AST_TABLE, CZ_AST_MACHINE or CZ_AST_LET (of files).  The
@@ -35,7 +36,9 @@ const char *cz_scope_nearest(cz_scope *scope, cz_kind kind, const char *name);
  * their statements, then the library in order of path. */
 int cz_scope_n_files(const cz_scope *scope);
 const cz_scope_file *cz_scope_file_at(const cz_scope *scope, int i);
-/* The folder of the main file, "." for standard input.  Not for messages. */
-const char *cz_scope_folder(const cz_scope *scope);
+/* A file that the main file names at `place`, into the arena; NULL after
+ * reporting. */
+const cz_source *cz_scope_read(cz_scope *scope, const char *name, size_t limit,
+                               cz_span place);
 
 #endif

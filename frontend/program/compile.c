@@ -80,8 +80,8 @@ static bool build_model(front *f)
 static bool check(front *f, const cz_compile_options *options)
 {
     f->compilation.options = options;
-    f->compilation.scope =
-        cz_scope_build(f->arena, options->path, options->text, f->diags);
+    f->compilation.scope = cz_scope_build(
+        f->arena, options->path, options->text, options->allowed, f->diags);
     if (f->diags->n_errors > 0)
         return false;
     f->file = cz_scope_file_at(f->compilation.scope, 0)->tree;

@@ -6,6 +6,7 @@
 #include "dsl/base/diag.h"
 #include "dsl/base/text.h"
 #include "dsl/ir/ir.h"
+#include "frontend/names/below.h"
 #include "frontend/rule/rule.h"
 
 typedef struct cz_compile_options {
@@ -13,6 +14,7 @@ typedef struct cz_compile_options {
     const cz_text *text;        /* what it holds; NULL: read it */
     const char *const *defines; /* of -D, in order */
     int n_defines;
+    cz_allowed allowed;   /* files that it may name besides its folder's */
     bool one_rank;        /* every axis of the mesh is 1 */
     bool strict;          /* as the clause `strict` */
     int64_t microbatches; /* of a step, over all ranks; 0: one per rank */

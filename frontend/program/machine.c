@@ -427,7 +427,7 @@ bool cz_machine_load(cz_arena *arena, const char *name,
     cz_options options;
     reader r = {.globals = &globals, .diags = diags, .out = out};
     r.scope = cz_scope_build(arena, reads ? name : "-", reads ? NULL : &nothing,
-                             diags);
+                             (cz_allowed){0}, diags);
     cz_env_init(&globals, arena, NULL);
     cz_options_build(arena, defines, n_defines, diags, &options);
     for (int i = 0; i < N_CONSTANTS; i++)

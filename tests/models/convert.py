@@ -10,6 +10,7 @@ import json
 import pathlib
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -55,7 +56,7 @@ def check_configs(canzona, folder):
         for mesh in meshes:
             source = folder / f"{name}.cz"
             expect_ok(canzona, "import", "--force", *mesh, "-o", source,
-                      CONFIGS / f"{name}.json")
+                      shutil.copy(CONFIGS / f"{name}.json", folder))
             expect_ok(canzona, "check", source)
             ir = expect_ok(canzona, "plan", "--ir=source", source)
             counts.check(name, counts.count_ir(ir), expected)
@@ -88,7 +89,7 @@ def check_published(canzona, folder):
     """A configuration and safetensors of its parameters are one model."""
     source = folder / "published.cz"
     expect_ok(canzona, "import", "--mesh=dp=2", "-o", source,
-              CONFIGS / "qwen3-0.6b.json")
+              shutil.copy(CONFIGS / "qwen3-0.6b.json", folder))
     params = [(name, shape, dtype) for name, (shape, dtype, _)
               in parameters(canzona, source).items()]
     check_safetensors(canzona, folder, "qwen3-0.6b", params, 3)

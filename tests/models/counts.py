@@ -10,6 +10,7 @@ import math
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -71,8 +72,9 @@ def compile_count(tool, config, mesh=DENSE):
     model = json.loads(config.read_text())["model_type"]
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "program.cz"
+        shutil.copy(config, folder)
         source.write_text(PROGRAM.format(
-            mesh=mesh, model=model, config=config, path=PATHS[model]))
+            mesh=mesh, model=model, config=config.name, path=PATHS[model]))
         done = subprocess.run([tool, str(source)], capture_output=True,
                               text=True, timeout=60)
     if done.returncode != 0:

@@ -10,6 +10,7 @@ import math
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,8 +41,9 @@ def families(tool, config, model, pp, clause, defines=()):
     """(pattern, first, extents, shape, home) of each trained family."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "program.cz"
+        shutil.copy(config, folder)
         source.write_text(PROGRAM.format(pp=pp, model=model,
-                                         config=config, clause=clause))
+                                         config=config.name, clause=clause))
         done = subprocess.run([tool, source, *defines], capture_output=True,
                               text=True, timeout=60, check=False)
     if done.returncode != 0:

@@ -10,6 +10,7 @@ import json
 import math
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,8 +67,9 @@ def compiled(tool, config, storage, mesh, view="blocks"):
         ranks += EXPERTS.format(*experts)
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "program.cz"
+        shutil.copy(config, folder)
         source.write_text(PROGRAM.format(
-            mesh=ranks, model=model + storage, config=config, view=view,
+            mesh=ranks, model=model + storage, config=config.name, view=view,
             paths=STORAGES[storage][model]))
         done = subprocess.run([tool, "plan", "--ir=assigned", source],
                               capture_output=True, text=True, timeout=60,

@@ -15,6 +15,7 @@ import plan_schema
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+ALLOWED = f"--allow-path={ROOT}/examples"  # where configurations are
 LIMIT_S = 3.0
 
 
@@ -43,7 +44,7 @@ def check_count(path, screen):
 def check_figures(canzona, path):
     """How many ranks and trained parameters the plan is about."""
     schema = plan_schema.parse((HERE / "plan.schema.json").read_text())
-    text, _ = timed([canzona, "plan", "--json", path])
+    text, _ = timed([canzona, "plan", "--json", ALLOWED, path])
     messages = check_plan.check_text(text, plan_schema.Validator(schema))
     if messages:
         sys.exit("\n".join(f"{path.name}: {m}" for m in messages[:20]))
@@ -56,7 +57,7 @@ def main():
     canzona, *paths = (pathlib.Path(p) for p in sys.argv[1:])
     is_sanitized = b"__asan_init" in canzona.read_bytes()
     for path in paths:
-        screen, seconds = timed([canzona, "plan", path])
+        screen, seconds = timed([canzona, "plan", ALLOWED, path])
         check_count(path, screen)
         ranks, parameters = check_figures(canzona, path)
         print(f"{path.name}: {parameters:,} parameters on {ranks} ranks in "

@@ -8,8 +8,11 @@ have one owner each, which it beats.
     plan_reach.py CANZONA FILE [OPTION...]
 """
 import json
+import pathlib
 import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def plan(*arguments):
@@ -39,7 +42,8 @@ def figures(ours, owners):
 
 
 def main(canzona, *arguments):
-    command = canzona, "plan", "--json", "--no-baselines"
+    command = (canzona, "plan", "--json", "--no-baselines",
+               f"--allow-path={ROOT}/examples")
     found = list(figures(plan(*command, *arguments),
                          plan(*command, "-D", "tp_strategy=owner", *arguments)))
     for what, value, most in found:

@@ -125,7 +125,7 @@ class Program:
         run = lambda *words: subprocess.run(
             [str(w) for w in words], check=True, stdout=subprocess.PIPE,
             text=True).stdout
-        run(canzona, "build", "-o", here, "-D", f"mesh.dp={dp}", "-D",
+        run(canzona, "build", "--allow-path=/", "-o", here, "-D", f"mesh.dp={dp}", "-D",
             f"mesh.tp={tp}", *(["-D", f"mesh.pp={pp}"] if pp > 1 else []),
             here / f"{name}.cz")
         flags = run(canzona, "build", "--print-cflags").split()

@@ -103,8 +103,8 @@ int main(int n_args, char **args)
             ? layouts_of(atoll(args[2]), atoll(args[3]), "wide tall turned")
             : layouts_of(4, 6, words);
     cz_ir *ir = cz_ir_open(&diags);
-    cz_scope *scope =
-        cz_scope_build(&arena, n_args > 1 ? args[1] : "-", NULL, &diags);
+    cz_scope *scope = cz_scope_build(&arena, n_args > 1 ? args[1] : "-", NULL,
+                                     (cz_allowed){0}, &diags);
     if (ir && !diags.n_errors)
         lower_file(ir, scope, &arena, &layouts, &diags);
     if (ir && !diags.n_errors && cz_ir_verify(ir))

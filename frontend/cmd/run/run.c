@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const struct argp_option options[] = {
-    CZ_OPTION_DEFINE,
+    CZ_OPTIONS_SOURCE,
     CZ_OPTION_DIAGNOSTICS,
     {"target", CZ_KEY_TARGET, "NAME", 0,
      "cpu, or sm_80 or sm_90a: all ranks on this machine's first GPU (default: "

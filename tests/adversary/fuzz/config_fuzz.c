@@ -38,8 +38,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
     const char *path = fuzz_file("config.json", data, n);
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
-    if (cz_config_read(&arena, path, "config.json", (cz_span){0}, &diags,
-                       &config))
+    const cz_source source = {"config.json", (const char *)data, n};
+    if (cz_config_read(&arena, &source, (cz_span){0}, &diags, &config))
         check_config(&arena, &config);
     else
         fuzz_demand(diags.n_errors == 1, "no one error", &diags);

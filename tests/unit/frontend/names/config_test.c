@@ -18,18 +18,12 @@ typedef struct world {
 
 static bool read_config(world *w, const char *json)
 {
-    static const char path[] = "config_test.json";
-    cz_text text;
-    cz_text_init(&text);
-    cz_text_puts(&text, json);
-    assert_true(cz_text_write_file(&text, path));
-    cz_text_fini(&text);
     cz_arena_init(&w->arena);
     cz_diags_init(&w->diags, &w->arena);
-    const bool good = cz_config_read(&w->arena, path, "c.json", (cz_span){0},
-                                     &w->diags, &w->config);
-    remove(path);
-    return good;
+    cz_source *source = CZ_NEW(&w->arena, cz_source, 1);
+    *source = (cz_source){"c.json", json, strlen(json)};
+    return cz_config_read(&w->arena, source, (cz_span){0}, &w->diags,
+                          &w->config);
 }
 
 static void values_keep_their_kind(void **state)

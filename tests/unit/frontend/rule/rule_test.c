@@ -69,7 +69,8 @@ static cz_rule_use use_of(fixture *f, const char *source)
     cz_text text;
     cz_text_init(&text);
     cz_text_puts(&text, source);
-    f->scope = cz_scope_build(&f->arena, "test.cz", &text, &f->diags);
+    f->scope =
+        cz_scope_build(&f->arena, "test.cz", &text, (cz_allowed){0}, &f->diags);
     cz_text_fini(&text);
     if (f->diags.n_errors)
         fail_msg("%s", messages(f));
