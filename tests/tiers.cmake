@@ -9,7 +9,7 @@ set(check_tests
   "^unit_passes_(cut|kernel|math|grid|cost|bound|schedule|share|timeline|verify|gpu)"
   "^(golden|tree|rules|ir_page|errors_page|optimizers_page|language|writing)"
   "^(driver|after_pass|textmate|expand|emit|counts|run_gpt_2x2|run_gram_few_2x2)$"
-  "^(run_gpt_adamw_1x2|plan_json_gpt_2x2|verify_smoke|verify_choices|schedule_)")
+  "^(run_gpt_adamw_1x2|plan_json_gpt_2x2|verify_smoke|verify_edits|schedule_)")
 
 # Doubles and models of the GPU: a smoke stays; `make test-cuda` is all of them,
 # for changes of runtime/cuda and codegen/cuda.

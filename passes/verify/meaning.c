@@ -35,8 +35,9 @@ enum {
     MAX_WIRES = 8
 };
 /* Rounding of f64 apart, and what an update makes of a change of its inputs
- * that is larger than that. */
-static const double NEAR = 1e-8, CHANGE = 1e-13;
+ * that is larger than that.  Of a difference of numbers of ordinary size
+ * rounding leaves less than NEAR * LEAST. */
+static const double NEAR = 1e-8, CHANGE = 1e-13, LEAST = 1e-5;
 
 /* What a parameter has on all ranks together. */
 typedef struct memory {
@@ -220,7 +221,7 @@ static bool is_close(double x, double changed, double y)
     if (!isfinite(x) || !isfinite(y))
         return x == y || (isnan(x) && isnan(y));
     return !(fabs(x - y) >
-             NEAR * (1.0 + fabs(x) + fabs(y)) + fabs(x - changed));
+             NEAR * (LEAST + fabs(x) + fabs(y)) + fabs(x - changed));
 }
 
 static bool is_near(const result *said, const small *found)

@@ -43,8 +43,18 @@ cz_verify_test(gpu_mutants_test adversary/verify/batch_run.c
 cz_test(verify_gpu_mutants tree 300 gpu_mutants_test 12 150 1)
 cz_test(verify_gpu_mutants_long "tree;nightly" 1800 gpu_mutants_test 120 600 2)
 
-# Edits of printed IR, each refused for its reason.
+# Edits of printed IR: chosen ones, each refused for its reason; drawn ones; and
+# every constant of the library.
 cz_script(verify_edits tree 60 adversary/verify_edits.py $<TARGET_FILE:canzona>)
-cz_script(verify_choices tree 60 adversary/verify_choices.py $<TARGET_FILE:canzona>)
+cz_verify_test(ir_judge)
+cz_script(verify_ir_mutants tree 300 adversary/ir_mutants.py $<TARGET_FILE:canzona>
+  $<TARGET_FILE:ir_judge> 300)
+cz_script(verify_ir_mutants_long "tree;nightly" 7200 adversary/ir_mutants.py
+  $<TARGET_FILE:canzona> $<TARGET_FILE:ir_judge> 10000 2)
+cz_script(verify_constants tree 300 adversary/verify_constants.py
+  $<TARGET_FILE:canzona> $<TARGET_FILE:ir_judge> ${CMAKE_SOURCE_DIR}/dsl/std/opt
+  muon muonclip adafactor)
+cz_script(verify_constants_long "tree;nightly" 3600 adversary/verify_constants.py
+  $<TARGET_FILE:canzona> $<TARGET_FILE:ir_judge> ${CMAKE_SOURCE_DIR}/dsl/std/opt)
 # One wrong number on one of 4096 ranks.
 cz_script(verify_large tree 300 adversary/verify_large.py $<TARGET_FILE:canzona> 1 30)

@@ -47,12 +47,27 @@ optimizer choosing(lr) for any {
 }
 use choosing(lr = 0.1) on **
 """
+STEP = CHOICE.replace("where(grad > 0, grad, 0)", "floor(grad * 0.25)")
+CHOICES = """mesh dp = 1, tp = 2
+model choices {
+    params f32 { w : [6/tp, 4] }
+}
+optimizer choosing(lr) for [m, n] {
+    state mom : f32[m, n] = 0
+    mom <- ema(mom, grad, 0.5)
+    o = mom / (norm(mom) + 1e-7)
+    far = where(norm(grad) > 100, 3, 0.25)
+    param <- param - lr * far * (where(o * grad > 0, o, 0) + where(o < 7, o, 2))
+}
+use choosing(lr = 0.1) on **
+"""
 FLOOR = EIGEN.replace("mop(lr", "polargrad(lr")
 TOLERANT = """mesh dp = 1, tp = 2
 model m() { params f32 { a : [24/tp, 16] } }
 use muon(lr = 0.01, precision = f32, factor = polar_norm_first) on **
 schedule { tolerance 0.05 }
 """
+CONSTANT = re.compile(r"arith\.constant ([-+0-9.e]+) : f(?:32|64)$", re.M)
 
 
 def run(text, *arguments):
@@ -135,6 +150,21 @@ class Edits(unittest.TestCase):
 
     def test_a_floor_that_only_tiny_norms_reach(self):
         self.refuses(FLOOR, r"(whole.map1\(.*?constant )1.0+e-15", r"\g<1>0.0",
+                     "leaves another value")
+
+    def test_a_constant_of_either_side_of_a_choice(self):
+        text = self.planned(CHOICES)
+        found = [m for m in CONSTANT.finditer(text)
+                 if m.start() > text.index(".map")]
+        self.assertGreaterEqual(len(found), 8)
+        for of in found:
+            for by in (-1.0, 1.0):
+                done = run(text[:of.start(1)] + f"{float(of[1]) + by:.9e}" +
+                           text[of.end(1):], "verify")
+                self.assertIn("[E0602]", done.stderr, f"{of[1]} {by:+}")
+
+    def test_a_constant_in_front_of_a_step(self):
+        self.refuses(STEP, r"(local.map0\(.*?constant )2.5", r"\g<1>2.6",
                      "leaves another value")
 
     def test_a_comparison_that_counts_what_is_equal(self):

@@ -123,25 +123,50 @@ double small_round(const small_run *run, cz_dtype dtype, double x)
     return x;
 }
 
-static double apply_one(cz_opcode op, double a)
+/* ---- operations ---- */
+
+/* Numbers for all numbers, and of moderate size, where a step, a root of a
+ * number below 0 or what is too large would hide what it is of. */
+static double tamed(cz_opcode op, double a, double b)
+{
+    static const double MOST = 20.0;
+    const double size = fabs(a);
+
+    switch ((int)op) {
+    case CZ_OP_SQRT:
+        return copysign(sqrt(size), a);
+    case CZ_OP_LOG:
+        return log(size) + (a < 0.0 ? 1.0 : 0.0);
+    case CZ_OP_POW:
+        return copysign(pow(size, b), a);
+    case CZ_OP_EXP:
+        return exp(MOST * tanh(a / MOST));
+    case CZ_OP_FLOOR:
+        return a - 0.25 * a / (1.0 + size);
+    case CZ_OP_COPYSIGN:
+        return size * b / (1.0 + fabs(b));
+    default: /* HASH */
+        return 0.5 + 0.2 * sin(a + 2.0 * b) + 0.2 * cos(3.0 * a - b);
+    }
+}
+
+static double true_one(cz_opcode op, double a, double b)
 {
     switch ((int)op) {
-    case CZ_OP_NEG:
-        return -a;
     case CZ_OP_SQRT:
         return sqrt(a);
-    case CZ_OP_ABS:
-        return fabs(a);
-    case CZ_OP_EXP:
-        return exp(a);
     case CZ_OP_LOG:
         return log(a);
-    case CZ_OP_TANH:
-        return tanh(a);
+    case CZ_OP_POW:
+        return pow(a, b);
+    case CZ_OP_EXP:
+        return exp(a);
     case CZ_OP_FLOOR:
         return floor(a);
-    default: /* EXTEND */
-        return a;
+    case CZ_OP_COPYSIGN:
+        return copysign(a, b);
+    default: /* HASH */
+        return hash(a, b);
     }
 }
 
@@ -169,14 +194,18 @@ double small_apply(const small_run *run, int opcode, cz_dtype dtype,
                                                 : 0.0;
     case CZ_OP_SELECT:
         return choose(run->conditions, a, b, c);
-    case CZ_OP_POW:
-        return pow(a, b);
-    case CZ_OP_COPYSIGN:
-        return copysign(a, b);
-    case CZ_OP_HASH:
-        return hash(a, b);
+    case CZ_OP_NEG:
+        return -a;
+    case CZ_OP_ABS:
+        return fabs(a);
+    case CZ_OP_TANH:
+        return tanh(a);
+    case CZ_OP_EXTEND:
+        return a;
     default:
-        return apply_one((cz_opcode)opcode, a);
+        return run->conditions == SMALL_BLENDED
+                   ? tamed((cz_opcode)opcode, a, b)
+                   : true_one((cz_opcode)opcode, a, b);
     }
 }
 

@@ -22,7 +22,8 @@ typedef enum small_conditions {
     SMALL_DECIDED, /* true or false */
     SMALL_BLENDED  /* a share of the true side, smooth in what is compared, so
                     * that both sides of a choice and what it depends on show,
-                    * however far it is from changing */
+                    * however far it is from changing; and other operations are
+                    * stood for by what hides nothing that they are of */
 } small_conditions;
 
 typedef struct small_run {
