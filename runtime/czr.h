@@ -175,7 +175,7 @@ typedef struct czr_extern_info {
 /* What this rank did since czr_open (dsl/SCHEDULE.md, "Counters").  Arrays are
  * the engine's, until czr_close. */
 typedef struct czr_counters {
-    int64_t steps, skips;   /* updates applied; steps that changed nothing */
+    int64_t steps, skips;   /* czr_result.step; steps that changed nothing */
     const int64_t *updates; /* [n_params] elements updated */
     const int64_t *full_matrix; /* [n_params] full-matrix stages run */
     const int64_t *bytes_sent, *bytes_received; /* [n_ops] */
@@ -271,8 +271,9 @@ czr_status czr_layout(const czr_engine *engine, const char *name,
  * czr_layout.  A failure binds nothing. */
 czr_status czr_bind(czr_engine *engine, const char *name,
                     const czr_tensor *param, const czr_tensor *grad);
-/* Ends binding, and makes the masters from the parameters.  After a failure the
- * caller may bind more and seal again.
+/* Ends binding.  After a failure the caller may bind more and seal again.  The
+ * first czr_step makes the masters from the parameters, so that weights may be
+ * loaded before or behind this.
  *
  * CZR_ERR_UNBOUND: a parameter of this rank is not bound.  CZR_ERR_OVERLAP: two
  * tensors share memory, or one shares the engine's.  CZR_ERR_STATE: it is
@@ -354,6 +355,28 @@ czr_status czr_param_wait(czr_engine *engine, int param, czr_stream consumer);
  * their data between steps. */
 int czr_state_count(const czr_engine *engine);
 czr_status czr_state_get(czr_engine *engine, int state, czr_state *out);
+/* The master of a parameter's slice on this rank, as a state without rows.  n
+ * is 0 and data NULL where there is none, as with parameters in f32.  A caller
+ * may read and write the data between steps.  CZR_ERR_STATE: the engine is not
+ * sealed. */
+czr_status czr_master_get(czr_engine *engine, int param, czr_state *out);
+/* The trainer has written parameters since the first czr_step or
+ * czr_master_get, as one that loads weights: the next of these makes the
+ * masters from them.  Without this call a step goes on from the older
+ * masters. */
+czr_status czr_masters_renew(czr_engine *engine);
+/* So many updates were applied: the next one is number step + 1, for rules,
+ * their phases and their random numbers.  All ranks set the same.
+ *
+ * A training goes on after a restart, bit by bit, by
+ *
+ *     czr_bind, with the parameters of the checkpoint; czr_seal
+ *     czr_state_get and czr_master_get, to write what was saved
+ *     czr_step_set(engine, step)                     czr_result.step
+ *
+ * On a GPU it waits for the device, and may return what czr_step would return
+ * of an earlier step; then nothing is set. */
+czr_status czr_step_set(czr_engine *engine, int64_t step);
 czr_status czr_counters_get(const czr_engine *engine, czr_counters *out);
 /* One sentence about a failure, with rank and operation or tensor; "" if none.
  * The failure that poisons the engine stays; others replace each other.  Calls

@@ -291,9 +291,6 @@ czr_status czr_seal(czr_engine *engine)
         status = check_overlap(engine);
     if (status != CZR_OK)
         return status;
-    for (int param = 0; param < engine->program->n_params; param++)
-        czr_loose_copy_in(engine, param);
-    czr_spaces_take_masters(engine);
     engine->is_sealed = true;
     return CZR_OK;
 }

@@ -111,7 +111,11 @@ struct czr_engine {
     /* With `cuda`: the consumer waits for the parameter; lock held.  NULL: the
      * host. */
     czr_status (*await)(czr_engine *engine, int param, czr_stream consumer);
+    /* With `cuda`: so many updates were applied; lock held.  NULL: the host. */
+    czr_status (*set_steps)(czr_engine *engine, int64_t steps);
     bool is_sealed;
+    bool has_masters; /* no parameter was written elsewhere since they were made
+                       */
     czr_status status; /* not OK: poisoned */
     char error[CZR_ERROR_BYTES];
 
@@ -157,7 +161,8 @@ struct czr_engine {
     czr_fault fault;   /* the first that ranks have not agreed on */
     czr_fault *faults; /* [ranks] while they do */
 
-    int64_t steps, skips; /* applied updates; steps that changed nothing */
+    int64_t steps, skips; /* applied updates, with those that a trainer has set;
+                           * steps that changed nothing */
     int64_t *updates, *full_matrix, *sent, *received;
     int64_t step_allocations;
 };
@@ -195,7 +200,8 @@ void czr_engine_unlock(czr_engine *engine);
 /* spaces.c: memory of the rank. */
 czr_status czr_spaces_open(czr_engine *engine);
 void czr_spaces_close(czr_engine *engine);
-/* Masters from parameters, for the slices that this rank owns. */
+/* Masters from parameters, for the slices that this rank owns, unless it has
+ * them. */
 void czr_spaces_take_masters(czr_engine *engine);
 int64_t czr_spaces_peak_scratch(const czr_engine *engine);
 /* states.c: theirs, and the list of them.  Needs the slices of the spaces. */

@@ -184,7 +184,7 @@ void czr_spaces_take_masters(czr_engine *engine)
 {
     const czr_program *program = engine->program;
 
-    for (int b = 0; b < program->n_buckets; b++) {
+    for (int b = 0; b < program->n_buckets && !engine->has_masters; b++) {
         const czr_spaces *spaces = &engine->spaces[b];
         const czr_dtype dtype = program->buckets[b].dtype;
         const size_t first = (size_t)spaces->slice.first;
@@ -194,6 +194,7 @@ void czr_spaces_take_masters(czr_engine *engine)
                 spaces->param + first * czr_dtype_bytes(dtype), dtype,
                 (size_t)spaces->slice.n);
     }
+    engine->has_masters = true;
 }
 
 int64_t czr_spaces_peak_scratch(const czr_engine *engine)

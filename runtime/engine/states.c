@@ -198,6 +198,44 @@ czr_status czr_state_get(czr_engine *engine, int state, czr_state *out)
     return CZR_OK;
 }
 
+czr_status czr_master_get(czr_engine *engine, int param, czr_state *out)
+{
+    const czr_program *program = engine->program;
+
+    if (!out || param < 0 || param >= program->n_params)
+        return czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no parameter %d",
+                                 param);
+    if (engine->status != CZR_OK)
+        return engine->status;
+    if (!engine->is_sealed)
+        return czr_engine_refuse(engine, CZR_ERR_STATE, "not sealed yet");
+    for (int p = 0; p < program->n_params && !engine->has_masters; p++)
+        czr_loose_copy_in(engine, p);
+    czr_spaces_take_masters(engine);
+    const czr_place *place = &program->places[param];
+    const czr_spaces *spaces = &engine->spaces[place->bucket];
+    const czr_range range = engine->held[param].range;
+    const bool has_any = spaces->master && range.n > 0;
+    const size_t bytes = czr_dtype_bytes(program->master_dtype);
+    *out = (czr_state){
+        .name = "master",
+        .param = param,
+        .dtype = program->master_dtype,
+        .first = range.first - place->offset,
+        .n = has_any ? range.n : 0,
+        .data = has_any
+                    ? spaces->master +
+                          (size_t)(range.first - spaces->slice.first) * bytes
+                    : NULL};
+    return CZR_OK;
+}
+
+czr_status czr_masters_renew(czr_engine *engine)
+{
+    engine->has_masters = false;
+    return engine->status;
+}
+
 /* ---- before a step ------------------------------------------------------ */
 
 void czr_states_mirror(czr_engine *engine)

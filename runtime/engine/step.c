@@ -166,6 +166,7 @@ czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper)
         if (!engine->bindings[param].is_ready)
             czr_loose_copy_grad(engine, param);
     }
+    czr_spaces_take_masters(engine);
     czr_states_mirror(engine);
     return CZR_OK;
 }
@@ -201,6 +202,22 @@ czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
     if (status == CZR_OK)
         status = run_step(engine, hyper, result);
     engine->step_allocations += czr_allocations() - before;
+    czr_engine_unlock(engine);
+    return status;
+}
+
+czr_status czr_step_set(czr_engine *engine, int64_t step)
+{
+    const int64_t end = INT64_C(1) << 53; /* rules have t in float64 */
+
+    if (!engine || step < 0 || step >= end)
+        return CZR_ERR_ARGUMENT;
+    czr_engine_lock(engine);
+    czr_status status = engine->status;
+    if (status == CZR_OK && engine->set_steps)
+        status = engine->set_steps(engine, step);
+    if (status == CZR_OK)
+        engine->steps = step;
     czr_engine_unlock(engine);
     return status;
 }

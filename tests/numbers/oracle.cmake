@@ -4,7 +4,7 @@ cz_test(embed_lesson oracle 60 lesson)
 # These link the runtime themselves, without what an instrumented one needs.
 if(NOT INSTRUMENTED)
   set(tools $<TARGET_FILE:canzona> $<TARGET_FILE:czr>)
-  foreach(name oracle_run oracle_run_polar oracle_guard oracle_undo oracle_factor oracle_eigen
+  foreach(name oracle_run oracle_run_polar oracle_guard oracle_undo oracle_restart oracle_factor oracle_eigen
       oracle_form oracle_rounding oracle_states oracle_basis oracle_externs oracle_muonclip
       oracle_symmetric)
     cz_script(${name} oracle 300 numbers/${name}.py ${tools})

@@ -92,6 +92,9 @@ PROTOTYPES = {
                             ct.POINTER(Result)]),
     "czr_state_count": (ct.c_int, [ct.c_void_p]),
     "czr_state_get": (ct.c_int, [ct.c_void_p, ct.c_int, ct.POINTER(State)]),
+    "czr_master_get": (ct.c_int, [ct.c_void_p, ct.c_int, ct.POINTER(State)]),
+    "czr_masters_renew": (ct.c_int, [ct.c_void_p]),
+    "czr_step_set": (ct.c_int, [ct.c_void_p, ct.c_int64]),
     "czr_error": (ct.c_char_p, [ct.c_void_p]),
     "czr_close": (None, [ct.c_void_p]),
 }
@@ -285,6 +288,15 @@ class Rank:
         that is whole the values have its shape."""
         for *names, values in self.lent_states():
             yield (*names, values.copy())
+
+    def lent_masters(self):
+        """(parameter name, values where they lie) of this rank's slices."""
+        for index, name in enumerate(self.names):
+            master = State()
+            self.must(self.c.czr_master_get(self.engine, index,
+                                            ct.byref(master)))
+            if master.n:
+                yield name, view(master.data, (master.n,), master.dtype)
 
     def lent_states(self):
         """The same where they lie."""

@@ -87,7 +87,7 @@ static czr_status learn(czr_cuda_rank *rank, czr_collect_result *of)
                                  "the device has made %lld updates, not %lld",
                                  (long long)of->step, (long long)expected);
     engine->steps = of->step;
-    engine->skips = rank->sequence - of->step;
+    engine->skips = rank->sequence - (of->step - rank->set_steps);
     engine->grad_norm = of->grad_norm;
     rank->polled = rank->sequence;
     const czr_status undone = tell_undone(rank, of);
@@ -156,6 +156,24 @@ czr_status czr_cuda_outcome_learn(czr_cuda_rank_group *rank_group, bool waits,
     if (status == CZR_OK && of.reason == CZR_COLLECT_FAULT)
         return stop_all(rank_group);
     return status == CZR_OK ? refusal : status;
+}
+
+czr_status czr_cuda_outcome_set_steps(czr_engine *engine, int64_t steps)
+{
+    czr_cuda_rank *rank = engine->cuda;
+    czr_status status = czr_context_enter(rank->device.context);
+
+    if (status == CZR_OK)
+        status = czr_cuda_outcome_learn(rank->rank_group, true, false);
+    if (status != CZR_OK)
+        return status;
+    engine->device->ops->copy(engine->device, &rank->decision->steps, &steps,
+                              sizeof steps);
+    status =
+        czr_cuda_rank_check(rank, czr_device_cuda_use(engine->device, NULL),
+                            "setting the number of updates");
+    rank->set_steps += status == CZR_OK ? steps - engine->steps : 0;
+    return status;
 }
 
 void czr_cuda_outcome_give(const czr_cuda_rank_group *rank_group,

@@ -12,6 +12,8 @@ czr_status czr_cuda_outcome_learn(czr_cuda_rank_group *rank_group, bool waits,
 /* The failure of a rule that the device has reported all members of, which they
  * say from now on, whatever else has failed since; else CZR_OK. */
 czr_status czr_cuda_outcome_fault(const czr_cuda_rank_group *rank_group);
+/* What engine->set_steps does. */
+czr_status czr_cuda_outcome_set_steps(czr_engine *engine, int64_t steps);
 /* Of the last step that was learned, results[n]. */
 void czr_cuda_outcome_give(const czr_cuda_rank_group *rank_group,
                            czr_result *results);

@@ -51,6 +51,7 @@ typedef struct czr_cuda_rank {
     bool has_decision; /* an operation of the list decides; else the guard */
     int64_t sequence;  /* decisions that were asked for */
     int64_t polled;    /* those that the engine has learned */
+    int64_t set_steps; /* updates of no decision's, which a trainer has set */
     int64_t undone;    /* updates that it has learned of, */
     int64_t refused;   /* and steps */
     bool has_more;     /* to say of what it has learned */

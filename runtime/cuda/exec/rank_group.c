@@ -151,6 +151,7 @@ void czr_cuda_rank_group_join(czr_cuda_rank_group *rank_group)
         engine->cuda->rank_group = rank_group;
         engine->arrive = czr_cuda_list_arrive;
         engine->await = czr_cuda_param_ready_await;
+        engine->set_steps = czr_cuda_outcome_set_steps;
         engine->lock_at = &engine_of(rank_group, 0)->lock;
     }
 }
