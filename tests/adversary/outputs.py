@@ -83,7 +83,7 @@ def is_one_error(done):
 
 # ---- all files or none ----
 
-def inject(folder, words, fault):
+def inject(folder, words, fault, **more):
     """Runs with an injected error; None if there was no such call."""
     call, number, rest, code = fault
     log = folder.parent / "log"
@@ -91,7 +91,7 @@ def inject(folder, words, fault):
     done = run(words, folder, env=os.environ | {
         "LD_PRELOAD": str(SHIM), "FAIL_LOG": str(log),
         "ASAN_OPTIONS": "verify_asan_link_order=0",
-        "FAIL_CALL": f"{call}:{number}{rest}:{code}"})
+        "FAIL_CALL": f"{call}:{number}{rest}:{code}"} | more)
     return done if log.exists() else None
 
 
@@ -286,36 +286,53 @@ def test_two_outputs_are_one_file(folder):
 
 # ---- temporary folders ----
 
-def test_signals_leave_the_folder_of_a_run(folder):
-    """S19, while the C compiler runs, and with a compiler that goes on."""
-    cc = folder / "cc"
-    cc.write_text("#!/bin/sh\ntouch compiling\nsleep 20 & wait\n")
+def signalled(folder, compiler, number, action):
+    """What `run` ends with if a signal comes while the C compiler runs."""
+    cc, compiling = folder / "cc", folder / "compiling"
+    cc.write_text(f"#!/bin/sh\ntouch {compiling}\n{compiler}\n")
     cc.chmod(0o755)
-    (folder / "tmp").mkdir()
-    for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
-        (folder / "compiling").unlink(missing_ok=True)
-        with subprocess.Popen(
-                [CANZONA, "run", "x.cz"], cwd=folder, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                env=os.environ | {"CC": str(cc), "TMPDIR": str(folder / "tmp")}
-        ) as child:
-            end = time.monotonic() + 20
-            while not (folder / "compiling").exists() and time.monotonic() < end:
-                time.sleep(0.01)
-            child.send_signal(number)
-            try:
-                status = child.wait(10)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                status = 0
-        if status != -number or list((folder / "tmp").iterdir()):
-            yield f"{number}: status {status}, left {list((folder / 'tmp').iterdir())}"
+    compiling.unlink(missing_ok=True)
+    (folder / "tmp").mkdir(exist_ok=True)
     with subprocess.Popen(
-            ["nohup", CANZONA, "check", "x.cz"], cwd=folder,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL) as child:
-        if child.wait(20) != 0:
-            yield "nohup"
+            [CANZONA, "run", "x.cz"], cwd=folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=os.environ | {"CC": str(cc), "TMPDIR": str(folder / "tmp")},
+            preexec_fn=lambda: signal.signal(number, action)) as child:
+        end = time.monotonic() + 20
+        while not compiling.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        child.send_signal(number)
+        try:
+            return child.wait(10)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return None
+
+
+def test_signals_leave_the_folder_of_a_run(folder):
+    """S19: also where the compiler goes on, or nohup has one ignored."""
+    ignored = "sleep 0.3\nexec cc \"$@\""
+    for number, action, compiler, expected in (
+            (signal.SIGTERM, signal.SIG_DFL, "sleep 20 & wait", -signal.SIGTERM),
+            (signal.SIGINT, signal.SIG_DFL, "exec sleep 20", -signal.SIGINT),
+            (signal.SIGHUP, signal.SIG_DFL, "exec sleep 20", -signal.SIGHUP),
+            (signal.SIGHUP, signal.SIG_IGN, ignored, 0)):
+        status = signalled(folder, compiler, number, action)
+        left = list((folder / "tmp").iterdir())
+        if status != expected or left:
+            yield f"{number}, {compiler}: status {status}, left {left}"
+
+
+def test_errors_leave_the_folder_of_a_run(folder):
+    """Or are not said."""
+    (folder / "tmp").mkdir()
+    for fault in (("mkdtemp", 1, "", errno.ENOSPC), ("open", 2, "", errno.EMFILE),
+                  ("open", 4, "", errno.ENOSPC), ("write", 1, "", errno.EIO),
+                  ("write", 3, "+", errno.ENOSPC), ("close", 1, "", errno.EIO),
+                  ("close", 5, "", errno.EDQUOT)):
+        done = inject(folder, ["run", "x.cz"], fault, TMPDIR="tmp")
+        if not done or not is_one_error(done) or list((folder / "tmp").iterdir()):
+            yield f"{fault}: {done and done.stderr}"
 
 
 def test_folder_that_is_mounted_noexec_is_not_named(folder):
