@@ -64,8 +64,7 @@ model megatron {{
 USES = {
     "blocks": "use muon(lr) as matrices on layers.*.*.weight",
     "whole": "use muon(lr) as matrices on layers.*.*.weight view whole",
-    "each": """use muon(lr) as heads on layers.*.linear_qkv.weight,
-    layers.*.{q,k,v}_proj.weight view each
+    "each": """use muon(lr) as heads on layers.*.QKV.weight view each
 use muon(lr) as matrices on layers.*.*.weight""",
 }
 RULES = """
@@ -171,7 +170,9 @@ class Storage(unittest.TestCase):
 
     @staticmethod
     def text(model, dtype, view):
-        return (model + RULES).replace("DTYPE", dtype).replace("VIEW", USES[view])
+        qkv = "linear_qkv" if model is MEGATRON else "{q,k,v}_proj"
+        use = USES[view].replace("QKV", qkv)
+        return (model + RULES).replace("DTYPE", dtype).replace("VIEW", use)
 
     def same(self, hf, megatron, tp):
         self.assertEqual(hf.results, megatron.results)

@@ -22,12 +22,11 @@ MESHES = [("mesh dp = 1", (1, 1, 1)), ("mesh dp = 2, tp = 4", (1, 8, 1)),
           ("mesh dp = 1, tp = 16", (1, 1, 16))]
 STORAGES = {
     "": counts.PATHS,
-    "_megatron": dict.fromkeys(
-        counts.PATHS, "**.linear_*.weight.**, **.eh_proj.weight"),
+    "_megatron": dict.fromkeys(counts.PATHS, "**.linear_*.weight.**"),
     "_torchtitan": {
         "qwen3": "layers.*.{attention,feed_forward}.w*.weight",
         "llama": "layers.*.{attention,feed_forward}.w*.weight",
-        "qwen3_moe": "layers.*.{attention,feed_forward}.w*.weight, "
+        "qwen3_moe": "layers.*.*.w*.weight, "
                      "layers.*.moe.experts.**",
         "deepseek_v3": "layers.*.{attention,feed_forward}.w*.weight, "
                        "layers.*.moe.{experts,shared_experts}.**"},
@@ -58,6 +57,13 @@ def matrices_of(ir):
     return shapes, elements
 
 
+def paths_of(storage, values):
+    """Of the matrices of a configuration; Megatron predicts by one more."""
+    paths = STORAGES[storage][values["model_type"]]
+    predicts = storage == "_megatron" and values.get("mtp_layers")
+    return paths + (", **.eh_proj.weight" if predicts else "")
+
+
 def compiled(tool, config, storage, mesh, view="blocks"):
     """matrices_of() a configuration in a storage on a mesh."""
     values = json.loads(config.read_text())
@@ -70,7 +76,7 @@ def compiled(tool, config, storage, mesh, view="blocks"):
         shutil.copy(config, folder)
         source.write_text(PROGRAM.format(
             mesh=ranks, model=model + storage, config=config.name, view=view,
-            paths=STORAGES[storage][model]))
+            paths=paths_of(storage, values)))
         done = subprocess.run([tool, "plan", "--ir=assigned", source],
                               capture_output=True, text=True, timeout=60,
                               check=False)

@@ -76,13 +76,13 @@ def program(family, storage, dtype, mesh, more, view="blocks"):
     name, (pp, dp, tp, experts) = family + storage, mesh
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "config.json"
-        config.write_text(json.dumps({**CONFIGS[family], **more,
-                                      "model_type": family}))
+        values = {**CONFIGS[family], **more, "model_type": family}
+        config.write_text(json.dumps(values))
         text = PROGRAM.format(
             architecture=architecture(name, dtype), pp=pp, dp=dp, tp=tp,
             view=view, experts=EXPERTS.format(*experts) if experts else "",
             name=name, config=config,
-            paths=storage_counts.STORAGES[storage][family])
+            paths=storage_counts.paths_of(storage, values))
         return embed.Program(*TOOLS, name, text, dp, tp, pp)
 
 
