@@ -40,6 +40,21 @@ static inline bool cz_checked_product(const int64_t *sizes, int n, int64_t *out)
     return true;
 }
 
+/* The sum and the product of two numbers from 0 to 2^62; 2^62 where they are
+ * more. */
+static inline int64_t cz_limited_add(int64_t a, int64_t b)
+{
+    return a < CZ_MAX_BYTES - b ? a + b : CZ_MAX_BYTES;
+}
+
+static inline int64_t cz_limited_mul(int64_t a, int64_t b)
+{
+    int64_t product;
+    return cz_checked_mul(a, b, &product) && product < CZ_MAX_BYTES
+               ? product
+               : CZ_MAX_BYTES;
+}
+
 static inline int64_t cz_ceil_div(int64_t a, int64_t b)
 {
     return a / b + (a % b > 0);

@@ -205,7 +205,9 @@ static void count_kernel(counter *c, const cz_view_kernel_entry *row)
 {
     const cz_view_stage *stage = &c->view->stages[row->stage];
     const int64_t flops = stage->fact->flops;
-    c->out->flops += cz_view_is_shaped(stage) ? flops : flops * row->count;
+    c->out->flops = cz_limited_add(
+        c->out->flops,
+        cz_view_is_shaped(stage) ? flops : cz_limited_mul(flops, row->count));
     count_update(c->out, row, stage, writes_param(stage) ? row->count : 0);
     touch_slots(c, stage, CZ_SLOT_GATHER, row->gather, row->count);
     touch_slots(c, stage, CZ_SLOT_SCATTER, row->scatter, row->count);
@@ -347,7 +349,8 @@ static void count_memory(counter *c)
 
 void cz_metrics_add(cz_summary *summary, int64_t value)
 {
-    summary->sum += value;
+    if (!cz_checked_add(summary->sum, value, &summary->sum))
+        summary->sum = INT64_MAX;
     if (summary->n == 0 || value < summary->min)
         summary->min = value;
     if (summary->n == 0 || value > summary->max)
@@ -417,7 +420,7 @@ static void count_rank(cz_arena *arena, const cz_plan_view *view,
 /* What is the same in every update, so many times. */
 static void repeat(const cz_plan_view *view, cz_rank_metrics *m, int64_t times)
 {
-    m->flops *= times;
+    m->flops = cz_limited_mul(m->flops, times);
     m->n_updates *= times;
     m->n_matrices *= times;
     for (int p = 0; p < view->n_params; p++) {

@@ -408,9 +408,10 @@ int64_t cz_view_rule_flops(const cz_plan_view *view, int rule,
         const cz_view_stage *stage = &view->stages[r->first_stage + i];
         const int64_t own = stage->subgroup ? stage->subgroup->size : 1;
         if (!cz_view_is_shaped(stage))
-            flops += stage->fact->flops * elements;
+            flops = cz_limited_add(
+                flops, cz_limited_mul(stage->fact->flops, elements));
         else if (own == subgroup_size)
-            flops += stage->fact->flops;
+            flops = cz_limited_add(flops, stage->fact->flops);
     }
     return flops;
 }

@@ -89,8 +89,9 @@ static int64_t cost_of(const cz_scheduler *s, const cz_view_stage *whole)
 {
     int64_t cost = 0;
     for (int k = 0; k < whole->n_segments; k++)
-        cost += s->prices ? cz_schedule_matrix_ps(s, whole + k)
-                          : whole[k].fact->flops;
+        cost =
+            cz_limited_add(cost, s->prices ? cz_schedule_matrix_ps(s, whole + k)
+                                           : whole[k].fact->flops);
     return cost;
 }
 

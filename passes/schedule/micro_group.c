@@ -3,14 +3,15 @@
 
 #include <string.h>
 
+/* Sums of costs, and their products with counts. */
+__extension__ typedef __int128 wide;
+
 typedef struct owner {
     int n_items, n_left; /* of all its items, those not placed yet */
-    int64_t cost, cost_before;
+    wide cost, cost_before;
     int micro_group; /* of its last item; -1: none */
     int64_t micro_group_bytes;
 } owner;
-
-__extension__ typedef __int128 wide; /* products of counts and flops */
 
 /* The group in whose share of the owner's cost the item's middle falls, that
  * is x = (before + cost / 2) / total: floor(n x), or with half ends
@@ -18,8 +19,8 @@ __extension__ typedef __int128 wide; /* products of counts and flops */
 static int group_by_share(const owner *o, const cz_micro_group_item *item,
                           int n_micro_groups, bool half_ends)
 {
-    const wide middle = (wide)2 * o->cost_before + item->cost;
-    const wide total = (wide)2 * (o->cost > 0 ? o->cost : 1);
+    const wide middle = 2 * o->cost_before + item->cost;
+    const wide total = 2 * (o->cost > 0 ? o->cost : 1);
     const int micro_group =
         (int)(half_ends ? ((wide)2 * (n_micro_groups - 1) * middle + total) /
                               (2 * total)

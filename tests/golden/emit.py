@@ -94,6 +94,14 @@ def small(canzona, work):
                       "for 8 ranks")
 
 
+def large(canzona, work):
+    """Matrices of 2^40 elements, and a bucket of 2^31 on each rank."""
+    folder = ROOT / "tests/fixtures/plans/large"
+    return (compiles(build(canzona, folder / "near_limit.cz", work), work)
+            & compiles(build(canzona, folder / "llama-3-405b.cz", work, "-D",
+                             "mesh.tp=1", "-D", "mesh.dp=8"), work))
+
+
 def micro_groups(canzona, work):
     """On 1x4 matrices travel in several groups, where that is faster."""
     ir = run([canzona, "plan", "--ir", "-D", "mesh.dp=1",
@@ -127,6 +135,7 @@ def main():
             source = ROOT / f"{example}.cz"
             ok &= compiles(build(canzona, source, work, GPU), work)
         ok &= small(canzona, work)
+        ok &= large(canzona, work)
         ok &= micro_groups(canzona, work)
         ok &= fast(canzona, work)
     return 0 if ok else 1

@@ -74,6 +74,14 @@ foreach(stem deepseek-v3 qwen3-235b-a22b)
     ${examples}/${stem}.cz)
 endforeach()
 
+cz_script(plan_large_405b_is_not_refused plan 120 plan/plan_large.py
+  $<TARGET_FILE:canzona> ${plans}/large/llama-3-405b.cz)
+cz_script(plan_large_near_limit plan 120 plan/check_plan.py --run
+  $<TARGET_FILE:canzona> plan --json ${plans}/large/near_limit.cz)
+foreach(stem llama-3-405b near_limit)
+  cz_test(simulate_large_${stem} plan 60 canzona simulate ${plans}/large/${stem}.cz)
+endforeach()
+
 # Every machine of the library is whole.
 file(GLOB machines CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/dsl/std/machine/*.cz)
 foreach(file ${machines})
