@@ -99,7 +99,8 @@ def large(canzona, work):
     folder = ROOT / "tests/fixtures/plans/large"
     return (compiles(build(canzona, folder / "near_limit.cz", work), work)
             & compiles(build(canzona, folder / "llama-3-405b.cz", work, "-D",
-                             "mesh.tp=1", "-D", "mesh.dp=8"), work))
+                             "mesh.tp=1", "-D", "mesh.dp=8",
+                             f"--allow-path={ROOT}/examples"), work))
 
 
 def micro_groups(canzona, work):

@@ -78,8 +78,12 @@ cz_script(plan_large_405b_is_not_refused plan 120 plan/plan_large.py
   $<TARGET_FILE:canzona> ${plans}/large/llama-3-405b.cz)
 cz_script(plan_large_near_limit plan 120 plan/check_plan.py --run
   $<TARGET_FILE:canzona> plan --json ${plans}/large/near_limit.cz)
+# One matrix on 262,144 rows of ranks, most of them empty.
+cz_test(plan_large_owners_are_not_quadratic plan 60 canzona plan
+  ${plans}/large/ranks.cz)
 foreach(stem llama-3-405b near_limit)
-  cz_test(simulate_large_${stem} plan 60 canzona simulate ${plans}/large/${stem}.cz)
+  cz_test(simulate_large_${stem} plan 60 canzona simulate
+    --allow-path=${examples} ${plans}/large/${stem}.cz)
 endforeach()
 
 # Every machine of the library is whole.

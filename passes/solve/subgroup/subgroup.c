@@ -153,15 +153,25 @@ static int *deal_out(cz_arena *arena, int n_rows, const sorted *classes,
                    CZ_NEW(arena, int, n_rows *n_classes),
                    CZ_NEW(arena, int64_t, n_rows),
                    CZ_NEW(arena, int64_t, n_rows)};
+    const size_t row_bytes = (size_t)n_classes * sizeof *d.counts;
     bool again = true;
     for (int c = 0; c < n_classes; c++)
         for (int i = 0; i < classes[c].class.count; i++)
             put(&d, lightest_row(&d), c, 1);
     while (again) {
         again = false;
-        for (int from = 0; from < n_rows; from++)
-            for (int to = 0; to < n_rows; to++)
-                again |= exchange(&d, from, to);
+        for (int from = 0; from < n_rows; from++) {
+            /* Rows alike refuse alike: most rows of a large mesh are empty. */
+            const int *refused = NULL;
+            for (int to = 0; to < n_rows && d.work[from] > 0; to++) {
+                const int *counts = d.counts + to * n_classes;
+                if (refused && memcmp(refused, counts, row_bytes) == 0)
+                    continue;
+                const bool moved = exchange(&d, from, to);
+                refused = moved ? NULL : counts;
+                again |= moved;
+            }
+        }
     }
     return d.counts;
 }
