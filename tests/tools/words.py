@@ -3,7 +3,6 @@
 
     words.py               what headers declare, against the glossary
     words.py --list        every word with its standing and an example
-    words.py --update      lowers words_pending.txt to what is left
     words.py --self-test   plants an unknown noun and a banned one
 
 An identifier is what a header of the product folders declares: a type, a
@@ -11,9 +10,6 @@ function, a field, a constant, a parameter, a macro, a row of a .def file.  Its
 words are what stands between underscores.  A word with a digit in it (f32,
 sm90) is the name of a type or of an instruction, and a single letter is one of
 mathematics: neither is looked at.
-
-Banned words that still occur stand in words_pending.txt, each with the number
-of identifiers that have it.  The number may only fall.
 """
 import collections
 import os
@@ -24,7 +20,6 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 GLOSSARY = "docs/GLOSSARY.md"
-PENDING = "tests/tools/words_pending.txt"
 FOLDERS = ("dsl", "frontend", "passes", "codegen", "runtime")
 PREFIXES = ("cz", "czr")
 
@@ -242,24 +237,6 @@ def scan(root):
 # ---- the check ---------------------------------------------------------------
 
 
-def read_pending(root):
-    try:
-        lines = read(root, PENDING).split("\n")
-    except FileNotFoundError:
-        return {}
-    pairs = [line.split() for line in lines if line and line[0] != "#"]
-    return {tuple(term.split("_")): int(count) for term, count in pairs}
-
-
-def banned_in(glossary, found):
-    """For each banned term the identifiers that have it."""
-    uses = collections.defaultdict(list)
-    for identifier in found:
-        for term in glossary.find_banned(words_of(identifier)):
-            uses[term].append(identifier)
-    return uses
-
-
 def check(root):
     glossary = Glossary(read(root, GLOSSARY))
     found = scan(root)
@@ -270,34 +247,9 @@ def check(root):
             if not glossary.knows(word) and \
                     not any(is_same(word, term) for term in banned):
                 yield f"{path}:{number}: {identifier}: unknown noun '{word}'"
-    pending, uses = read_pending(root), banned_in(glossary, found)
-    for term in sorted(set(pending) | set(uses)):
-        name, now, allowed = "_".join(term), len(uses[term]), pending.get(term, 0)
-        if now > allowed:
-            for identifier in sorted(uses[term], key=lambda it: found[it]):
-                path, number = found[identifier]
-                yield (f"{path}:{number}: {identifier}: '{name}': say "
-                       f"{glossary.banned[term]} instead")
-            yield f"{PENDING}: '{name}' is in {now} identifiers, not {allowed}"
-        elif now < allowed:
-            yield (f"{PENDING}: '{name}' is in {now} identifiers, no longer "
-                   f"{allowed}: run words.py --update")
-
-
-def update(root):
-    """Lowers what is pending; what grew stays as it was, and fails."""
-    glossary = Glossary(read(root, GLOSSARY))
-    pending, uses = read_pending(root), banned_in(glossary, scan(root))
-    is_new = not os.path.exists(os.path.join(root, PENDING))
-    with open(os.path.join(root, PENDING), "w", encoding="utf-8") as file:
-        file.write("# Words that docs/GLOSSARY.md bans, and how many identifiers"
-                   " of headers still\n# have them.  words.py --update lowers"
-                   " the numbers; nothing raises them.\n")
-        for term in sorted(uses):
-            count = len(uses[term])
-            count = count if is_new else min(count, pending.get(term, 0))
-            if count:
-                file.write(f"{'_'.join(term)} {count}\n")
+        for term in glossary.find_banned(words_of(identifier)):
+            yield (f"{path}:{number}: {identifier}: '{'_'.join(term)}': say "
+                   f"{glossary.banned[term]} instead")
 
 
 def list_words(root):
@@ -339,12 +291,9 @@ def self_test():
     expected = [
         "passes/p.h:4: zebra: unknown noun 'zebra'",
         "passes/p.h:3: CZ_RANK_GROUP: 'group': say micro_group instead",
-        f"{PENDING}: 'group' is in 1 identifiers, not 0",
-        f"{PENDING}: 'hall' is in 1 identifiers, no longer 2: run words.py "
-        "--update"]
+        "passes/p.h:2: rank_hall: 'hall': say world instead"]
     with tempfile.TemporaryDirectory() as root:
-        for path, text in ((GLOSSARY, PLANTED_GLOSSARY), ("passes/p.h", PLANTED),
-                           (PENDING, "hall 2\n")):
+        for path, text in ((GLOSSARY, PLANTED_GLOSSARY), ("passes/p.h", PLANTED)):
             os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                 file.write(text)
@@ -353,17 +302,12 @@ def self_test():
                     if line not in found)
         yield from (f"self-test: not expected: {line}" for line in found
                     if line not in expected)
-        update(root)
-        if read_pending(root) != {("hall",): 1}:
-            yield f"self-test: --update left {read_pending(root)}"
 
 
 def main():
     if "--list" in sys.argv:
         list_words(ROOT)
         return 0
-    if "--update" in sys.argv:
-        update(ROOT)
     messages = list(self_test() if "--self-test" in sys.argv else check(ROOT))
     print("\n".join(messages) or "words: clean")
     return bool(messages)
