@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, those named as arguments too,
-# and nothing when none is.
+# and nothing when none is.  First it shows the line.  At a terminal it asks;
+# elsewhere, and with CI set, it goes on.
 # Without root or apt it prints the line to run and stops.
 set -eu
 
@@ -42,6 +43,17 @@ command -v apt-get >/dev/null ||
 [ "$(id -u)" -eq 0 ] ||
     stop 'Packages are missing.  Run this, then try again:' \
         "  sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing"
+
+printf '%s\n' 'Packages are missing.  This installs them:' \
+    "  apt-get update && apt-get install -y --no-install-recommends$missing"
+if [ -t 0 ] && [ -z "${CI:-}" ]; then
+    printf 'Go on? [Y/n] '
+    read -r answer || answer=n
+    case $answer in
+    '' | [Yy]*) ;;
+    *) stop 'Nothing was installed.' ;;
+    esac
+fi
 
 apt-get update
 case $missing in

@@ -15,3 +15,8 @@ set_tests_properties(which_names PROPERTIES LABELS tree TIMEOUT 60
 if(NOT INSTRUMENTED AND TARGET double_collect)
   cz_script(tree_promises tree 60 tools/promises.py ${CMAKE_BINARY_DIR})
 endif()
+# What is shipped is hardened, and says whose libraries it has.
+if(NOT INSTRUMENTED AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  cz_script(binary tree 60 tools/binary.py $<TARGET_FILE:canzona>)
+  cz_script(binary_sees tree 60 tools/binary.py --self-test)
+endif()
