@@ -252,7 +252,7 @@ def with_markup(canzona, words, folder):
     done = subprocess.run([canzona, "plan", "--ir", *words], check=True,
                           capture_output=True, text=True)
     text = done.stdout.replace("std/machine/h100.cz", "<i>\\22&'\\01</i><!--")
-    text = text.replace('pattern = "h', "pattern = \"<script>'&h")
+    text = text.replace('name = "h', "name = \"<script>'&h")
     if text.count("<script>") == 0 or text.count("<!--") == 0:
         sys.exit("there is nothing to rename")
     path = os.path.join(folder, "gpt.mlir")

@@ -64,7 +64,7 @@ schedule { clip norm 1.0, skip nonfinite }
 HOSTILE = """
 sizeof static typedef volatile restrict main printf system exit malloc abort
 NULL errno stdin INT_MAX inline extern_ struct union goto break int64_t
-czr_program czr_open size_t double memcpy rand f_ i_ a_0 stage_0 in_0 families
+czr_program czr_open size_t double memcpy rand f_ i_ a_0 stage_0 in_0 patterns
 __FILE__ __LINE__ defined include_ pragma_ asm_ register_ unsigned _Bool_
 _Noreturn alignas_
 """.split()
@@ -176,8 +176,8 @@ PRINTER = """
 
 int main(void)
 {
-    for (int i = 0; i < plain_program.n_families; i++)
-        printf("%s%c", plain_program.families[i].pattern, 0);
+    for (int i = 0; i < plain_program.n_patterns; i++)
+        printf("%s%c", plain_program.patterns[i].name, 0);
     return 0;
 }
 """
@@ -206,8 +206,8 @@ def renamed_ir(canzona, work):
         name = plain_name(i, text)
         new = f"{i:04d}{text}"
         expected.append(new.encode())
-        hostile = hostile.replace(f'pattern = "{name}"',
-                                  f'pattern = "{ir_string(new)}"')
+        hostile = hostile.replace(f'name = "{name}"',
+                                  f'name = "{ir_string(new)}"')
     group = ir_string('*/#"%n\\?')
     hostile = hostile.replace('"thegroup"', f'"{group}"')
     hostile = re.sub(r"@thegroup(?![\w.])", lambda m: f'@"{group}"', hostile)
