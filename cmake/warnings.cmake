@@ -37,11 +37,15 @@ endif()
 add_compile_options(-ffp-contract=off -fno-math-errno)
 # Our own mistakes are asserted in every build: they cost little.
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+
 # Bounds that the C library can check are checked, and addresses of functions are
-# read-only once a program runs.  Instruments do better, and bring their own.
-if(NOT CANZONA_SANITIZE AND NOT CANZONA_TSAN AND NOT CANZONA_FUZZ)
-  add_compile_options(-fstack-protector-strong
-    $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE>
-    $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
-  add_link_options(LINKER:-z,relro,-z,now)
-endif()
+# read-only once a program runs: of what is shipped.  Instruments do better, and
+# bring their own.
+macro(cz_harden)
+  if(NOT CANZONA_SANITIZE AND NOT CANZONA_TSAN AND NOT CANZONA_FUZZ)
+    add_compile_options(-fstack-protector-strong
+      $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE>
+      $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+    add_link_options(LINKER:-z,relro,-z,now)
+  endif()
+endmacro()
