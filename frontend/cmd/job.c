@@ -48,8 +48,15 @@ static const char *pass_in_front(cz_arena *arena, const cz_text *text)
 static cz_ir *read_ir(cz_job *job, const cz_text *text)
 {
     cz_ir *ir = cz_ir_parse(cz_text_string(text), text->n, &job->diags);
-    if (!ir || cz_plan_view_build(&job->arena, ir, &job->diags))
+    const cz_plan_view *view =
+        ir ? cz_plan_view_build(&job->arena, ir, &job->diags) : NULL;
+    if (view && strcmp(view->program->compiler, CANZONA_VERSION) == 0)
         return ir;
+    if (view)
+        cz_diag_error(&job->diags, CZ_BAD_IR, (cz_span){0},
+                      "this module is of canzona %s, and this is %s: plan its "
+                      "source again",
+                      view->program->compiler, CANZONA_VERSION);
     cz_ir_close(ir);
     return NULL;
 }
