@@ -7,6 +7,7 @@ source, as the interpreter says; or sums in another order.  Anything else is a h
     ir_mutants.py CANZONA JUDGE N [SEED] [FOLDER]    FOLDER keeps what is a hole
 """
 import collections
+import os
 import pathlib
 import random
 import re
@@ -61,7 +62,7 @@ FIXTURES = ("turned", "two_sided", "externs_stages", "states_experts", "pipeline
 # Of what these lines say there is nothing to compare with but what they say: they
 # are what the source said, or a function of it.
 SOURCE_FACT = re.compile(r'^  "canzona\.(program|mesh|policy|machine|timing|reduction|use|'
-                         r'rule|event|phase|family|turn|frozen|tie|uneven|storage|piece)"')
+                         r'rule|event|phase|pattern|stagger|frozen|tie|uneven|storage|stored)"')
 SOURCE_FUNCTION = re.compile(r"\.(update|prologue)(\.\d+)?$|\.(update|prologue)\.")
 # What says in which order sums are made.
 ORDER = re.compile(r"\b(symmetric|blocks) = ")
@@ -304,8 +305,16 @@ def remove(text):
     return re.sub(r"\b(symmetric|blocks) = (array<[^>]*>|[^,}]+)", "", text)
 
 
+def instrumented():
+    library = subprocess.run(["cc", "-print-file-name=libasan.so"], text=True,
+                             stdout=subprocess.PIPE, check=True).stdout.strip()
+    return {"LD_PRELOAD": library, "CC_LEVEL": "-O1 -fsanitize=address",
+            "ASAN_OPTIONS": "detect_leaks=0"}
+
+
 class Bench:
-    def __init__(self, canzona, judge, seed, folder):
+    def __init__(self, canzona, judge, seed, folder, env):
+        self.env = {**os.environ, **env}
         self.canzona, self.judge = canzona, judge
         self.rng = random.Random(seed)
         self.folder = folder
@@ -340,11 +349,12 @@ class Bench:
             mutants.append((kind, file, *rest))
         done = subprocess.run([self.judge, original, MICROBATCHES], text=True,
                               input="".join(f"{m[1]}\n" for m in mutants),
-                              stdout=subprocess.PIPE, check=False)
+                              stdout=subprocess.PIPE, check=False, env=self.env)
         verdicts = done.stdout.splitlines()
         assert done.returncode == 0 and len(verdicts) == n, (name, done.returncode)
         for (kind, file, is_of_source, is_order), verdict in zip(mutants, verdicts):
             self.take(kind, file, is_of_source, is_order, *verdict.split(" ", 1))
+        print(f"{name}: {n} mutants, {len(self.holes)} holes so far", flush=True)
 
     def take(self, kind, file, is_of_source, is_order, verdict, why):
         # What another source says may fail, by a name.
@@ -363,9 +373,9 @@ class Bench:
                 (self.folder / original.name).write_text(original.read_text())
 
 
-def main(canzona, judge, n, seed=1, folder=None):
+def main(canzona, judge, n, seed=1, folder=None, is_asan=False):
     folder = folder and pathlib.Path(folder)
-    bench = Bench(canzona, judge, int(seed), folder)
+    bench = Bench(canzona, judge, int(seed), folder, instrumented() if is_asan else {})
     plans = [*SOURCES.items(), *((f, PLANS / f"{f}.cz") for f in FIXTURES)]
     with tempfile.TemporaryDirectory() as work:
         each, more = divmod(int(n), len(plans))
@@ -384,4 +394,5 @@ def main(canzona, judge, n, seed=1, folder=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    GIVEN = [word for word in sys.argv[1:] if word != "--asan"]
+    sys.exit(main(*GIVEN, is_asan=GIVEN != sys.argv[1:]))
