@@ -218,6 +218,7 @@ static void touch_all(walk *w, int i)
         touch_whole(w, a, NORM, true);
         return;
     case CZ_ROLE_SUM:
+        touch_buckets(w, a, reduced, false);
         touch_whole(w, a, NORM, true);
         return;
     case CZ_ROLE_DECIDE:

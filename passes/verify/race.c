@@ -181,7 +181,8 @@ static int64_t first_param(const cz_view_bucket *bucket)
     return bucket->fact->params.n > 0 ? bucket->fact->params.v[0] : -1;
 }
 
-/* The guard looks at all gradients. */
+/* The guard looks at all gradients; and so does the sum of the norm, for those
+ * that are not finite, in whichever copy. */
 static void add_gradients(access_list *list)
 {
     const verifier *v = list->v;
@@ -221,6 +222,7 @@ static void add_op(access_list *list, const cz_view_op *op)
             place_on(list->v, list->op, list->rank).param);
         break;
     case CZ_STEP_ALL_REDUCE:
+        add_gradients(list);
         add(list, SPACE_NORM, 0, 1, true, -1);
         break;
     case CZ_STEP_DECIDE:

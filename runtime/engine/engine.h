@@ -250,7 +250,8 @@ bool czr_step_is_ready(const czr_engine *engine, int op);
 czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper);
 void czr_step_restart(czr_engine *engine);
 
-/* guard.c: bits of the least magnitude that is too large for a rule. */
+/* guard.c: bits of the least magnitude that is too large for a rule; NULL: for
+ * all, as it is not finite. */
 int32_t czr_guard_limit(const czr_states *rule);
 /* Skips the step, and says why unless the plan's policy is to skip. */
 void czr_guard_skip(czr_engine *engine, const char *why);

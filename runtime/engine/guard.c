@@ -12,7 +12,9 @@ enum { FRACTION_BITS = 23, BIAS = 127, ALL_FINITE = 128 };
 /* Bits of the least magnitude that is too large. */
 int32_t czr_guard_limit(const czr_states *rule)
 {
-    return ((rule->limit ? rule->limit : ALL_FINITE) + BIAS) << FRACTION_BITS;
+    const int32_t limit = rule && rule->limit ? rule->limit : ALL_FINITE;
+
+    return (limit + BIAS) << FRACTION_BITS;
 }
 
 static bool may_be_beyond(const czr_engine *engine)

@@ -22,6 +22,8 @@ czr_status czr_op_square_sum(czr_engine *engine, int op, czr_segment *segment)
 czr_status czr_op_all_reduce(czr_engine *engine, int op, czr_segment *segment)
 {
     (void)op;
+    engine->norm.words[CZR_NORM_NONFINITE] =
+        engine->largest >= czr_guard_limit(NULL);
     segment->is_last = segment->has_collective = true;
     segment->collective =
         (czr_collective){.kind = CZR_COLLECTIVE_ALL_REDUCE,

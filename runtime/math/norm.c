@@ -77,7 +77,8 @@ void czr_norm_add(czr_norm *norm, const float *x, size_t n)
 
 bool czr_norm_is_finite(const czr_norm *norm)
 {
-    return !norm->words[CZR_NORM_INFINITIES] && !norm->words[CZR_NORM_NANS];
+    return !norm->words[CZR_NORM_INFINITIES] && !norm->words[CZR_NORM_NANS] &&
+           !norm->words[CZR_NORM_NONFINITE];
 }
 
 /* The sum, rounded to nearest even: the leading 64 bits, and whether anything
@@ -115,5 +116,7 @@ double czr_norm_root(const czr_norm *norm)
         return (double)NAN;
     if (norm->words[CZR_NORM_INFINITIES])
         return (double)INFINITY;
+    if (norm->words[CZR_NORM_NONFINITE])
+        return (double)NAN;
     return sqrt(round_sum(norm));
 }

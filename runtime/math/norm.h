@@ -15,7 +15,9 @@ enum {
     CZR_NORM_DIGITS = 21,
     CZR_NORM_INFINITIES = CZR_NORM_DIGITS, /* how many were met */
     CZR_NORM_NANS,
-    CZR_NORM_FAULTS, /* ranks where a rule failed in an earlier step */
+    CZR_NORM_NONFINITE, /* ranks with a gradient that is not finite, also in a
+                         * copy that another rank counts */
+    CZR_NORM_FAULTS,    /* ranks where a rule failed in an earlier step */
     CZR_NORM_WORDS
 };
 
@@ -28,7 +30,7 @@ typedef struct czr_norm {
 void czr_norm_add(czr_norm *norm, const float *x, size_t n);
 bool czr_norm_is_finite(const czr_norm *norm);
 /* The square root of the sum, which is rounded once before: infinite or NaN
- * as IEEE arithmetic would have it. */
+ * as IEEE arithmetic would have it; NaN where only a copy is not finite. */
 double czr_norm_root(const czr_norm *norm);
 
 #endif

@@ -25,7 +25,7 @@ LATE = embed.Options(late_device=1)
 
 def source(schedule):
     params = "\n".join(f"        {name} {{ a : [12/tp, 8]\n b : [9, 10/tp] }}"
-                       for name in RULES)
+                       for name in RULES) + "\nadamw.copied : [9, 7]"
     uses = "\n".join(f"use {text} as {name} on {name}.**"
                      for name, (text, _) in RULES.items())
     return (f"mesh dp = 1, tp = 1\nmodel guarded {{\n    params bf16 {{\n{params}\n"
@@ -49,7 +49,7 @@ class Guard(unittest.TestCase):
         def one_step(rank, spoil):
             for name, layout in rank.layouts.items():
                 size = tuple(layout.globe[:layout.n_dims])
-                grad = spoil(name, rank.dp, np.random.default_rng(
+                grad = spoil(name, rank, np.random.default_rng(
                     len(name)).standard_normal(size).astype(np.float32))
                 rank.grads[name][...] = grad[layout.window()]
             found = attempted(rank, {})
@@ -64,9 +64,9 @@ class Guard(unittest.TestCase):
             return [one_step(rank, spoil) for spoil in spoils]
         return program.run(body, options)
 
-    def spoiled(self, name, value, at=(5, 3), dp=1):
+    def spoiled(self, name, value, at=(5, 3), dp=1, tps=(0, 1)):
         def spoil(tensor, rank, grad):
-            if tensor == name and rank == dp:
+            if tensor == name and rank.dp == dp and rank.tp in tps:
                 grad[at] = value
             return grad
         return spoil
@@ -112,6 +112,21 @@ class Guard(unittest.TestCase):
                     self.assertEqual(second[0], "CZR_OK")
                     self.assertEqual(second[2], (1, 1), (policy, name, value))
                     self.assertEqual(first[3], second[3])
+
+    def test_a_copy_of_a_gradient_that_the_norm_does_not_count(self):
+        """One rank's alone is not finite, of those that tp replicates."""
+        fine = lambda tensor, rank, grad: grad
+        for policy in ("clip norm 1.0", "clip norm 1.0, skip nonfinite"):
+            status = "CZR_OK" if "skip" in policy else "CZR_ERR_GRADIENT"
+            for tp in (0, 1):
+                for options in (None, LATE):
+                    bad = self.spoiled("adamw.copied", np.nan, tps=(tp,))
+                    for first, second, third in self.steps(
+                            policy, [fine, bad, fine], options):
+                        self.assertEqual(second[0], status, (policy, tp))
+                        self.assertEqual(second[2], (1, 1))
+                        self.assertEqual(first[3], second[3])
+                        self.assertEqual((third[0], third[2]), ("CZR_OK", (0, 2)))
 
     def test_clipped_gradients_may_be_large(self):
         large = self.spoiled("adamw.a", np.float32(1e30))

@@ -150,8 +150,11 @@ czr_status czr_collect_begin(czr_collect *collect,
 czr_status czr_collect_norm(czr_collect *collect,
                             const czr_collect_spans *spans,
                             czr_collect_decision *decision, void *stream);
-/* counts[MAY_BE_BEYOND]; `limit` is the least of all rules. */
-czr_status czr_collect_ask(czr_collect *collect, czr_collect_decision *decision,
+/* *word, of the decision's, becomes whether `largest` reaches the limit: for
+ * counts[MAY_BE_BEYOND] the least of all rules, for norm[NONFINITE] that of
+ * finite numbers. */
+czr_status czr_collect_ask(czr_collect *collect,
+                           const czr_collect_decision *decision, int64_t *word,
                            int32_t limit, void *stream);
 /* counts[BEYOND] and `beyond`; looks at no span where counts[MAY_BE_BEYOND],
  * summed over ranks by now, is 0. */

@@ -52,10 +52,11 @@ czr_status czr_collect_norm(czr_collect *collect,
     return put_spans(collect, CZR_COLLECT_norm, spans, decision, stream);
 }
 
-czr_status czr_collect_ask(czr_collect *collect, czr_collect_decision *decision,
+czr_status czr_collect_ask(czr_collect *collect,
+                           const czr_collect_decision *decision, int64_t *word,
                            int32_t limit, void *stream)
 {
-    void *arguments[] = {&decision, &limit};
+    void *arguments[] = {&decision, &word, &limit};
 
     return put_one(collect, CZR_COLLECT_ask, arguments, stream);
 }

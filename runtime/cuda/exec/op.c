@@ -131,10 +131,17 @@ static void sum_words(const czr_cuda_rank *rank, size_t n, czr_segment *segment)
 
 static czr_status all_reduce(czr_engine *engine, int op, czr_segment *segment)
 {
+    czr_cuda_rank *rank = engine->cuda;
+
     (void)op;
     segment->is_last = true;
-    sum_words(engine->cuda, CZR_NORM_WORDS, segment);
-    return CZR_OK;
+    sum_words(rank, CZR_NORM_WORDS, segment);
+    return czr_cuda_rank_check(
+        rank,
+        czr_collect_ask(rank->device.collect, rank->decision,
+                        &rank->decision->norm[CZR_NORM_NONFINITE],
+                        czr_guard_limit(NULL), engine->stream),
+        "the norm of gradients");
 }
 
 static czr_status decide(czr_engine *engine, int op, czr_segment *segment)
@@ -160,14 +167,15 @@ static czr_status prologue(czr_engine *engine, int op, czr_segment *segment)
 
 /* ---- the guard ---------------------------------------------------------- */
 
-/* Whether a gradient is beyond its limit on any rank. */
-static void sum_beyond(const czr_cuda_rank *rank, czr_segment *segment)
+/* Counts [first, first + n) of all ranks. */
+static void sum_counts(const czr_cuda_rank *rank, int first, size_t n,
+                       czr_segment *segment)
 {
     segment->has_collective = true;
     segment->collective = (czr_collective){
         .kind = CZR_COLLECTIVE_ALL_REDUCE,
-        .of.all_reduce = {.data = rank->decision->counts + CZR_COLLECT_BEYOND,
-                          .count = 1,
+        .of.all_reduce = {.data = rank->decision->counts + first,
+                          .count = n,
                           .type = CZR_SUM_I64}};
 }
 
@@ -182,7 +190,8 @@ static int32_t least_limit(const czr_program *program)
     return least;
 }
 
-/* Could it be; is it; so be it. */
+/* Could it be; is it; so be it.  Where an operation decides, norm and faults
+ * are its own to sum. */
 static czr_status guard(czr_engine *engine, int op, czr_segment *segment)
 {
     enum { ASK, LOOK, DECIDE };
@@ -194,14 +203,19 @@ static czr_status guard(czr_engine *engine, int op, czr_segment *segment)
     segment->is_last = segment->number == DECIDE;
     switch (segment->number) {
     case ASK:
-        status = czr_collect_ask(collect, rank->decision,
-                                 least_limit(engine->program), engine->stream);
-        sum_words(rank, CZR_NORM_WORDS + CZR_COLLECT_BEYOND, segment);
+        status =
+            czr_collect_ask(collect, rank->decision,
+                            &rank->decision->counts[CZR_COLLECT_MAY_BE_BEYOND],
+                            least_limit(engine->program), engine->stream);
+        if (rank->has_decision)
+            sum_counts(rank, 0, CZR_COLLECT_BEYOND, segment);
+        else
+            sum_words(rank, CZR_NORM_WORDS + CZR_COLLECT_BEYOND, segment);
         break;
     case LOOK:
         status = czr_collect_guard(collect, &rank->guarded, rank->decision,
                                    engine->stream);
-        sum_beyond(rank, segment);
+        sum_counts(rank, CZR_COLLECT_BEYOND, 1, segment);
         break;
     default:
         if (!rank->has_decision)

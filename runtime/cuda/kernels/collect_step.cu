@@ -8,6 +8,7 @@ enum {
     NORM_DIGITS = 21,
     NORM_INFINITIES = 21,
     NORM_NANS,
+    NORM_NONFINITE,
     NORM_FAULTS,
     NORM_WORDS
 };
@@ -160,7 +161,7 @@ DEV void add_words(word_halves *words, u64 *to)
         words[NORM_DIGITS - 1][1] += (u32)(top >> 32);
     }
     __syncthreads();
-    if (threadIdx.x >= NORM_FAULTS)
+    if (threadIdx.x >= NORM_NONFINITE)
         return;
     const u64 word = (u64)words[threadIdx.x][1] << 32 | words[threadIdx.x][0];
     if (word)
@@ -188,9 +189,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 // ---- the guard ----
 
 extern "C" __global__ void __launch_bounds__(1)
-    collect_ask(decision *v, int limit)
+    collect_ask(const decision *v, u64 *word, int limit)
 {
-    reach(v)->counts[MAY_BE_BEYOND] = reach(v)->largest >= limit;
+    *reach(word) = reach(v)->largest >= limit;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -282,7 +283,9 @@ DEV double norm_root(const u64 *words)
 {
     if (words[NORM_NANS])
         return NAN;
-    return words[NORM_INFINITIES] ? INFINITY : sqrt(round_sum(words));
+    if (words[NORM_INFINITIES])
+        return INFINITY;
+    return words[NORM_NONFINITE] ? NAN : sqrt(round_sum(words));
 }
 
 // As enum czr_collect_reason.
@@ -294,7 +297,10 @@ DEV int reason_of(const decision &v)
         return FAULT;
     if (v.counts[BEYOND])
         return GRADIENT;
-    return v.norm[NORM_NANS] || v.norm[NORM_INFINITIES] ? NORM : APPLIED;
+    return v.norm[NORM_NANS] || v.norm[NORM_INFINITIES] ||
+                   v.norm[NORM_NONFINITE]
+               ? NORM
+               : APPLIED;
 }
 
 // As struct czr_collect_result.

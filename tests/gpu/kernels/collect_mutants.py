@@ -121,7 +121,7 @@ MUTANTS = [
      "carried = words[d][1]"),
     ("words replace those of other blocks", STEP,
      "atomic_add(to + threadIdx.x, word)", "to[threadIdx.x] = word"),
-    ("NaNs are left out of the norm", STEP, "threadIdx.x >= NORM_FAULTS",
+    ("NaNs are left out of the norm", STEP, "threadIdx.x >= NORM_NONFINITE",
      "threadIdx.x >= NORM_NANS"),
 
     ("what is at its limit passes", STEP, ">= s.limit", "> s.limit"),
@@ -148,6 +148,8 @@ MUTANTS = [
      "high << 1 | (rest >> 31 & 1)", "high << 1"),
     ("an infinite gradient hides a NaN", STEP,
      "    if (words[NORM_NANS])\n        return NAN;\n", ""),
+    ("a copy that is not finite is applied", STEP,
+     " ||\n                   v.norm[NORM_NONFINITE]", ""),
     ("the coefficient is above 1", STEP, "least > 1 ? 1 : least", "least"),
     ("a NaN is no coefficient", STEP, "least > 1 ? 1 : least",
      "least < 1 ? least : 1"),

@@ -32,6 +32,7 @@ static_assert(
 static_assert(int(NORM_DIGITS) == int(CZR_NORM_DIGITS) &&
                   int(NORM_INFINITIES) == int(CZR_NORM_INFINITIES) &&
                   int(NORM_NANS) == int(CZR_NORM_NANS) &&
+                  int(NORM_NONFINITE) == int(CZR_NORM_NONFINITE) &&
                   int(NORM_FAULTS) == int(CZR_NORM_FAULTS) &&
                   int(NORM_WORDS) == int(CZR_NORM_WORDS) &&
                   LOWEST_BIT == 2 * (-127 - 23) - CZR_NORM_LOWEST,
@@ -64,7 +65,8 @@ static decision draw_decision()
 
     for (u64 &word : v.norm)
         word = pick(1ull << 40);
-    v.norm[NORM_INFINITIES] = v.norm[NORM_NANS] = v.norm[NORM_FAULTS] = 0;
+    v.norm[NORM_INFINITIES] = v.norm[NORM_NANS] = 0;
+    v.norm[NORM_NONFINITE] = v.norm[NORM_FAULTS] = 0;
     return v;
 }
 
@@ -243,7 +245,8 @@ static void test_begin_and_ask()
         differ("a step's beginning", faults);
     v.largest = limit_of(static_cast<int>(pick(9)) - 4) + int(pick(3)) - 1;
     const int limit = limit_of(static_cast<int>(pick(9)) - 4);
-    simt::launch(1, 1, [&] { collect_ask(&v, limit); });
+    simt::launch(1, 1,
+                 [&] { collect_ask(&v, &v.counts[MAY_BE_BEYOND], limit); });
     if (v.counts[MAY_BE_BEYOND] != (v.largest >= limit))
         differ("what may be beyond", v.counts[MAY_BE_BEYOND]);
 }
@@ -276,6 +279,8 @@ static void draw_words(u64 *words)
         words[NORM_INFINITIES] = pick(3);
     if (pick(8) == 0)
         words[NORM_NANS] = pick(3);
+    if (pick(8) == 0)
+        words[NORM_NONFINITE] = pick(3);
     if (pick(8) == 0)
         words[NORM_FAULTS] = pick(3);
 }

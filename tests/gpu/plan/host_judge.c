@@ -14,6 +14,8 @@ typedef struct judged {
     czr_collect_decision *decision;
     czr_collect_result *result;
     czr_collect_faults faults;
+    const czr_collect_decision *seen;
+    int64_t *word;
     int32_t limit;
     bool has_norm;
     double clip;
@@ -104,16 +106,18 @@ czr_status czr_collect_norm(czr_collect *collect,
 static void ask(const void *given)
 {
     const judged *of = given;
-    czr_collect_decision *v = decision_of(of);
+    const czr_collect_decision *v = deferred_at(of->seen, sizeof *v);
+    int64_t *word = deferred_at(of->word, sizeof *word);
 
-    if (v)
-        v->counts[CZR_COLLECT_MAY_BE_BEYOND] = v->largest >= of->limit;
+    if (v && word)
+        *word = v->largest >= of->limit;
 }
 
-czr_status czr_collect_ask(czr_collect *collect, czr_collect_decision *decision,
+czr_status czr_collect_ask(czr_collect *collect,
+                           const czr_collect_decision *decision, int64_t *word,
                            int32_t limit, void *stream)
 {
-    const judged given = {.decision = decision, .limit = limit};
+    const judged given = {.seen = decision, .word = word, .limit = limit};
 
     return PUT(collect, ask, given, stream);
 }

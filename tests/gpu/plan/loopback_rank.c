@@ -238,7 +238,7 @@ static czr_status give_grad(run *r, const czr_engine *engine, int rank,
         if (has_zeros(r, param, step))
             memset(values, 0, bytes);
         if (r->has_bad_step && step == RANK_BAD_STEP &&
-            param == last_param(rank) && leaf == 0 && info.n > 0)
+            param == last_param(rank) && rank % 2 && leaf == 0 && info.n > 0)
             czr_fill(values, info.grad_dtype, (double)NAN, 1);
         if (own)
             memcpy(own + (size_t)leaf * bytes, values, bytes);

@@ -160,7 +160,9 @@ static void put_step(setting *s, const czr_collect_spans *spans,
         return;
     note(s, czr_collect_begin(c, decision, faults, s->stream));
     note(s, czr_collect_norm(c, spans, decision, s->stream));
-    note(s, czr_collect_ask(c, decision, limit, s->stream));
+    note(s, czr_collect_ask(c, decision,
+                            &decision->counts[CZR_COLLECT_MAY_BE_BEYOND], limit,
+                            s->stream));
     note(s, czr_collect_guard(c, spans, decision, s->stream));
     note(s, czr_collect_decide(c, decision, true, 1, faults, s->result,
                                s->stream));

@@ -63,6 +63,23 @@ static void recovery_is_ordered(void **state)
     CHECK_BAD_PLANS(bad);
 }
 
+/* Also on ranks that count nothing of a bucket, as another has its copy. */
+static void the_norm_hears_of_every_copy(void **state)
+{
+    static const bad_plan bad[] = {
+        {TWO_GROUPS,
+         {{"bucket = 0 : i64, comm = array<i64: 0>, kind = \"reduce_scatter\", "
+           "section = \"reduce\", stream = 1",
+           "bucket = 0 : i64, comm = array<i64: 0>, kind = \"reduce_scatter\", "
+           "section = \"reduce\", stream = 5"}},
+         "operation 5 (all_reduce) on rank 1, b: reads what operation 0 "
+         "writes, "
+         "and no stream or wait orders the two"},
+    };
+    (void)state;
+    CHECK_BAD_PLANS(bad);
+}
+
 static void boxes_of_a_group_do_not_meet(void **state)
 {
     static const bad_plan bad = {
@@ -79,6 +96,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conflicts_need_a_path_of_waits),
         cmocka_unit_test(recovery_is_ordered),
+        cmocka_unit_test(the_norm_hears_of_every_copy),
         cmocka_unit_test(boxes_of_a_group_do_not_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
