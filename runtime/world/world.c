@@ -7,12 +7,12 @@
 
 int czr_world_rank(const czr_world *world)
 {
-    return world->rank;
+    return world ? world->rank : 0;
 }
 
 int czr_world_size(const czr_world *world)
 {
-    return world->size;
+    return world ? world->size : 0;
 }
 
 void czr_testing_rank_order_reduction(czr_world *world, int is_on)
@@ -48,6 +48,8 @@ static size_t signature(const czr_collective *collective)
                    CZR_N_DTYPES +
                collective->of.reduce_scatter.dtype;
     case CZR_COLLECTIVE_ALL_GATHER:
+        /* A plan's members may have slices of unequal length. */
+        return collective->op < 0 ? collective->of.all_gather.bytes : 0;
     case CZR_COLLECTIVE_BARRIER:
     case CZR_COLLECTIVE_TRANSFER:
         break;
@@ -132,19 +134,17 @@ static const czr_mesh_axis *find_axis(const czr_world *world, const char *name)
 
 int czr_world_coordinate(const czr_world *world, const char *axis)
 {
-    const czr_mesh_axis *found = axis ? find_axis(world, axis) : NULL;
-
-    if (!axis)
-        return world->rank;
+    if (!world || !axis)
+        return czr_world_rank(world);
+    const czr_mesh_axis *found = find_axis(world, axis);
     return found ? found->coordinate : 0;
 }
 
 int czr_world_extent(const czr_world *world, const char *axis)
 {
-    const czr_mesh_axis *found = axis ? find_axis(world, axis) : NULL;
-
-    if (!axis)
-        return world->size;
+    if (!world || !axis)
+        return czr_world_size(world);
+    const czr_mesh_axis *found = find_axis(world, axis);
     return found ? found->size : 1;
 }
 
@@ -173,7 +173,7 @@ czr_status czr_world_all_reduce(czr_world *world, const char *axis, void *data,
                                    [CZR_F32] = CZR_SUM_F32,
                                    [CZR_BF16] = CZR_SUM_BF16};
 
-    if ((unsigned)dtype >= CZR_N_DTYPES || (!data && count))
+    if (!world || (unsigned)dtype >= CZR_N_DTYPES || (!data && count))
         return CZR_ERR_ARGUMENT;
     const czr_collective collective = {
         .kind = CZR_COLLECTIVE_ALL_REDUCE,
@@ -186,11 +186,12 @@ czr_status czr_world_all_gather(czr_world *world, const char *axis,
                                 const void *send, void *receive, size_t count,
                                 czr_dtype dtype)
 {
+    if (!world || (unsigned)dtype >= CZR_N_DTYPES ||
+        (count && (!send || !receive)) ||
+        count > SIZE_MAX / czr_dtype_bytes(dtype) / (size_t)world->size)
+        return CZR_ERR_ARGUMENT;
     czr_comm *comm = comm_of(world, axis);
     const size_t bytes = count * czr_dtype_bytes(dtype);
-
-    if ((unsigned)dtype >= CZR_N_DTYPES || (count && (!send || !receive)))
-        return CZR_ERR_ARGUMENT;
     const size_t at = comm ? (size_t)comm->position * bytes : 0;
     const czr_collective collective = {
         .kind = CZR_COLLECTIVE_ALL_GATHER,
@@ -204,5 +205,6 @@ czr_status czr_world_barrier(czr_world *world)
     const czr_collective collective = {.kind = CZR_COLLECTIVE_BARRIER,
                                        .op = -1};
 
-    return run_for_trainer(comm_of(world, NULL), &collective);
+    return world ? run_for_trainer(comm_of(world, NULL), &collective)
+                 : CZR_ERR_ARGUMENT;
 }

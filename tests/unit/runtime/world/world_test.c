@@ -160,6 +160,28 @@ static czr_status other_kind_body(czr_world *world, void *user)
                    : czr_world_all_reduce(world, NULL, data, COUNT, CZR_F32);
 }
 
+/* Of `user` only as much as this rank's call says is its own. */
+static czr_status other_gather_body(czr_world *world, void *user)
+{
+    const size_t count = czr_world_rank(world) == 1 ? COUNT : 1;
+    float *data = calloc(4 * count, sizeof *data);
+    const czr_status status =
+        czr_world_all_gather(world, NULL, data, data + count, count, CZR_F32);
+
+    free(data);
+    return seen[czr_world_rank(world)] = status;
+}
+
+static void a_longer_all_gather_on_one_rank_wrote_behind_the_others(void **state)
+{
+    enum { RANKS = 3 };
+
+    assert_int_equal(czr_world_threads_run(RANKS, other_gather_body, NULL),
+                     CZR_ERR_MISMATCH);
+    for (int rank = 0; rank < RANKS; rank++)
+        assert_int_equal(seen[rank], CZR_ERR_MISMATCH);
+}
+
 static void unequal_collectives_are_named_on_every_rank(void **state)
 {
     enum { RANKS = 3 };
@@ -198,6 +220,8 @@ int main(void)
         cmocka_unit_test(a_failing_rank_releases_the_others),
         cmocka_unit_test(an_absent_rank_is_a_timeout),
         cmocka_unit_test(unequal_collectives_are_named_on_every_rank),
+        cmocka_unit_test(
+            a_longer_all_gather_on_one_rank_wrote_behind_the_others),
         cmocka_unit_test(arguments_are_checked),
     };
 
