@@ -12,7 +12,8 @@
  * - Nothing here prints or exits.  It needs libc and libm only.
  * - Every failure is a status, and czr_error has a sentence about it.
  *   CZR_ERR_ARGUMENT of any call: a number is out of range, or a pointer NULL
- *   that may not be.
+ *   that may not be.  Of a NULL engine or world counts, numbers and extents are
+ *   0, and czr_error is "".
  * - Any thread may call czr_step, czr_grad_ready, czr_param_wait and
  *   czr_extern_set: they lock the engine.  Of all other calls an engine takes
  *   one at a time. */
@@ -61,7 +62,8 @@
     X(ERR_DEVICE_CODE, "machine code or a kernel that this GPU does not have") \
     X(ERR_NO_NCCL, "no NCCL, or one that is too old")                          \
     X(ERR_NCCL, "NCCL failed")                                                 \
-    X(ERR_SAME_DEVICE, "two ranks on one GPU")
+    X(ERR_SAME_DEVICE, "two ranks on one GPU")                                 \
+    X(ERR_ENDED, "a rank has ended, and others wait for it")
 
 typedef enum czr_status {
 #define CZR_STATUS(name, text) CZR_##name,
@@ -188,7 +190,10 @@ typedef struct czr_counters {
 /* Runs `body` on one thread for each rank, rank 0 on the calling thread.  Each
  * gets `user` and a world of its own, which ends with the call.  Returns the
  * failure of the lowest rank with one of its own: CZR_ERR_ABORTED follows
- * another's.  CZR_ERR_NO_MEMORY: no memory, or no thread for a rank. */
+ * another's.  CZR_ERR_ENDED: the thread of a rank has ended within `body`, by
+ * pthread_exit or because it was cancelled.  If that is the calling thread, the
+ * call ends the others and does not return.  CZR_ERR_NO_MEMORY: no memory, or
+ * no thread for a rank. */
 czr_status czr_world_threads_run(int ranks,
                                  czr_status (*body)(czr_world *, void *),
                                  void *user);
@@ -209,14 +214,18 @@ int czr_world_size(const czr_world *world);
  *
  * A rank makes one such call at a time.  Another thread may call czr_grad_ready
  * meanwhile.  CZR_ERR_NOT_FOUND: no such axis.  CZR_ERR_MISMATCH: members make
- * unequal calls.  CZR_ERR_TIMEOUT: a member does not come.  CZR_ERR_ABORTED: a
- * rank has failed. */
+ * unequal calls.  CZR_ERR_TIMEOUT: a member does not come.  CZR_ERR_ENDED: a
+ * member has ended and never will.  CZR_ERR_ABORTED: a rank has failed.  The
+ * world of a rank that failed is lost, and with it the engines in it. */
 czr_status czr_world_all_reduce(czr_world *world, const char *axis, void *data,
                                 size_t count, czr_dtype dtype);
 czr_status czr_world_all_gather(czr_world *world, const char *axis,
                                 const void *send, void *receive, size_t count,
                                 czr_dtype dtype);
 czr_status czr_world_barrier(czr_world *world);
+/* One sentence about the last of these calls that other ranks made fail; "" if
+ * none did.  The text is the world's. */
+const char *czr_world_error(const czr_world *world);
 /* This rank's coordinate on an axis, and the size of the axis.  NULL: its rank
  * and the number of ranks.  An unknown axis: 0 and 1. */
 int czr_world_coordinate(const czr_world *world, const char *axis);
@@ -335,7 +344,9 @@ czr_status czr_extern_get(czr_engine *engine, int number, czr_extern_info *out);
  * Any other failure poisons the engine, too, and later calls return the same:
  * - CZR_ERR_HYPER: a value without default was not given.
  * - CZR_ERR_EXTERN: an extern was not given since the last step.
- * - CZR_ERR_TIMEOUT, CZR_ERR_ABORTED: another rank did not come, or failed.
+ * - CZR_ERR_TIMEOUT, CZR_ERR_ENDED, CZR_ERR_ABORTED: another rank did not
+ *   come, has ended, or failed.  czr_error names the rank that nobody holds up,
+ *   or ranks that wait for each other, and where it was last seen.
  * CZR_ERR_STATE poisons nothing: the engine is not sealed, or is a GPU's. */
 czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
                     czr_stream stream, czr_result *result);

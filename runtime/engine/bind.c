@@ -3,13 +3,14 @@
 
 int czr_param_count(const czr_engine *engine)
 {
-    return engine->program->n_params;
+    return engine ? engine->program->n_params : 0;
 }
 
 czr_status czr_param_name(const czr_engine *engine, int param, char *name,
                           size_t n)
 {
-    if (param < 0 || param >= engine->program->n_params || !name || !n)
+    if (!engine || param < 0 || param >= engine->program->n_params || !name ||
+        !n)
         return CZR_ERR_ARGUMENT;
     return czr_program_name(engine->program, param, engine->rank, name, n) < n
                ? CZR_OK
@@ -122,12 +123,11 @@ czr_status czr_bind_find(czr_engine *engine, const char *name, int *param)
 czr_status czr_layout(const czr_engine *engine, const char *name,
                       czr_layout_info *out)
 {
+    if (!engine || !out || !engine->spaces)
+        return CZR_ERR_ARGUMENT;
     const int param = find(engine, name);
     int member;
     const czr_storage *storage = find_storage(engine, name, &member);
-
-    if (!out || !engine->spaces)
-        return CZR_ERR_ARGUMENT;
     if (storage) {
         fill_storage(engine, storage, out);
         return CZR_OK;
@@ -209,7 +209,10 @@ static czr_status bind_one(czr_engine *engine, const char *name,
         return czr_engine_refuse(engine, CZR_ERR_SHAPE,
                                  "%s: the %s has another type", name,
                                  want->what);
-    if (tensor->n_dims != want->n_dims || (want->n_dims && !tensor->shape))
+    if (want->n_dims && !tensor->shape)
+        return czr_engine_refuse(engine, CZR_ERR_SHAPE,
+                                 "%s: the %s has no shape", name, want->what);
+    if (tensor->n_dims != want->n_dims)
         return czr_engine_refuse(engine, CZR_ERR_SHAPE,
                                  "%s: the %s has %d dimensions, not %d", name,
                                  want->what, tensor->n_dims, want->n_dims);
@@ -307,6 +310,8 @@ czr_status czr_bind(czr_engine *engine, const char *name,
     czr_layout_info info;
     czr_binding binding = {.is_bound = true};
 
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
     if (engine->status != CZR_OK)
         return engine->status;
     if (engine->is_sealed)

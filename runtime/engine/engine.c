@@ -73,7 +73,7 @@ czr_status czr_engine_stop(czr_engine *engine, czr_status status,
 
 const char *czr_error(const czr_engine *engine)
 {
-    return engine->error;
+    return engine ? engine->error : "";
 }
 
 void czr_engine_lock(czr_engine *engine)
@@ -96,6 +96,7 @@ static czr_status open_step_memory(czr_engine *engine)
     const size_t n_scalars = (size_t)program->n_scalars;
 
     engine->comms = czr_alloc(n_ops, sizeof(czr_comm *));
+    engine->labels = czr_alloc(n_ops, sizeof *engine->labels);
     engine->bindings = czr_alloc(n_params, sizeof *engine->bindings);
     engine->hypers = czr_alloc((size_t)program->n_hypers, sizeof(double));
     engine->scalars = czr_alloc(n_scalars, sizeof(float));
@@ -110,11 +111,11 @@ static czr_status open_step_memory(czr_engine *engine)
     engine->received = czr_alloc(n_ops, sizeof(int64_t));
     engine->faults =
         czr_alloc((size_t)engine->world->size, sizeof *engine->faults);
-    return engine->comms && engine->bindings && engine->hypers &&
-                   engine->scalars && engine->call_scalars && engine->names &&
-                   engine->call_in && engine->call_out && engine->updates &&
-                   engine->full_matrix && engine->sent && engine->received &&
-                   engine->faults
+    return engine->comms && engine->labels && engine->bindings &&
+                   engine->hypers && engine->scalars && engine->call_scalars &&
+                   engine->names && engine->call_in && engine->call_out &&
+                   engine->updates && engine->full_matrix && engine->sent &&
+                   engine->received && engine->faults
                ? CZR_OK
                : CZR_ERR_NO_MEMORY;
 }
@@ -184,6 +185,8 @@ static czr_status prepare(czr_engine *engine, const czr_options *options,
                                      ? "no memory for the plan"
                                      : czr_status_text(status));
     name_params(engine);
+    for (int op = 0; op < engine->program->n_ops; op++)
+        czr_op_print_label(engine, op, engine->labels[op]);
     return CZR_OK;
 }
 
@@ -282,6 +285,8 @@ static czr_status check_overlap(czr_engine *engine)
 
 czr_status czr_seal(czr_engine *engine)
 {
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
     if (engine->status != CZR_OK)
         return engine->status;
     if (engine->is_sealed)
@@ -304,6 +309,7 @@ void czr_close(czr_engine *engine)
     if (engine->device)
         engine->device->ops->close(engine->device);
     czr_free(engine->comms);
+    czr_free(engine->labels);
     czr_free(engine->bindings);
     czr_free(engine->hypers);
     czr_free(engine->scalars);

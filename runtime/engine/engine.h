@@ -80,6 +80,8 @@ typedef struct czr_segment {
     bool is_last; /* the operation is over behind it */
     bool has_collective;
     czr_collective collective;
+    int64_t record;       /* of the operation, in the recorder of the world */
+    int64_t bytes_before; /* counted of the operation */
 } czr_segment;
 
 /* How a kind of operation is carried out; sets is_last, and the unit. */
@@ -119,9 +121,10 @@ struct czr_engine {
     czr_status status; /* not OK: poisoned */
     char error[CZR_ERROR_BYTES];
 
-    czr_comm **comms;   /* [n_ops], NULL where none */
-    czr_spaces *spaces; /* [n_buckets] */
-    czr_held *held;     /* [n_params] */
+    czr_comm **comms;                /* [n_ops], NULL where none */
+    char (*labels)[CZR_LABEL_BYTES]; /* [n_ops], what they are about */
+    czr_spaces *spaces;              /* [n_buckets] */
+    czr_held *held;                  /* [n_params] */
     unsigned char *scratch;
     int64_t scratch_bytes; /* of the plan's */
     int64_t batch_bytes;   /* behind them, where matrices of a batch have what
@@ -284,8 +287,15 @@ czr_status czr_undo_restore(czr_engine *engine);
 /* op.c: one operation on this rank; op_*.c: the kinds. */
 bool czr_op_is_skipped(const czr_engine *engine, int op);
 czr_status czr_op_run(void *engine, int op);
-/* The next turn of an operation that is not skipped: its own work alone. */
+/* The next turn of an operation that is not skipped: its own work alone.  With
+ * the first the operation begins in the recorder, and it ends when the last,
+ * with its unit, is over. */
 czr_status czr_op_run_segment(czr_engine *engine, int op, czr_segment *segment);
+void czr_op_end(czr_engine *engine, int op, const czr_segment *segment);
+/* What an operation is about on this rank: a bucket, or the first parameter of
+ * its table. */
+void czr_op_print_label(const czr_engine *engine, int op,
+                        char label[CZR_LABEL_BYTES]);
 /* All turns, each with its unit. */
 czr_status czr_op_carry_out(czr_engine *engine, int op);
 extern const czr_op_body czr_op_host_bodies[CZR_N_OP_KINDS];

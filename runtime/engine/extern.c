@@ -113,6 +113,8 @@ static czr_status give(czr_engine *engine, const char *param, const char *name,
 czr_status czr_extern_set(czr_engine *engine, const char *param,
                           const char *name, const float *values, size_t n)
 {
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
     czr_engine_lock(engine);
     czr_status status = engine->status;
     if (status == CZR_OK && !engine->is_sealed)
@@ -125,11 +127,13 @@ czr_status czr_extern_set(czr_engine *engine, const char *param,
 
 int czr_extern_count(const czr_engine *engine)
 {
-    return engine->n_externs;
+    return engine ? engine->n_externs : 0;
 }
 
 czr_status czr_extern_get(czr_engine *engine, int number, czr_extern_info *out)
 {
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
     if (!out || number < 0 || number >= engine->n_externs)
         return czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no extern %d",
                                  number);

@@ -185,11 +185,13 @@ czr_status czr_states_open(czr_engine *engine)
 
 int czr_state_count(const czr_engine *engine)
 {
-    return engine->n_states;
+    return engine ? engine->n_states : 0;
 }
 
 czr_status czr_state_get(czr_engine *engine, int state, czr_state *out)
 {
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
     if (!out || state < 0 || state >= engine->n_states)
         return czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no state %d",
                                  state);
@@ -200,8 +202,9 @@ czr_status czr_state_get(czr_engine *engine, int state, czr_state *out)
 
 czr_status czr_master_get(czr_engine *engine, int param, czr_state *out)
 {
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
     const czr_program *program = engine->program;
-
     if (!out || param < 0 || param >= program->n_params)
         return czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no parameter %d",
                                  param);
@@ -232,6 +235,8 @@ czr_status czr_master_get(czr_engine *engine, int param, czr_state *out)
 
 czr_status czr_masters_renew(czr_engine *engine)
 {
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
     engine->has_masters = false;
     return engine->status;
 }

@@ -56,6 +56,8 @@ static czr_status arrive(czr_engine *engine, int param, czr_stream producer)
 
 czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer)
 {
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
     czr_engine_lock(engine);
     const int64_t before = czr_allocations();
     czr_status status = engine->status;
@@ -77,7 +79,7 @@ czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer)
 
 czr_status czr_param_wait(czr_engine *engine, int param, czr_stream consumer)
 {
-    if (param < 0 || param >= engine->program->n_params)
+    if (!engine || param < 0 || param >= engine->program->n_params)
         return CZR_ERR_ARGUMENT;
     czr_engine_lock(engine);
     czr_status status = engine->status;
@@ -191,6 +193,8 @@ czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,
                     czr_stream stream, czr_result *result)
 {
     (void)stream;
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
     czr_engine_lock(engine);
     const int64_t before = czr_allocations();
     czr_status status = engine->status;
@@ -224,7 +228,7 @@ czr_status czr_step_set(czr_engine *engine, int64_t step)
 
 czr_status czr_counters_get(const czr_engine *engine, czr_counters *out)
 {
-    if (!out || !engine->scratch)
+    if (!engine || !out || !engine->scratch)
         return CZR_ERR_ARGUMENT;
     *out = (czr_counters){.steps = engine->steps,
                           .skips = engine->skips,

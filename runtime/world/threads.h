@@ -32,11 +32,29 @@ typedef struct czr_communicator {
     unsigned generation; /* collectives completed here */
 } czr_communicator;
 
+/* What a rank waits for; NULL communicator: nothing. */
+typedef struct czr_waiting {
+    const czr_communicator *communicator;
+    const czr_collective *collective;
+    int position;
+} czr_waiting;
+
+/* A rank, as all others see it. */
+typedef struct czr_threads_rank {
+    czr_world *world;
+    pthread_cond_t wake;
+    czr_waiting waiting[CZR_CHANNEL_PLAN + 1];
+    bool has_ended;  /* it will make no more calls */
+    bool is_reached; /* by who looks for the root of a wait */
+} czr_threads_rank;
+
 /* What all ranks share. */
 typedef struct czr_threads_world {
     pthread_mutex_t lock;
     int size;
-    pthread_cond_t *wake; /* [size], one per rank */
+    czr_threads_rank *ranks; /* [size] */
+    int n_ended;
+    int *reached; /* [size], in order */
     czr_communicator *communicators;
     bool is_aborted;
     char why[CZR_WHY_BYTES];
@@ -49,17 +67,29 @@ void czr_threads_world_abort(czr_threads_world *threads, const char *why);
 /* The time after which a wait of this world that starts now has failed. */
 struct timespec czr_deadline(const czr_world *world);
 /* Sleeps, lock held, until woken.  CZR_ERR_ABORTED with the reason when the
- * world has failed, CZR_ERR_TIMEOUT when the deadline has passed; the caller
- * looks first whether what it waits for has come. */
+ * world has failed, CZR_ERR_ENDED when a rank that is waited for has ended,
+ * CZR_ERR_TIMEOUT when the deadline has passed; the caller looks first whether
+ * what it waits for has come. */
 czr_status czr_threads_world_sleep(czr_threads_world *threads, int rank,
                                    const struct timespec *deadline, char *why);
 
 /* A wait failed: completes `why` with who has not come, and lets everybody
- * know.  Lock held. */
-czr_status czr_threads_world_missing(czr_comm *comm, int absent,
-                                     czr_status status, char *why);
+ * know.  Lock held, and what the rank waits for is still posted. */
+czr_status czr_threads_world_missing(czr_comm *comm, czr_status status,
+                                     char *why);
 
-/* One file each: threads_collective.c, threads_transfer.c. */
+/* threads_blame.c, lock held: whether the rank waits for one that has ended;
+ * which rank holds up this one, and where it was last seen. */
+bool czr_threads_world_awaits_ended(const czr_threads_world *threads, int rank);
+void czr_threads_world_explain(const czr_comm *comm, czr_status status,
+                               char *why);
+
+/* One file each: threads_collective.c, threads_transfer.c.  Lock held but for
+ * posting.  Whether a member that waits needs a peer that has not come. */
+bool czr_collective_awaits(const czr_communicator *communicator, int position,
+                           int peer);
+bool czr_transfer_awaits(const czr_communicator *communicator, int position,
+                         int peer);
 void czr_collective_post(czr_comm *comm, const czr_collective *collective);
 czr_status czr_collective_wait(czr_comm *comm, const czr_collective *collective,
                                char *why);

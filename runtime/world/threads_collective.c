@@ -20,6 +20,12 @@ void czr_collective_post(czr_comm *comm, const czr_collective *collective)
     pthread_mutex_unlock(&communicator->threads->lock);
 }
 
+bool czr_collective_awaits(const czr_communicator *communicator, int position,
+                           int peer)
+{
+    return communicator->posted[position] && !communicator->posted[peer];
+}
+
 /* Sleeps until all have posted.  Lock held. */
 static czr_status await_arrivals(czr_comm *comm, char *why)
 {
@@ -31,12 +37,10 @@ static czr_status await_arrivals(czr_comm *comm, char *why)
             communicator->threads, comm->world->rank, &deadline, why);
         if (status == CZR_OK || communicator->arrived == communicator->size)
             continue;
-        int absent = 0;
-        while (communicator->posted[absent])
-            absent++;
+        czr_threads_world_missing(comm, status, why);
         communicator->posted[comm->position] = NULL;
         communicator->arrived--;
-        return czr_threads_world_missing(comm, absent, status, why);
+        return status;
     }
     return CZR_OK;
 }
@@ -144,7 +148,6 @@ czr_status czr_collective_wait(czr_comm *comm, const czr_collective *collective,
 {
     czr_communicator *communicator = comm->communicator;
 
-    pthread_mutex_lock(&communicator->threads->lock);
     czr_status status = await_arrivals(comm, why);
     if (status == CZR_OK) {
         pthread_mutex_unlock(&communicator->threads->lock);
@@ -164,9 +167,9 @@ czr_status czr_collective_wait(czr_comm *comm, const czr_collective *collective,
             }
         }
         while (communicator->generation == generation)
-            pthread_cond_wait(&communicator->threads->wake[comm->world->rank],
-                              &communicator->threads->lock);
+            pthread_cond_wait(
+                &communicator->threads->ranks[comm->world->rank].wake,
+                &communicator->threads->lock);
     }
-    pthread_mutex_unlock(&communicator->threads->lock);
     return status;
 }

@@ -117,20 +117,17 @@ static czr_status pull_from_all(czr_comm *comm,
     return CZR_OK;
 }
 
-/* A peer of a row that has not been matched. */
-static int find_absent(czr_comm *comm, const czr_collective *collective)
+/* For a row that has not been matched. */
+bool czr_transfer_awaits(const czr_communicator *communicator, int position,
+                         int peer)
 {
-    czr_communicator *communicator = comm->communicator;
-    czr_member *member = &communicator->members[comm->position];
+    const czr_member *member = &communicator->members[position];
+    int64_t receive = member->receive_cursor[peer],
+            send = member->send_cursor[peer];
 
-    for (int peer = 0; peer < comm->size; peer++)
-        if (peer != comm->position &&
-            (row_at(&collective->of.transfer, &member->receive_cursor[peer], 1,
-                    peer) ||
-             row_at(&collective->of.transfer, &member->send_cursor[peer], 0,
-                    peer)))
-            return peer;
-    return comm->position;
+    return member->transfer &&
+           (row_at(&member->transfer->of.transfer, &receive, 1, peer) ||
+            row_at(&member->transfer->of.transfer, &send, 0, peer));
 }
 
 static czr_status progress(czr_comm *comm, const czr_collective *collective,
@@ -154,8 +151,7 @@ static czr_status progress(czr_comm *comm, const czr_collective *collective,
         if (is_progress)
             continue;
         if (late != CZR_OK)
-            return czr_threads_world_missing(
-                comm, find_absent(comm, collective), late, why);
+            return czr_threads_world_missing(comm, late, why);
         late = czr_threads_world_sleep(communicator->threads, comm->world->rank,
                                        &deadline, why);
     }
@@ -167,12 +163,10 @@ czr_status czr_transfer_wait(czr_comm *comm, const czr_collective *collective,
     czr_communicator *communicator = comm->communicator;
     czr_member *member = &communicator->members[comm->position];
 
-    pthread_mutex_lock(&communicator->threads->lock);
     const czr_status status = progress(comm, collective, why);
     member->transfer = NULL;
     while (member->being_read)
-        pthread_cond_wait(&communicator->threads->wake[comm->world->rank],
+        pthread_cond_wait(&communicator->threads->ranks[comm->world->rank].wake,
                           &communicator->threads->lock);
-    pthread_mutex_unlock(&communicator->threads->lock);
     return status;
 }

@@ -11,13 +11,13 @@
 void czr_threads_world_wake(czr_communicator *communicator, int position)
 {
     pthread_cond_broadcast(
-        &communicator->threads->wake[communicator->ranks[position]]);
+        &communicator->threads->ranks[communicator->ranks[position]].wake);
 }
 
 void czr_threads_world_wake_all(czr_threads_world *threads)
 {
     for (int rank = 0; rank < threads->size; rank++)
-        pthread_cond_broadcast(&threads->wake[rank]);
+        pthread_cond_broadcast(&threads->ranks[rank].wake);
 }
 
 void czr_threads_world_abort(czr_threads_world *threads, const char *why)
@@ -46,8 +46,10 @@ struct timespec czr_deadline(const czr_world *world)
 czr_status czr_threads_world_sleep(czr_threads_world *threads, int rank,
                                    const struct timespec *deadline, char *why)
 {
+    if (!threads->is_aborted && czr_threads_world_awaits_ended(threads, rank))
+        return CZR_ERR_ENDED;
     if (!threads->is_aborted &&
-        pthread_cond_timedwait(&threads->wake[rank], &threads->lock,
+        pthread_cond_timedwait(&threads->ranks[rank].wake, &threads->lock,
                                deadline) != ETIMEDOUT)
         return CZR_OK;
     if (!threads->is_aborted)
@@ -56,16 +58,13 @@ czr_status czr_threads_world_sleep(czr_threads_world *threads, int rank,
     return CZR_ERR_ABORTED;
 }
 
-czr_status czr_threads_world_missing(czr_comm *comm, int absent,
-                                     czr_status status, char *why)
+czr_status czr_threads_world_missing(czr_comm *comm, czr_status status,
+                                     char *why)
 {
     czr_communicator *communicator = comm->communicator;
 
-    if (status == CZR_ERR_TIMEOUT)
-        snprintf(why, CZR_WHY_BYTES,
-                 "rank %d waited %lld ms for rank %d, which did not come",
-                 comm->world->rank, (long long)comm->world->deadline_ms,
-                 communicator->ranks[absent]);
+    if (status != CZR_ERR_ABORTED)
+        czr_threads_world_explain(comm, status, why);
     czr_threads_world_abort(communicator->threads, why);
     return status;
 }
@@ -196,9 +195,23 @@ static void post(czr_comm *comm, const czr_collective *collective)
 static czr_status wait(czr_comm *comm, const czr_collective *collective,
                        char *why)
 {
-    return collective->kind == CZR_COLLECTIVE_TRANSFER
-               ? czr_transfer_wait(comm, collective, why)
-               : czr_collective_wait(comm, collective, why);
+    czr_communicator *communicator = comm->communicator;
+    czr_threads_world *threads = communicator->threads;
+    czr_waiting *waiting =
+        &threads->ranks[comm->world->rank].waiting[communicator->channel];
+    int cancelling;
+
+    /* Nobody is gone with the lock, or while others read its memory. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    pthread_mutex_lock(&threads->lock);
+    *waiting = (czr_waiting){communicator, collective, comm->position};
+    const czr_status status = collective->kind == CZR_COLLECTIVE_TRANSFER
+                                  ? czr_transfer_wait(comm, collective, why)
+                                  : czr_collective_wait(comm, collective, why);
+    *waiting = (czr_waiting){.communicator = NULL};
+    pthread_mutex_unlock(&threads->lock);
+    pthread_setcancelstate(cancelling, NULL);
+    return status;
 }
 
 static void abort_world(czr_world *world, const char *why)
@@ -244,20 +257,45 @@ static czr_status join_everyone(czr_world *world, czr_threads_world *threads)
     return status;
 }
 
+/* The rank makes no more calls: of its own will, or because its thread ends
+ * within the body. */
+static void end(void *argument)
+{
+    runner *self = argument;
+    czr_world *world = &self->own.world;
+    czr_threads_world *threads = world->common;
+    char why[CZR_WHY_BYTES], seen[CZR_WHY_BYTES / 2];
+
+    czr_recorder_print_last(&world->recorder, seen, sizeof seen);
+    snprintf(why, sizeof why,
+             self->status == CZR_ERR_ENDED
+                 ? "rank %d has ended without %s: last seen %s"
+                 : "rank %d failed: %s; last seen %s",
+             world->rank,
+             self->status == CZR_ERR_ENDED ? "returning"
+                                           : czr_status_text(self->status),
+             seen);
+    pthread_mutex_lock(&threads->lock);
+    threads->ranks[world->rank].has_ended = true;
+    threads->n_ended++;
+    if (self->status != CZR_OK)
+        czr_threads_world_abort(threads, why);
+    czr_threads_world_wake_all(threads);
+    pthread_mutex_unlock(&threads->lock);
+}
+
 static void *run(void *argument)
 {
     runner *self = argument;
     czr_world *world = &self->own.world;
-    char why[CZR_WHY_BYTES];
 
-    self->status = join_everyone(world, world->common);
-    if (self->status == CZR_OK)
-        self->status = self->body(world, self->user);
-    if (self->status != CZR_OK) {
-        snprintf(why, sizeof why, "rank %d failed: %s", world->rank,
-                 czr_status_text(self->status));
-        abort_world(world, why);
-    }
+    self->status = CZR_ERR_ENDED; /* until it returns */
+    pthread_cleanup_push(end, self);
+    czr_status status = join_everyone(world, world->common);
+    if (status == CZR_OK)
+        status = self->body(world, self->user);
+    self->status = status;
+    pthread_cleanup_pop(1);
     return NULL;
 }
 
@@ -265,15 +303,17 @@ static czr_status threads_open(czr_threads_world *threads, int size)
 {
     pthread_condattr_t monotonic;
 
-    threads->wake = czr_alloc((size_t)size, sizeof(pthread_cond_t));
-    if (!threads->wake)
+    threads->ranks = czr_alloc((size_t)size, sizeof *threads->ranks);
+    threads->reached = czr_alloc((size_t)size, sizeof *threads->reached);
+    if (!threads->ranks || !threads->reached)
         return CZR_ERR_NO_MEMORY;
     if (pthread_mutex_init(&threads->lock, NULL) != 0)
         return CZR_ERR_NO_MEMORY;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     for (; threads->size < size; threads->size++)
-        if (pthread_cond_init(&threads->wake[threads->size], &monotonic) != 0)
+        if (pthread_cond_init(&threads->ranks[threads->size].wake,
+                              &monotonic) != 0)
             break;
     pthread_condattr_destroy(&monotonic);
     return threads->size == size ? CZR_OK : CZR_ERR_NO_MEMORY;
@@ -287,10 +327,11 @@ static void threads_close(czr_threads_world *threads)
         communicator_close(communicator);
     }
     for (int rank = 0; rank < threads->size; rank++)
-        pthread_cond_destroy(&threads->wake[rank]);
-    if (threads->wake)
+        pthread_cond_destroy(&threads->ranks[rank].wake);
+    if (threads->size > 0)
         pthread_mutex_destroy(&threads->lock);
-    czr_free(threads->wake);
+    czr_free(threads->ranks);
+    czr_free(threads->reached);
 }
 
 /* A failure of one's own says more than one that followed another's. */
@@ -308,57 +349,78 @@ static czr_status first_failure(const runner *runners, int ranks)
     return followed;
 }
 
-static void start_and_join(runner *runners, int ranks)
-{
-    int started = 1;
+/* A call of czr_world_threads_run. */
+typedef struct all_ranks {
+    czr_threads_world threads;
+    runner *runners;
+    int n_started;
+    czr_status status;
+} all_ranks;
 
-    for (; started < ranks; started++)
-        if (pthread_create(&runners[started].thread, NULL, run,
-                           &runners[started]) != 0)
-            break;
-    if (started < ranks) {
-        abort_world(&runners[0].own.world, "no thread for a rank");
-        runners[started].status = CZR_ERR_NO_MEMORY;
+/* Behind the body of rank 0, or because the calling thread ends in it. */
+static void wind_up(void *argument)
+{
+    all_ranks *all = argument;
+
+    for (int rank = 1; rank < all->n_started; rank++)
+        pthread_join(all->runners[rank].thread, NULL);
+    if (all->status == CZR_OK)
+        all->status = first_failure(all->runners, all->threads.size);
+    for (int rank = 0; all->runners && rank < all->threads.size; rank++) {
+        runner *self = &all->runners[rank];
+        czr_world_clear_mesh(&self->own.world);
+        while (self->own.members) {
+            struct membership *member = self->own.members;
+            self->own.members = member->next;
+            czr_free(member);
+        }
     }
-    run(&runners[0]);
-    for (int rank = 1; rank < started; rank++)
-        pthread_join(runners[rank].thread, NULL);
+    threads_close(&all->threads);
+    czr_free(all->runners);
+}
+
+static void start(all_ranks *all)
+{
+    runner *runners = all->runners;
+    const int size = all->threads.size;
+
+    for (all->n_started = 1; all->n_started < size; all->n_started++)
+        if (pthread_create(&runners[all->n_started].thread, NULL, run,
+                           &runners[all->n_started]) != 0)
+            break;
+    if (all->n_started < size) {
+        abort_world(&runners[0].own.world, "no thread for a rank");
+        runners[all->n_started].status = CZR_ERR_NO_MEMORY;
+    }
 }
 
 czr_status czr_world_threads_run(int ranks,
                                  czr_status (*body)(czr_world *, void *),
                                  void *user)
 {
-    czr_threads_world threads = {.size = 0};
+    all_ranks all = {.n_started = 0};
 
     if (ranks < 1 || !body)
         return CZR_ERR_ARGUMENT;
-    runner *runners = czr_alloc((size_t)ranks, sizeof *runners);
-    czr_status status =
-        runners ? threads_open(&threads, ranks) : CZR_ERR_NO_MEMORY;
-    for (int rank = 0; status == CZR_OK && rank < ranks; rank++)
-        runners[rank] =
-            (runner){.body = body,
-                     .user = user,
-                     .own.world = {.ops = &threads_ops,
-                                   .common = &threads,
-                                   .rank = rank,
-                                   .size = ranks,
-                                   .deadline_ms = CZR_DEFAULT_DEADLINE_MS}};
-    if (status == CZR_OK) {
-        start_and_join(runners, ranks);
-        status = first_failure(runners, ranks);
-        for (int rank = 0; rank < ranks; rank++) {
-            runner *self = &runners[rank];
-            czr_world_clear_mesh(&self->own.world);
-            while (self->own.members) {
-                struct membership *member = self->own.members;
-                self->own.members = member->next;
-                czr_free(member);
-            }
-        }
+    all.runners = czr_alloc((size_t)ranks, sizeof *all.runners);
+    all.status =
+        all.runners ? threads_open(&all.threads, ranks) : CZR_ERR_NO_MEMORY;
+    for (int rank = 0; all.status == CZR_OK && rank < ranks; rank++) {
+        runner *self = &all.runners[rank];
+        self->body = body;
+        self->user = user;
+        self->own.world.ops = &threads_ops;
+        self->own.world.common = &all.threads;
+        self->own.world.rank = rank;
+        self->own.world.size = ranks;
+        self->own.world.deadline_ms = CZR_DEFAULT_DEADLINE_MS;
+        all.threads.ranks[rank].world = &self->own.world;
     }
-    threads_close(&threads);
-    czr_free(runners);
-    return status;
+    pthread_cleanup_push(wind_up, &all);
+    if (all.status == CZR_OK) {
+        start(&all);
+        run(&all.runners[0]);
+    }
+    pthread_cleanup_pop(1);
+    return all.status;
 }

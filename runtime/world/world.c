@@ -24,9 +24,33 @@ czr_status czr_comm_run(czr_comm *comm, const czr_collective *collective,
                         char *why)
 {
     const czr_world_ops *ops = comm->world->ops;
+    czr_recorder *recorder = &comm->world->recorder;
+    const bool is_recorded = collective->op < 0;
+    const int64_t number =
+        is_recorded ? czr_recorder_begin(recorder,
+                                         czr_collective_name(collective->kind),
+                                         -1, 0, NULL)
+                    : 0;
 
     ops->post(comm, collective);
-    return ops->wait(comm, collective, why);
+    const czr_status status = ops->wait(comm, collective, why);
+    if (is_recorded && status == CZR_OK)
+        czr_recorder_end(recorder, number, 0);
+    return status;
+}
+
+const char *czr_collective_name(czr_collective_kind kind)
+{
+    static const char *const names[] = {
+        [CZR_COLLECTIVE_BARRIER] = "barrier",
+        [CZR_COLLECTIVE_REDUCE_SCATTER] = "reduce_scatter",
+        [CZR_COLLECTIVE_ALL_GATHER] = "all_gather",
+        [CZR_COLLECTIVE_ALL_REDUCE] = "all_reduce",
+        [CZR_COLLECTIVE_SUM_SCATTER] = "sum_scatter",
+        [CZR_COLLECTIVE_BAND_GATHER] = "band_gather",
+        [CZR_COLLECTIVE_TRANSFER] = "transfer"};
+
+    return names[kind];
 }
 
 /* What all members must agree on, beyond kind and operation. */
@@ -158,12 +182,16 @@ static czr_comm *comm_of(czr_world *world, const char *axis)
     return found ? found->comm : NULL;
 }
 
+const char *czr_world_error(const czr_world *world)
+{
+    return world ? world->error : "";
+}
+
 static czr_status run_for_trainer(czr_comm *comm,
                                   const czr_collective *collective)
 {
-    char why[CZR_WHY_BYTES];
-
-    return comm ? czr_comm_run(comm, collective, why) : CZR_ERR_NOT_FOUND;
+    return comm ? czr_comm_run(comm, collective, comm->world->error)
+                : CZR_ERR_NOT_FOUND;
 }
 
 czr_status czr_world_all_reduce(czr_world *world, const char *axis, void *data,

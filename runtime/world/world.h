@@ -7,10 +7,11 @@
 
 #include "runtime/base/band.h"
 #include "runtime/czr.h"
+#include "runtime/world/recorder.h"
 
 #include <stdbool.h>
 
-enum { CZR_WHY_BYTES = 160, CZR_DEFAULT_DEADLINE_MS = 600000 };
+enum { CZR_WHY_BYTES = 256, CZR_DEFAULT_DEADLINE_MS = 600000 };
 
 /* Who speaks: units of one channel match only each other, so that a trainer
  * may reduce its loss while a plan communicates. */
@@ -137,6 +138,8 @@ struct czr_world {
     int n_axes;
     czr_mesh_axis *axes;
     bool rank_order_reduction; /* runtime/base/testing.h */
+    czr_recorder recorder;
+    char error[CZR_WHY_BYTES]; /* of the trainer's last call that failed */
 };
 
 /* Tells the world of a program's mesh; replaces an earlier one. */
@@ -147,7 +150,9 @@ void czr_world_clear_mesh(czr_world *world);
 czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
                                const czr_program *program, uint32_t axes,
                                int block_size, int stride, czr_comm **out);
-/* post and wait; a single member needs no partners but does its own work. */
+const char *czr_collective_name(czr_collective_kind kind);
+/* post and wait; a single member needs no partners but does its own work.  One
+ * of no plan is recorded. */
 czr_status czr_comm_run(czr_comm *comm, const czr_collective *collective,
                         char *why);
 size_t czr_sum_bytes(czr_sum type);

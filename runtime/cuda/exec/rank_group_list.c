@@ -41,8 +41,11 @@ static czr_status await_unit(czr_cuda_member *member, int op)
     member->has_posted = false;
     const czr_status status =
         ops->wait(member->comm, &member->segment.collective, why);
-    if (status == CZR_OK)
+    if (status == CZR_OK) {
+        if (member->segment.is_last)
+            czr_op_end(member->rank->engine, op, &member->segment);
         return CZR_OK;
+    }
     return czr_engine_poison(
         member->rank->engine, status, "operation %d, %s: %s", op,
         czr_op_kind_name(engine->program->ops[op].kind), why);

@@ -1,6 +1,10 @@
 /* What an engine refuses, with which status, on which ranks; and what it
  * survives: skipped steps and planted faults. */
+#define _POSIX_C_SOURCE 200809L
 #include "tests/unit/unit.h"
+
+#include <time.h>
+
 #include "runtime/engine/engine.h"
 #include "runtime/base/testing.h"
 #include "tests/unit/runtime/engine/toy.h"
@@ -342,6 +346,8 @@ static czr_status absent_body(czr_world *world, void *user)
     world->deadline_ms = options.deadline_ms;
     if (status == CZR_OK && world->rank != 2)
         status = czr_step(engine, &hyper, NULL, NULL);
+    if (world->rank == 2)
+        nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
     if (status != CZR_OK && czr_step(engine, &hyper, NULL, NULL) != status)
         status = CZR_ERR_ARGUMENT; /* not poisoned */
     return keep(world, engine, status);
@@ -438,6 +444,64 @@ static void rank_order_reduction_changes_bits(void **state)
     assert_memory_not_equal(out[0] + 1, out[3] + 1, n);
 }
 
+static void a_null_engine_or_world_crashed_all_but_open_and_close(void **state)
+{
+    czr_layout_info layout;
+    czr_state one;
+    czr_extern_info given;
+    czr_counters counters;
+    char name[8];
+    float value = 0;
+    const czr_status statuses[] = {
+        czr_param_name(NULL, 0, name, sizeof name),
+        czr_layout(NULL, "bias", &layout),
+        czr_bind(NULL, "bias", NULL, NULL),
+        czr_seal(NULL),
+        czr_extern_set(NULL, "bias", "x", &value, 1),
+        czr_extern_get(NULL, 0, &given),
+        czr_step(NULL, &hyper, NULL, NULL),
+        czr_step_set(NULL, 1),
+        czr_grad_ready(NULL, 0, NULL),
+        czr_param_wait(NULL, 0, NULL),
+        czr_state_get(NULL, 0, &one),
+        czr_master_get(NULL, 0, &one),
+        czr_masters_renew(NULL),
+        czr_counters_get(NULL, &counters),
+        czr_world_all_reduce(NULL, NULL, &value, 1, CZR_F32),
+        czr_world_all_gather(NULL, "dp", &value, &value, 1, CZR_F32),
+        czr_world_barrier(NULL),
+    };
+
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        assert_int_equal(statuses[i], CZR_ERR_ARGUMENT);
+    assert_int_equal(
+        czr_param_count(NULL) + czr_extern_count(NULL) + czr_state_count(NULL) +
+            czr_world_rank(NULL) + czr_world_size(NULL) +
+            czr_world_coordinate(NULL, "dp") + czr_world_extent(NULL, NULL),
+        0);
+    assert_string_equal(czr_error(NULL), "");
+    czr_close(NULL);
+}
+
+static czr_status no_shape_body(czr_world *world, void *user)
+{
+    float data[5];
+    const czr_tensor tensor = {data, CZR_F32, 1, NULL, NULL};
+    czr_engine *engine;
+    czr_status status = czr_open(&programs[0].program, world, &quick, &engine);
+
+    if (status == CZR_OK)
+        status = czr_bind(engine, "bias", &tensor, NULL);
+    return keep(world, engine, status);
+}
+
+static void a_tensor_without_shape_has_2_dimensions_not_2(void **state)
+{
+    make_programs(1);
+    run(1, no_shape_body, NULL, CZR_ERR_SHAPE);
+    assert_non_null(strstr(said[0], "bias: the parameter has no shape"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +516,8 @@ int main(void)
         cmocka_unit_test(a_rank_that_does_not_step_is_named),
         cmocka_unit_test(every_failing_allocation_is_survived),
         cmocka_unit_test(rank_order_reduction_changes_bits),
+        cmocka_unit_test(a_null_engine_or_world_crashed_all_but_open_and_close),
+        cmocka_unit_test(a_tensor_without_shape_has_2_dimensions_not_2),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,11 @@
 /* The threads world: what trainers call, and what happens when a rank fails,
  * does not come, or does something else. */
+#define _POSIX_C_SOURCE 200809L
 #include "tests/unit/unit.h"
 #include "runtime/world/world.h"
+
+#include <pthread.h>
+#include <time.h>
 
 enum { MAX_RANKS = 8, COUNT = 37 };
 
@@ -121,11 +125,20 @@ static void a_failing_rank_releases_the_others(void **state)
     }
 }
 
+static void sleep_ms(long ms)
+{
+    const struct timespec time = {.tv_nsec = ms * 1000000};
+
+    nanosleep(&time, NULL);
+}
+
 static czr_status absent_body(czr_world *world, void *user)
 {
     world->deadline_ms = 50;
-    if (czr_world_rank(world) == 1)
-        return CZR_OK; /* does not come, and does not fail */
+    if (czr_world_rank(world) == 1) {
+        sleep_ms(400); /* does not come, and does not fail */
+        return CZR_OK;
+    }
     return seen[czr_world_rank(world)] = czr_world_barrier(world);
 }
 
@@ -139,6 +152,145 @@ static void an_absent_rank_is_a_timeout(void **state)
     for (int rank = 0; rank < RANKS; rank++)
         assert_true(seen[rank] == CZR_ERR_TIMEOUT ||
                     seen[rank] == CZR_ERR_ABORTED);
+}
+
+/* Ranks in a line; each exchanges with its neighbours, the first pair last. */
+static czr_status line_body(czr_world *world, void *user)
+{
+    const int rank = czr_world_rank(world), last = czr_world_size(world) - 1;
+    const czr_collective barrier = {.kind = CZR_COLLECTIVE_BARRIER, .op = rank};
+    char *why = user;
+    char mine[CZR_WHY_BYTES] = "";
+    czr_status status = czr_world_barrier(world);
+
+    world->deadline_ms = 100 + 40 * rank; /* rank 0 is the first to be late */
+    if (rank == last)
+        sleep_ms(600);
+    for (int left = rank; left >= rank - 1 && status == CZR_OK; left--) {
+        const int pair[2] = {left, left + 1};
+        czr_collective meet = barrier;
+        czr_comm *comm;
+        if (left < 0 || left == last)
+            continue;
+        meet.op = left;
+        status = world->ops->join(world, CZR_CHANNEL_PLAN, pair, 2, &comm);
+        if (status == CZR_OK)
+            status = czr_comm_run(comm, &meet, mine);
+    }
+    if (rank == 0)
+        memcpy(why, mine, sizeof mine);
+    return seen[rank] = status;
+}
+
+static void
+the_rank_that_was_waited_for_was_blamed_and_not_the_root(void **state)
+{
+    char why[CZR_WHY_BYTES];
+
+    assert_int_equal(czr_world_threads_run(4, line_body, why), CZR_ERR_TIMEOUT);
+    assert_non_null(strstr(why, "rank 0 waited 100 ms for rank 3, which did "
+                                "not come: last seen behind barrier, "));
+}
+
+/* Each of three ranks waits for the next one. */
+static czr_status circle_body(czr_world *world, void *user)
+{
+    const int rank = czr_world_rank(world), next = (rank + 1) % 3;
+    const int pair[2] = {rank < next ? rank : next, rank < next ? next : rank};
+    const czr_collective barrier = {.kind = CZR_COLLECTIVE_BARRIER, .op = rank};
+    char *why = user;
+    char mine[CZR_WHY_BYTES] = "";
+    czr_comm *comm;
+
+    world->deadline_ms = rank == 0 ? 100 : 20000;
+    czr_status status =
+        world->ops->join(world, CZR_CHANNEL_PLAN, pair, 2, &comm);
+    if (status == CZR_OK)
+        status = czr_comm_run(comm, &barrier, mine);
+    if (rank == 0)
+        memcpy(why, mine, sizeof mine);
+    return seen[rank] = status;
+}
+
+static void ranks_that_wait_for_each_other_are_named(void **state)
+{
+    char why[CZR_WHY_BYTES];
+
+    assert_int_equal(czr_world_threads_run(3, circle_body, why),
+                     CZR_ERR_TIMEOUT);
+    assert_string_equal(why, "rank 0 waits in operation 0 for rank 1, which "
+                             "waits in operation 1 for rank 2, which waits in "
+                             "operation 2 for rank 0");
+}
+
+/* ---- ranks that end ----------------------------------------------------- */
+
+typedef enum ending { RETURNS, EXITS } ending;
+typedef struct ends {
+    ending how;
+    int rank;       /* that ends */
+    bool is_behind; /* all collectives; else the others want one more */
+    char why[MAX_RANKS][CZR_WHY_BYTES];
+} ends;
+
+static czr_status ending_body(czr_world *world, void *user)
+{
+    ends *self = user;
+    const int rank = czr_world_rank(world);
+    czr_status status = czr_world_barrier(world);
+
+    if (rank == self->rank && self->how == EXITS)
+        pthread_exit(NULL);
+    if (status == CZR_OK && rank != self->rank && !self->is_behind)
+        status = czr_world_barrier(world);
+    snprintf(self->why[rank], CZR_WHY_BYTES, "%s", czr_world_error(world));
+    return seen[rank] = status;
+}
+
+static void a_thread_that_ended_behind_its_last_collective_was_ok(void **state)
+{
+    ends self = {.how = EXITS, .rank = 1, .is_behind = true};
+
+    assert_int_equal(czr_world_threads_run(3, ending_body, &self),
+                     CZR_ERR_ENDED);
+}
+
+/* The default deadline is ten minutes. */
+static void ranks_waited_minutes_for_one_that_had_ended(void **state)
+{
+    for (ending how = RETURNS; how <= EXITS; how++) {
+        ends self = {.how = how, .rank = 2};
+        char expected[CZR_WHY_BYTES];
+        assert_int_equal(czr_world_threads_run(4, ending_body, &self),
+                         CZR_ERR_ENDED);
+        snprintf(expected, sizeof expected, "rank %d has ended", self.rank);
+        for (int rank = 0; rank < 4; rank++)
+            if (rank != self.rank) {
+                assert_true(seen[rank] == CZR_ERR_ENDED ||
+                            seen[rank] == CZR_ERR_ABORTED);
+                assert_non_null(strstr(self.why[rank], expected));
+                assert_non_null(strstr(self.why[rank], "behind barrier"));
+            }
+    }
+}
+
+static void *call_in_a_thread(void *user)
+{
+    czr_world_threads_run(3, ending_body, user);
+    return user; /* not reached */
+}
+
+static void the_calling_thread_ended_and_left_its_ranks_behind(void **state)
+{
+    ends self = {.how = EXITS, .rank = 0};
+    pthread_t thread;
+    void *result = &self;
+
+    assert_int_equal(pthread_create(&thread, NULL, call_in_a_thread, &self), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_null(result);
+    for (int rank = 1; rank < 3; rank++)
+        assert_non_null(strstr(self.why[rank], "rank 0 has ended"));
 }
 
 static czr_status other_size_body(czr_world *world, void *user)
@@ -172,7 +324,8 @@ static czr_status other_gather_body(czr_world *world, void *user)
     return seen[czr_world_rank(world)] = status;
 }
 
-static void a_longer_all_gather_on_one_rank_wrote_behind_the_others(void **state)
+static void
+a_longer_all_gather_on_one_rank_wrote_behind_the_others(void **state)
 {
     enum { RANKS = 3 };
 
@@ -219,6 +372,12 @@ int main(void)
         cmocka_unit_test(collectives_equal_plain_loops),
         cmocka_unit_test(a_failing_rank_releases_the_others),
         cmocka_unit_test(an_absent_rank_is_a_timeout),
+        cmocka_unit_test(
+            the_rank_that_was_waited_for_was_blamed_and_not_the_root),
+        cmocka_unit_test(ranks_that_wait_for_each_other_are_named),
+        cmocka_unit_test(a_thread_that_ended_behind_its_last_collective_was_ok),
+        cmocka_unit_test(ranks_waited_minutes_for_one_that_had_ended),
+        cmocka_unit_test(the_calling_thread_ended_and_left_its_ranks_behind),
         cmocka_unit_test(unequal_collectives_are_named_on_every_rank),
         cmocka_unit_test(
             a_longer_all_gather_on_one_rank_wrote_behind_the_others),
