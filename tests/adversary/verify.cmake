@@ -47,8 +47,8 @@ cz_test(verify_gpu_mutants_long "tree;nightly" 1800 gpu_mutants_test 120 600 2)
 # every constant of the library.
 cz_script(verify_edits tree 60 adversary/verify_edits.py $<TARGET_FILE:canzona>)
 cz_verify_test(ir_judge)
-cz_script(verify_ir_mutants tree 300 adversary/ir_mutants.py $<TARGET_FILE:canzona>
-  $<TARGET_FILE:ir_judge> 300)
+cz_script(verify_ir_mutants tree 600 adversary/ir_mutants.py $<TARGET_FILE:canzona>
+  $<TARGET_FILE:ir_judge> 150)
 cz_script(verify_ir_mutants_long "tree;nightly" 7200 adversary/ir_mutants.py
   $<TARGET_FILE:canzona> $<TARGET_FILE:ir_judge> 10000 2)
 cz_script(verify_constants tree 300 adversary/verify_constants.py
