@@ -10,6 +10,10 @@
  * examples/embed/lesson.c is a whole trainer.
  *
  * - Nothing here prints or exits.  It needs libc and libm only.
+ * - At a failure that ends the world, ranks write their last operations into
+ *   the folder that the environment names as CZR_TRACE_FOLDER, if it does:
+ * ranks that are threads canzona.trace.json, others canzona-rankN.trace.json.
+ *   `canzona trace` reads it, and so does a viewer of trace events.
  * - Every failure is a status, and czr_error has a sentence about it.
  *   CZR_ERR_ARGUMENT of any call: a number is out of range, or a pointer NULL
  *   that may not be.  Of a NULL engine or world counts, numbers and extents are

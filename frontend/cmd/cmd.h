@@ -147,7 +147,7 @@ typedef struct cz_command {
 
 extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
     cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import,
-    cz_command_simulate, cz_command_diff;
+    cz_command_simulate, cz_command_diff, cz_command_trace;
 
 #define CZ_OPTION_ALLOW_PATH                                                   \
     {                                                                          \

@@ -54,8 +54,14 @@ czr_status czr_engine_poison(czr_engine *engine, czr_status status,
     va_list args;
 
     va_start(args, format);
-    if (stop(engine, status, format, args))
+    if (stop(engine, status, format, args)) {
+        const czr_recorder *recorder = &engine->world->recorder;
+        char name[32];
         engine->world->ops->abort(engine->world, engine->error);
+        snprintf(name, sizeof name, "canzona-rank%d", engine->rank);
+        if (!engine->world->ops->writes_trace)
+            czr_recorder_write(name, &recorder, engine->rank, 1, engine->error);
+    }
     va_end(args);
     return engine->status;
 }

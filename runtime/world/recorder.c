@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -99,4 +100,91 @@ void czr_recorder_print_last(const czr_recorder *recorder, char *text, size_t n)
              is_over ? "behind %s%s%s%s, %lld ms ago"
                      : "in %s%s%s%s, for %lld ms",
              number, LOAD(last->what), *label ? " of " : "", label, ms);
+}
+
+/* ---- the file of a failure --------------------------------------------- */
+
+/* As a string of JSON. */
+static void put_string(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (const char *c = text; *c; c++)
+        if (*c == '"' || *c == '\\')
+            fprintf(file, "\\%c", *c);
+        else if ((unsigned char)*c < ' ')
+            fprintf(file, "\\u%04x", (unsigned)(unsigned char)*c);
+        else
+            fputc(*c, file);
+    fputc('"', file);
+}
+
+static void put_us(FILE *file, const char *key, int64_t ns)
+{
+    enum { NS_PER_US = 1000 };
+
+    fprintf(file, ",\"%s\":%lld.%03d", key, (long long)(ns / NS_PER_US),
+            (int)(ns % NS_PER_US));
+}
+
+/* An operation that is under way begins (B), and has no end. */
+static void put_record(FILE *file, const czr_record *record, int rank)
+{
+    const int64_t begin = LOAD(record->begin_ns), end = LOAD(record->end_ns);
+    char label[CZR_LABEL_BYTES + 1], name[2 * CZR_LABEL_BYTES];
+
+    label_of(record, label);
+    snprintf(name, sizeof name, "%s%s%s", LOAD(record->what),
+             *label ? " of " : "", label);
+    fputs(",\n{\"name\":", file);
+    put_string(file, name);
+    fprintf(file, ",\"ph\":\"%s\",\"pid\":%d,\"tid\":0", end ? "X" : "B", rank);
+    put_us(file, "ts", begin);
+    if (end)
+        put_us(file, "dur", end > begin ? end - begin : 0);
+    fprintf(file,
+            ",\"args\":{\"op\":%lld,\"step\":%lld,\"bytes\":%lld,"
+            "\"begin_ns\":%lld,\"end_ns\":%lld}}",
+            (long long)LOAD(record->op), (long long)LOAD(record->step),
+            (long long)LOAD(record->bytes), (long long)begin, (long long)end);
+}
+
+static void put_rank(FILE *file, const czr_recorder *recorder, int rank,
+                     bool is_first)
+{
+    const int64_t n = LOAD(recorder->n);
+
+    fprintf(file,
+            "%s\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":0,"
+            "\"args\":{\"name\":\"rank %d\"}}",
+            is_first ? "" : ",", rank, rank);
+    for (int64_t i = n > CZR_N_RECORDS ? n - CZR_N_RECORDS + 1 : 1; i <= n; i++)
+        if (LOAD(recorder->records[i % CZR_N_RECORDS].number) == i)
+            put_record(file, &recorder->records[i % CZR_N_RECORDS], rank);
+}
+
+void czr_recorder_write(const char *name, const czr_recorder *const *recorders,
+                        int first, int n, const char *why)
+{
+    enum { PATH_BYTES = 4096 };
+    const char *folder = getenv("CZR_TRACE_FOLDER");
+    char path[PATH_BYTES], draft[PATH_BYTES];
+
+    if (!folder || !*folder)
+        return;
+    snprintf(path, sizeof path, "%s/%s.trace.json", folder, name);
+    if (snprintf(draft, sizeof draft, "%s/%s.%p.draft", folder, name,
+                 (const void *)recorders) >= PATH_BYTES - 16)
+        return;
+    FILE *file = fopen(draft, "w");
+    if (!file)
+        return;
+    fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"failure\":", file);
+    put_string(file, why);
+    fprintf(file, ",\"at_ns\":%lld},\"traceEvents\":[", (long long)now_ns());
+    for (int i = 0; i < n; i++)
+        put_rank(file, recorders[i], first + i, i == 0);
+    fputs("\n]}\n", file);
+    const bool is_good = !ferror(file);
+    if (fclose(file) != 0 || !is_good || rename(draft, path) != 0)
+        remove(draft);
 }

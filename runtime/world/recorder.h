@@ -34,5 +34,10 @@ void czr_recorder_end(czr_recorder *recorder, int64_t number, int64_t bytes);
 void czr_recorder_print_last(const czr_recorder *recorder, char *text,
                              size_t n);
 int64_t czr_recorder_last_ns(const czr_recorder *recorder);
+/* Where the environment has CZR_TRACE_FOLDER: NAME.trace.json there, with the
+ * failure and what the recorders of ranks first to first + n - 1 hold, as trace
+ * events.  What cannot be written is not. */
+void czr_recorder_write(const char *name, const czr_recorder *const *recorders,
+                        int first, int n, const char *why);
 
 #endif

@@ -54,7 +54,8 @@ typedef struct czr_threads_world {
     int size;
     czr_threads_rank *ranks; /* [size] */
     int n_ended;
-    int *reached; /* [size], in order */
+    int *reached;                   /* [size], in order */
+    const czr_recorder **recorders; /* [size] */
     czr_communicator *communicators;
     bool is_aborted;
     char why[CZR_WHY_BYTES];

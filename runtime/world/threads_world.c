@@ -22,8 +22,11 @@ void czr_threads_world_wake_all(czr_threads_world *threads)
 
 void czr_threads_world_abort(czr_threads_world *threads, const char *why)
 {
-    if (!threads->is_aborted)
+    if (!threads->is_aborted) {
         snprintf(threads->why, sizeof threads->why, "%s", why);
+        czr_recorder_write("canzona", threads->recorders, 0, threads->size,
+                           why);
+    }
     threads->is_aborted = true;
     czr_threads_world_wake_all(threads);
 }
@@ -229,6 +232,7 @@ static const czr_world_ops threads_ops = {
     .post = post,
     .wait = wait,
     .abort = abort_world,
+    .writes_trace = true,
 };
 
 /* ---- running ------------------------------------------------------------ */
@@ -305,7 +309,8 @@ static czr_status threads_open(czr_threads_world *threads, int size)
 
     threads->ranks = czr_alloc((size_t)size, sizeof *threads->ranks);
     threads->reached = czr_alloc((size_t)size, sizeof *threads->reached);
-    if (!threads->ranks || !threads->reached)
+    threads->recorders = czr_alloc((size_t)size, sizeof(czr_recorder *));
+    if (!threads->ranks || !threads->reached || !threads->recorders)
         return CZR_ERR_NO_MEMORY;
     if (pthread_mutex_init(&threads->lock, NULL) != 0)
         return CZR_ERR_NO_MEMORY;
@@ -332,6 +337,7 @@ static void threads_close(czr_threads_world *threads)
         pthread_mutex_destroy(&threads->lock);
     czr_free(threads->ranks);
     czr_free(threads->reached);
+    czr_free(threads->recorders);
 }
 
 /* A failure of one's own says more than one that followed another's. */
@@ -415,6 +421,7 @@ czr_status czr_world_threads_run(int ranks,
         self->own.world.size = ranks;
         self->own.world.deadline_ms = CZR_DEFAULT_DEADLINE_MS;
         all.threads.ranks[rank].world = &self->own.world;
+        all.threads.recorders[rank] = &self->own.world.recorder;
     }
     pthread_cleanup_push(wind_up, &all);
     if (all.status == CZR_OK) {

@@ -120,6 +120,7 @@ typedef struct czr_world_ops {
                        char *why);
     /* From now on all waits of all ranks fail with CZR_ERR_ABORTED. */
     void (*abort)(czr_world *world, const char *why);
+    bool writes_trace; /* abort does, of all ranks; else each engine its own */
 } czr_world_ops;
 
 /* Names of axes, for trainers; one communicator each. */

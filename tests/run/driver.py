@@ -32,6 +32,20 @@ optimizer a(lr) for any { param <- param - lr * twice(grad) }
 optimizer b(lr) for [m, n] { param <- param - lr * grad @ grad' @ grad }
 """
 
+# As a recorder of the runtime writes it.
+LATE = """{"displayTimeUnit":"ns","otherData":{"failure":"rank 0 waited 1 ms",
+"at_ns":4000000},
+"traceEvents":[
+{"name":"process_name","ph":"M","pid":1,"tid":0,"args":{"name":"rank 1"}},
+{"name":"barrier","ph":"X","pid":1,"tid":0,"ts":1000.000,"dur":1000.000,"args":
+{"op":-1,"step":0,"bytes":0,"begin_ns":1000000,"end_ns":2000000}},
+{"name":"kernel of bias","ph":"B","pid":1,"tid":0,"ts":3000.000,"args":
+{"op":7,"step":4,"bytes":0,"begin_ns":3000000,"end_ns":0}},
+{"name":"barrier","ph":"X","pid":2,"tid":0,"ts":3000.000,"dur":1000.000,"args":
+{"op":-1,"step":0,"bytes":0,"begin_ns":3000000,"end_ns":4000000}}
+]}
+"""
+
 # (words, exit status, what standard output or error must say)
 CASES = [
     ([], USAGE, "Usage: canzona"),
@@ -87,6 +101,13 @@ CASES = [
     (["diff", "broken.cz", GPT], ERRORS, "broken.cz:2:1: error"),
     (["diff", GPT, GPT], OK, "no differences"),
     (["diff", "--help"], OK, "canzona diff before.json examples/"),
+    (["trace", "--help"], OK, "canzona trace canzona.trace.json"),
+    (["trace", "none.json"], ERRORS, "none.json"),
+    (["trace", "broken.cz"], ERRORS, "error"),
+    (["trace", "late.trace.json"], OK,
+     "\nrank 1\n    begins, ms   lasts, ms   step     op       bytes\n"
+     "        -3.000       1.000                            barrier\n"
+     "        -1.000   under way      4      7           0  kernel of bias\n"),
     (["simulate", "none.json"], ERRORS, "none.json"),
     (["simulate", "broken.cz"], ERRORS, "broken.cz:2:1: error"),
     (["simulate", "--mfu=0", GPT], USAGE, "--mfu takes a percentage from 1"),
@@ -226,6 +247,7 @@ def main():
         (folder / "lone" / "gpt.h").mkdir(parents=True)
         (folder / "lone_cu" / "gpt.cu").mkdir(parents=True)
         (folder / "broken.cz").write_text("mesh dp = \n")
+        (folder / "late.trace.json").write_text(LATE)
         (folder / "rules.cz").write_text(RULES)
         (folder / "norate.cz").write_text(NO_RATE)
         found = [*complaints(folder), *check_files(folder),

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MAX_RANKS = 8, COUNT = 37 };
 
@@ -192,6 +193,28 @@ the_rank_that_was_waited_for_was_blamed_and_not_the_root(void **state)
                                 "not come: last seen behind barrier, "));
 }
 
+static void a_failure_left_nothing_to_look_at(void **state)
+{
+    char folder[] = "/tmp/czr_trace_XXXXXX", path[64], text[1 << 16];
+    char why[CZR_WHY_BYTES];
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/canzona.trace.json", folder);
+    assert_int_equal(setenv("CZR_TRACE_FOLDER", folder, 1), 0);
+    assert_int_equal(czr_world_threads_run(4, line_body, why), CZR_ERR_TIMEOUT);
+    assert_int_equal(unsetenv("CZR_TRACE_FOLDER"), 0);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_non_null(strstr(text, "\"failure\":\"rank 0 waited 100 ms for rank "
+                                 "3, which did not come"));
+    assert_non_null(strstr(text, "\"args\":{\"name\":\"rank 3\"}"));
+    assert_non_null(strstr(text, "{\"name\":\"barrier\",\"ph\":\"X\""));
+}
+
 /* Each of three ranks waits for the next one. */
 static czr_status circle_body(czr_world *world, void *user)
 {
@@ -374,6 +397,7 @@ int main(void)
         cmocka_unit_test(an_absent_rank_is_a_timeout),
         cmocka_unit_test(
             the_rank_that_was_waited_for_was_blamed_and_not_the_root),
+        cmocka_unit_test(a_failure_left_nothing_to_look_at),
         cmocka_unit_test(ranks_that_wait_for_each_other_are_named),
         cmocka_unit_test(a_thread_that_ended_behind_its_last_collective_was_ok),
         cmocka_unit_test(ranks_waited_minutes_for_one_that_had_ended),
