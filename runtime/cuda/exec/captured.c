@@ -128,6 +128,7 @@ void czr_cuda_captured_close(czr_cuda_rank_group *rank_group)
     czr_free(rank_group->reductions);
     rank_group->captured = rank_group->reductions = NULL;
     rank_group->n_reductions = 0;
+    rank_group->is_captured = false;
 }
 
 /* ---- whether ------------------------------------------------------------ */

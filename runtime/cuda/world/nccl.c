@@ -249,9 +249,11 @@ czr_status czr_nccl_comm_split(czr_nccl_comm *parent, int color, int size,
     *out = (czr_nccl_comm){.nccl = parent->nccl, .size = size, .rank = rank};
     const int code =
         parent->nccl->split(parent->handle, color, rank, &out->handle, &config);
-    /* Before the parent has settled there may be no child. */
-    czr_status status =
-        czr_nccl_settle(parent, code, deadline_ms, what, message);
+    /* Before the parent has settled there may be no child, whatever the call
+     * has returned: a communicator that does not block returns success. */
+    czr_status status = czr_nccl_settle(
+        parent, code == CZR_NCCL_SUCCESS ? CZR_NCCL_IN_PROGRESS : code,
+        deadline_ms, what, message);
     parent->has_failed = parent->has_failed || status != CZR_OK;
     if (status == CZR_OK && !out->handle)
         status = refuse(parent->nccl, CZR_NCCL_INTERNAL_ERROR, what, message);

@@ -39,7 +39,10 @@ typedef struct czr_nccl_member {
     struct czr_nccl_member *next;
     czr_channel channel;
     int *ranks;
-    czr_nccl_comm nccl; /* closed where the rank is alone */
+    czr_nccl_comm nccl;    /* closed where the rank is alone */
+    czr_nccl_comm aborted; /* what it was, the watchdog's */
+    pthread_t thread;
+    bool has_thread;
     /* For each member what it sends, then for each what is sent to it, then
      * packed boxes. */
     czr_address staging;
@@ -75,7 +78,8 @@ typedef struct czr_world_nccl {
     bool has_lock;
     bool has_watchdog;  /* the thread has not come to its end */
     bool is_over;       /* it shall */
-    czr_status failure; /* of the first thing that failed */
+    czr_status failure; /* of the first thing that failed; then nobody uses
+                         * communicators */
     char why[CZR_WHY_BYTES];
 } czr_world_nccl;
 
@@ -115,7 +119,8 @@ czr_status czr_nccl_wait(czr_comm *comm, const czr_collective *collective,
 /* Lock held: what NCCL says of each communicator, while nothing has failed. */
 void czr_nccl_check(czr_world_nccl *world);
 czr_status czr_nccl_watchdog_open(czr_world_nccl *world);
-/* Returns when the thread is over, or after the deadline: false. */
+/* Returns when the thread is over; false: after the deadline, or 10 s where
+ * that is shorter. */
 bool czr_nccl_watchdog_close(czr_world_nccl *world);
 
 #endif

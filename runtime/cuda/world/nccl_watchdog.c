@@ -7,7 +7,14 @@
 
 #include "runtime/cuda/driver/clock.h"
 
-enum { LOOKS = 20, MOST_PAUSE_MS = 50, MS = 1000, NS_PER_MS = 1000000 };
+/* ABORTED_MS: NCCL has that long at least. */
+enum {
+    LOOKS = 20,
+    MOST_PAUSE_MS = 50,
+    ABORTED_MS = 10000,
+    MS = 1000,
+    NS_PER_MS = 1000000
+};
 
 czr_status czr_nccl_fail(czr_world_nccl *world, czr_status status,
                          const char *format, ...)
@@ -111,12 +118,35 @@ static void look(czr_world_nccl *world)
             look_at_time(world, member, now);
 }
 
-/* The parent carries nothing, and may be in use. */
+static void *abort_member(void *argument)
+{
+    czr_nccl_comm_abort(&((czr_nccl_member *)argument)->aborted);
+    return NULL;
+}
+
+/* The parent carries nothing, and may be in use.  Lock held, but not while NCCL
+ * aborts: that returns when graphs are destroyed that captured a communicator,
+ * by who needs the lock until then.  All at once, for one may wait for a kernel
+ * of another's. */
 static void abort_all(czr_world_nccl *world)
 {
-    for (czr_nccl_member *member = world->members; member;
-         member = member->next)
-        czr_nccl_comm_abort(&member->nccl);
+    czr_nccl_member *const members = world->members;
+
+    for (czr_nccl_member *member = members; member; member = member->next) {
+        member->aborted = member->nccl;
+        member->nccl.handle = NULL;
+    }
+    pthread_mutex_unlock(&world->lock);
+    for (czr_nccl_member *member = members; member; member = member->next)
+        member->has_thread =
+            member->aborted.handle &&
+            pthread_create(&member->thread, NULL, abort_member, member) == 0;
+    for (czr_nccl_member *member = members; member; member = member->next)
+        if (member->has_thread)
+            pthread_join(member->thread, NULL);
+        else
+            abort_member(member);
+    pthread_mutex_lock(&world->lock);
 }
 
 /* ---- the thread --------------------------------------------------------- */
@@ -180,7 +210,9 @@ czr_status czr_nccl_watchdog_open(czr_world_nccl *world)
 
 bool czr_nccl_watchdog_close(czr_world_nccl *world)
 {
-    const struct timespec deadline = after_ms(world->base.deadline_ms);
+    const int64_t patience_ms = world->base.deadline_ms;
+    const struct timespec deadline =
+        after_ms(patience_ms > ABORTED_MS ? patience_ms : ABORTED_MS);
     int code = 0;
 
     if (!world->has_thread)

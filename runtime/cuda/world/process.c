@@ -46,6 +46,13 @@ static czr_status explain(czr_process *process, czr_status status)
     czr_engine *engine = engine_of(process);
     const czr_status failure = czr_world_nccl_check(process->world, why);
 
+    /* Aborting communicators waits for the graphs that captured them. */
+    if (failure != CZR_OK && engine) {
+        czr_engine_lock(engine);
+        czr_cuda_captured_close(&process->rank_group);
+        czr_engine_unlock(engine);
+    }
+
     const czr_status fault = czr_cuda_outcome_fault(&process->rank_group);
     if (fault != CZR_OK)
         status = fault;
@@ -216,8 +223,10 @@ static void drain(czr_process *process)
                             *process->error ||
                             czr_world_nccl_check(process->world, why) != CZR_OK;
 
-    if (has_failed)
+    if (has_failed) {
+        czr_cuda_captured_close(&process->rank_group);
         czr_world_nccl_stop(process->world, "closed after a failure");
+    }
     if (rank && rank->main)
         czr_context_synchronize(process->context, rank->main,
                                 process->world->deadline_ms);

@@ -145,9 +145,9 @@ fake_object *fake_first(fake_kind kind)
 void fake_reset(uint64_t seed, int eagerness)
 {
     fake_stream_reset();
+    fake_graph_reset();
     fake_nccl_reset();
     fake_turn_reset();
-    fake_graph_reset();
     fake_memory_reset();
     fake_module_reset();
     free(state.log);

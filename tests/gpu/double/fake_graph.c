@@ -326,8 +326,16 @@ static void put_parts(graph_body *graph, fake_stream *stream)
     fake_drop(is_done);
 }
 
+static void count_handle(const fake_handle *handle, int n)
+{
+    for (int i = 0; i < handle->body->n; i++)
+        if (handle->body->nodes[i]->kind == MEET)
+            fake_post_capture(handle->body->nodes[i]->post, n);
+}
+
 static void delete_handle(fake_handle *handle)
 {
+    count_handle(handle, -1);
     fake_graph_drop(handle->body);
     fake_ticket_drop(handle->last);
     fake_delete(handle);
@@ -348,6 +356,7 @@ int cuGraphInstantiateWithFlags(void **out, void *graph, uint64_t flags)
     fake_handle *exec = fake_new(EXEC, sizeof *exec);
     exec->body = ((fake_handle *)graph)->body;
     exec->body->refs++;
+    count_handle(exec, 1);
     *out = exec;
     return CZR_CUDA_SUCCESS;
 }

@@ -1,10 +1,12 @@
 /* Communicators and groups of the double of NCCL; what meets is in
  * fake_nccl_meet.c. */
+#define _POSIX_C_SOURCE 200809L
 #include "tests/gpu/double/fake_nccl_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { DEFAULT_VERSION = 22809, MOST_POLLS = 3, LEAST_CONFIG = 48 };
 #define MAGIC 0xcafebeefu
@@ -284,8 +286,13 @@ int ncclCommSplit(void *given, int color, int key, void **out,
     comm->keys[comm->n_splits] = key;
     comm->child = (fake_comm **)out;
     comm->is_splitting = true;
+    *out = NULL;
+    comm->polls = (int)fake_draw(MOST_POLLS);
     finish_split(comm->clique, comm->n_splits++);
-    return CZR_NCCL_IN_PROGRESS;
+    /* The child is there when the parent's state is success: NCCL's user guide,
+     * Communicators, polls the parent; init.cc of 2.18 to 2.30 returns success.
+     */
+    return fake_draw(2) ? CZR_NCCL_SUCCESS : CZR_NCCL_IN_PROGRESS;
 }
 
 int ncclCommCount(void *given, int *size)
@@ -359,9 +366,12 @@ int ncclCommDestroy(void *given)
     return code;
 }
 
-/* By any thread. */
+/* By any thread.  Kernels end at once, the call when all graphs that captured
+ * the communicator are destroyed: commDestroySync of NCCL's init.cc waits for
+ * comm->localPersistentRefs, which graphs drop. */
 int ncclCommAbort(void *given)
 {
+    static const struct timespec pause = {0, 1000000};
     fake_comm *comm = given;
 
     if (!is_comm(comm))
@@ -369,6 +379,9 @@ int ncclCommAbort(void *given)
     comm->broken = CZR_NCCL_INTERNAL_ERROR;
     comm->is_alive = false;
     state.n_aborted++;
+    while (comm->n_graphs > 0)
+        if (!fake_yield())
+            nanosleep(&pause, NULL);
     return CZR_NCCL_SUCCESS;
 }
 

@@ -84,6 +84,11 @@ fake_post *fake_post_again(const fake_post *post)
     return again;
 }
 
+void fake_post_capture(fake_post *post, int n_graphs)
+{
+    post->comm->n_graphs += n_graphs;
+}
+
 bool fake_is_posted(const fake_comm *comm)
 {
     for (const fake_post *p = comm->clique->posts; p; p = p->next)

@@ -64,6 +64,7 @@ typedef struct fake_comm {
     int n_splits, colors[FAKE_MAX_SPLITS], keys[FAKE_MAX_SPLITS];
     struct fake_comm **child;
     bool is_splitting;
+    _Atomic int n_graphs; /* that captured it and are not destroyed */
     int64_t sent[FAKE_MAX_RANKS], received[FAKE_MAX_RANKS], n_collectives;
 } fake_comm;
 

@@ -154,6 +154,8 @@ void fake_nccl_reset(void);
 bool fake_can_meet(const struct fake_post *post);
 bool fake_meet(struct fake_post *post);
 void fake_post_drop(struct fake_post *post);
+/* So many more graphs, or fewer, that have captured it. */
+void fake_post_capture(struct fake_post *post, int n_graphs);
 /* What was captured, once more. */
 struct fake_post *fake_post_again(const struct fake_post *post);
 
