@@ -97,7 +97,7 @@ static const char *program_name(const emitter *e)
 
 static bool emit_program(const emitter *e)
 {
-    cz_fact_program program = {.name = program_name(e)};
+    cz_fact_program program = {.name = program_name(e), .format = CZ_IR_FORMAT};
     program.strict = e->strict;
     program.compiler = e->compilation->options->compiler;
     program.source_hash = source_hash(e);

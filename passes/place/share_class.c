@@ -1,7 +1,9 @@
 /* Classes of a placement's matrices, and the ways to share them. */
 #include "passes/place/share_internal.h"
 
+#include "dsl/base/arithmetic.h"
 #include "passes/cost/candidates.h"
+#include "passes/cost/time.h"
 #include "passes/kernel/outline.h"
 
 /* A pattern of the class. */
@@ -72,7 +74,23 @@ bool cz_place_is_gathered(const cz_place_subgroup *s, int pattern)
            cz_pattern_shards(s->view, pattern) > 1;
 }
 
-bool cz_place_list_classes(cz_place_subgroup *s)
+/* Whether a row that updates all matrices one after the other, each in its
+ * slowest way, ends before 2^62 ps, whatever is added up over its ranks. */
+static bool ends_in_time(const cz_place_subgroup *s, int64_t latency_ps)
+{
+    int64_t all = 0;
+    for (int c = 0; c < s->n_classes; c++) {
+        const cz_subgroup_class *of = &s->classes[c];
+        int64_t most = 0;
+        for (int w = 0; w < of->n_candidates; w++)
+            most = cz_solve_max(
+                most, cz_subgroup_alone_ps(&of->candidates[w], latency_ps));
+        all = cz_limited_add(all, cz_limited_mul(most, of->count));
+    }
+    return cz_limited_mul(all, 2 * (s->width + 4)) < CZ_MAX_PS;
+}
+
+bool cz_place_list_classes(cz_place_subgroup *s, int64_t latency_ps)
 {
     const cz_solve_problem *problem = &s->placement->problem;
     s->classes = CZ_NEW(s->arena, cz_subgroup_class, problem->n_classes + 1);
@@ -90,5 +108,5 @@ bool cz_place_list_classes(cz_place_subgroup *s)
             out->count += problem->class_of[i] == c;
         s->solve_class[s->n_classes++] = c;
     }
-    return s->n_classes > 0;
+    return s->n_classes > 0 && ends_in_time(s, latency_ps);
 }

@@ -28,9 +28,9 @@ typedef struct cz_place_subgroup {
 
 /* Whether ranks have shards of the pattern's matrices, which they gather. */
 bool cz_place_is_gathered(const cz_place_subgroup *s, int pattern);
-/* Fills classes; false where there are none, or shards cut both dimensions of
- * a matrix. */
-bool cz_place_list_classes(cz_place_subgroup *s);
+/* Fills classes; false where there are none, where shards cut both dimensions
+ * of a matrix, or where times may add up to 2^62 ps. */
+bool cz_place_list_classes(cz_place_subgroup *s, int64_t latency_ps);
 
 /* Of all gathers, scatters and sums together, which may add so many hundredths
  * to all that is sent where matrices have owners, gradients and parameters

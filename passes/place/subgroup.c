@@ -152,7 +152,9 @@ bool cz_place_subgroups_find(cz_arena *arena, const cz_plan_view *view,
                            .machine = machine,
                            .placement = placement,
                            .state_bytes = alone};
-    if (!choose_rows(&s) || !cz_place_list_classes(&s))
+    if (!choose_rows(&s) ||
+        !cz_place_list_classes(
+            &s, cz_machine_link(machine, inputs_link(&s)).latency))
         return false;
     /* Owners alone, by the same simulation. */
     cz_subgroup_class *classes =

@@ -3,6 +3,8 @@
  * gather, parts of compute and exchange, scatter. */
 #include "passes/solve/subgroup/internal.h"
 
+#include "dsl/base/checked.h"
+
 #include "passes/timeline/streams.h"
 
 #include <stdlib.h>
@@ -279,11 +281,14 @@ int64_t cz_subgroup_alone_ps(const cz_subgroup_candidate *candidate,
 {
     int64_t time = 0;
     for (int p = 0; p < candidate->n_segments; p++)
-        time += candidate->segments[p].compute_ps +
-                candidate->segments[p].exchange_ps;
+        time = cz_limited_add(
+            time, cz_limited_add(candidate->segments[p].compute_ps,
+                                 candidate->segments[p].exchange_ps));
     if (candidate->gather_ps > 0)
-        time += candidate->gather_ps + latency_ps;
+        time = cz_limited_add(time,
+                              cz_limited_add(candidate->gather_ps, latency_ps));
     if (candidate->scatter_ps > 0)
-        time += candidate->scatter_ps + latency_ps;
+        time = cz_limited_add(
+            time, cz_limited_add(candidate->scatter_ps, latency_ps));
     return time;
 }

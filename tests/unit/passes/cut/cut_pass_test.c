@@ -13,7 +13,8 @@
 /* A rule on 2 x 2 matrices with one state; %s: type of grad, body, results. */
 static const char format[] =
     "module {\n"
-    "\"canzona.program\"() {name = \"p\", source_hash = \"\", compiler = \"\","
+    "\"canzona.program\"() {name = \"p\", source_hash = \"\", compiler = \"\", "
+    "format = 2,"
     " strict = 0 : i64} : () -> ()\n"
     "\"canzona.mesh\"() {axes = [], sizes = array<i64>,"
     " names = [], sets = array<i64>} : () -> ()\n"

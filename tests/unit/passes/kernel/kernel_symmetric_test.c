@@ -121,7 +121,8 @@ static void products_of_two_symmetric_matrices_are_not(void **state)
  * symmetric, %s: what it becomes. */
 static const char format[] =
     "module {\n"
-    "\"canzona.program\"() {name = \"p\", source_hash = \"\", compiler = \"\","
+    "\"canzona.program\"() {name = \"p\", source_hash = \"\", compiler = \"\", "
+    "format = 2,"
     " strict = 0 : i64} : () -> ()\n"
     "\"canzona.mesh\"() {axes = [], sizes = array<i64>,"
     " names = [], sets = array<i64>} : () -> ()\n"

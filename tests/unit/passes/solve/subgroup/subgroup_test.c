@@ -326,6 +326,19 @@ static void test_equal_problems_have_equal_plans(void **unused)
 
 /* ---- by hand ---- */
 
+static void
+test_times_of_a_link_that_hardly_moves_do_not_overflow(void **unused)
+{
+    const int64_t most = (int64_t)1 << 62;
+    const cz_subgroup_segment part = {most, most};
+    const cz_subgroup_candidate candidate = {.g = 2,
+                                             .n_segments = 1,
+                                             .segments = &part,
+                                             .gather_ps = most,
+                                             .scatter_ps = most};
+    assert_true(cz_subgroup_alone_ps(&candidate, most) == most);
+}
+
 /* Four pairs of ranks gather and scatter at once; a fifth matrix gathers while
  * the first on its pair is computed, and is computed while that one scatters.
  */
@@ -423,6 +436,8 @@ int main(void)
         cmocka_unit_test(test_tiny_rows_are_nearly_as_good_as_by_trying_all),
         cmocka_unit_test(test_the_order_of_classes_decides_nothing),
         cmocka_unit_test(test_equal_problems_have_equal_plans),
+        cmocka_unit_test(
+            test_times_of_a_link_that_hardly_moves_do_not_overflow),
         cmocka_unit_test(test_transfers_overlap_with_products),
         cmocka_unit_test(test_ranks_share_what_others_would_wait_for),
         cmocka_unit_test(test_a_matrix_beyond_the_cap_has_no_plan),
