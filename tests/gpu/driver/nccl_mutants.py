@@ -8,7 +8,7 @@ import sys
 import mutants
 
 mutants.RUNTIME += ("world/world.c", "world/threads_world.c", "world/threads_collective.c",
-                    "world/threads_transfer.c")
+                    "world/threads_transfer.c", "world/threads_blame.c", "world/recorder.c")
 mutants.DRIVEN += ("world/nccl.c", "world/nccl_world.c", "world/nccl_boxes.c", "world/nccl_member.c",
                    "world/nccl_sum.c", "world/nccl_exchange.c",
                    "world/nccl_unit.c", "world/nccl_watchdog.c")
