@@ -87,7 +87,11 @@ size_t czr_dtype_bytes(czr_dtype dtype);
 typedef struct czr_program czr_program; /* a plan, from generated C */
 typedef struct czr_world czr_world;     /* all ranks, as one of them has them */
 typedef struct czr_engine czr_engine;   /* a plan on one rank */
-typedef void *czr_stream;               /* of the device; NULL on the host */
+/* Of a GPU.  NULL is a stream, too: the legacy default one, on which PyTorch
+ * works unless a trainer makes others.  The host ignores streams. */
+typedef void *czr_stream;
+/* None: nothing is waited for, and nothing waits. */
+#define CZR_NO_STREAM ((czr_stream)(intptr_t)-1)
 
 /* A tensor of the caller.  czr_bind copies shape and strides.  The data stays
  * the caller's, and every step uses it. */

@@ -130,6 +130,8 @@ czr_status czr_cuda_param_ready_await(czr_engine *engine, int param,
         lasts_of(&rank->param_ready, engine->program->places[param].bucket);
     bool has_last = false;
 
+    if (consumer == CZR_NO_STREAM)
+        return CZR_OK;
     for (int i = 0; i < rank->param_ready.n_streams; i++)
         has_last |= lasts[i] != NONE;
     return engine->undoes || engine->bindings[param].param.data || !has_last

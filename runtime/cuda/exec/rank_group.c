@@ -26,7 +26,7 @@ static czr_status let_follow(czr_cuda_rank *rank, void *stream)
 
     if (status == CZR_OK)
         status = czr_device_cuda_follow(rank->engine->device, rank->ended);
-    if (status == CZR_OK && stream)
+    if (status == CZR_OK && stream != CZR_NO_STREAM)
         status = czr_context_wait(context, stream, rank->ended);
     return czr_cuda_rank_check(rank, status, "the end of a step");
 }
@@ -46,7 +46,7 @@ static czr_status begin_step(czr_cuda_rank *rank, const czr_hyper *hyper,
                              czr_stream stream)
 {
     czr_engine *engine = rank->engine;
-    czr_status status = stream ? czr_cuda_list_follow(rank, stream) : CZR_OK;
+    czr_status status = czr_cuda_list_follow(rank, stream);
 
     if (status != CZR_OK)
         return status;

@@ -252,6 +252,8 @@ czr_status czr_cuda_list_end(czr_cuda_rank_group *rank_group)
 czr_status czr_cuda_list_follow(czr_cuda_rank *rank, void *stream)
 {
     czr_context *context = rank->device.context;
+    if (stream == CZR_NO_STREAM)
+        return CZR_OK;
     czr_status status = czr_context_record(context, rank->event, stream);
 
     if (status == CZR_OK)
@@ -287,7 +289,7 @@ czr_status czr_cuda_list_arrive(czr_engine *engine, int param,
     czr_status status = czr_cuda_rank_check(
         rank, czr_context_enter(rank->device.context), "the device");
 
-    if (status == CZR_OK && producer)
+    if (status == CZR_OK)
         status = czr_cuda_list_follow(rank, producer);
     if (status != CZR_OK)
         return status;

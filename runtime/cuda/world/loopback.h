@@ -86,9 +86,9 @@ void czr_loopback_describe(const czr_loopback *loopback,
 int czr_loopback_graphs(const czr_loopback *loopback);
 
 /* One step of all ranks.  It begins when the work of `stream` is done.  Work
- * that is put on `stream` later finds the updated parameters.  With NULL the
- * gradients are complete before the call, and the caller waits before it reads
- * parameters.
+ * that is put on `stream` later finds the updated parameters.  NULL is the
+ * legacy default stream.  With CZR_NO_STREAM the gradients are complete before
+ * the call, and the caller waits before it reads parameters.
  *
  * - With results[ranks] it waits until all is done, and returns what czr_step
  *   says.

@@ -75,9 +75,9 @@ czr_world *czr_process_world(czr_process *process);
 int czr_process_graphs(const czr_process *process);
 
 /* One step of this rank.  Collective.  It begins when the work of `stream` is
- * done.  Work that is put on `stream` later finds the updated parameters.  With
- * NULL the gradients are complete before the call, and the caller waits before
- * it reads parameters.
+ * done.  Work that is put on `stream` later finds the updated parameters.  NULL
+ * is the legacy default stream.  With CZR_NO_STREAM the gradients are complete
+ * before the call, and the caller waits before it reads parameters.
  *
  * - With a result it waits until all is done, and returns what czr_step says.
  * - With NULL it does not wait.  A later call reports what went wrong, and does

@@ -223,12 +223,12 @@ static bool is_half_pinned(uint64_t address, size_t bytes)
 
 int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *handle)
 {
-    fake_stream *stream = handle;
+    fake_stream *stream = fake_stream_of(handle);
 
     int code = fake_enter_context("cuMemcpyAsync");
     if (code)
         return code;
-    if (!fake_is(stream, STREAM))
+    if (!stream)
         return CZR_CUDA_INVALID_HANDLE;
     if (!fake_find(to, bytes) || !fake_find(from, bytes) ||
         is_half_pinned(to, bytes) || is_half_pinned(from, bytes))

@@ -165,6 +165,8 @@ unsigned char *fake_find(uint64_t address, size_t bytes);
 void fake_carry_out(const fake_node *node);
 
 /* fake_stream.c */
+/* NULL: the handle is no stream's. */
+fake_stream *fake_stream_of(void *handle);
 fake_node *fake_make(node_kind kind);
 void fake_node_drop(fake_node *node);
 void fake_ticket_drop(fake_ticket *ticket);

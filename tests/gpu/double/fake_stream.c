@@ -10,6 +10,17 @@ enum { KNOWN_STREAM_FLAGS = 1, KNOWN_EVENT_FLAGS = 3, CENT = 100 };
 
 static int eagerness;
 static bool is_lazy;
+/* The legacy default stream, which NULL is (cuda.h, CU_STREAM_LEGACY).  Streams
+ * of ours are CU_STREAM_NON_BLOCKING: neither waits for the other by itself,
+ * and it is as late as events let it. */
+static fake_stream legacy = {.base.kind = STREAM, .tail = &legacy.head};
+
+fake_stream *fake_stream_of(void *handle)
+{
+    return !handle || handle == &legacy ? &legacy
+           : fake_is(handle, STREAM)    ? handle
+                                        : NULL;
+}
 
 void fake_set_eagerness(int value)
 {
@@ -136,7 +147,7 @@ static fake_stream *find_busy(uint32_t k)
     for (fake_object *o = fake_first(STREAM); o; o = o->next)
         if (is_busy((fake_stream *)o) && k-- == 0)
             return (fake_stream *)o;
-    return NULL;
+    return k == 0 && is_busy(&legacy) ? &legacy : NULL;
 }
 
 static fake_stream *draw_busy(void)
@@ -224,6 +235,12 @@ static void delete_event(fake_event *event)
 
 void fake_stream_reset(void)
 {
+    while (legacy.head) {
+        fake_node *node = legacy.head;
+        legacy.head = node->next;
+        fake_node_drop(node);
+    }
+    legacy.tail = &legacy.head;
     while (fake_first(STREAM))
         delete_stream((fake_stream *)fake_first(STREAM));
     while (fake_first(EVENT))
@@ -262,22 +279,24 @@ static void wait_for_ever(void)
 
 int cuStreamSynchronize(void *handle)
 {
+    fake_stream *stream = fake_stream_of(handle);
+
     FAKE_ENTER_CONTEXT("cuStreamSynchronize");
-    if (!fake_is(handle, STREAM))
+    if (!stream)
         return CZR_CUDA_INVALID_HANDLE;
-    if (fake_capture_breaks(handle))
+    if (fake_capture_breaks(stream))
         return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    fake_finish(handle);
-    if (((fake_stream *)handle)->head)
+    fake_finish(stream);
+    if (stream->head)
         wait_for_ever();
     return fake_lost();
 }
 
 int cuStreamQuery(void *handle)
 {
-    fake_stream *stream = handle;
+    fake_stream *stream = fake_stream_of(handle);
     FAKE_ENTER_CONTEXT("cuStreamQuery");
-    if (!fake_is(stream, STREAM))
+    if (!stream)
         return CZR_CUDA_INVALID_HANDLE;
     if (fake_capture_breaks(stream))
         return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
@@ -339,10 +358,10 @@ int fake_record(fake_stream *stream, fake_event *event)
 int cuEventRecord(void *given, void *handle)
 {
     fake_event *event = given;
-    fake_stream *stream = handle;
+    fake_stream *stream = fake_stream_of(handle);
 
     FAKE_ENTER_CONTEXT("cuEventRecord");
-    if (!fake_is(event, EVENT) || !fake_is(stream, STREAM))
+    if (!fake_is(event, EVENT) || !stream)
         return CZR_CUDA_INVALID_HANDLE;
     fake_note(FAKE_RECORD, stream, event, 0);
     fake_capture_drop(event->capture);
@@ -370,10 +389,10 @@ int cuEventRecordWithFlags(void *given, void *handle, unsigned flags)
 int cuStreamWaitEvent(void *handle, void *given, unsigned flags)
 {
     fake_event *event = given;
-    fake_stream *stream = handle;
+    fake_stream *stream = fake_stream_of(handle);
 
     FAKE_ENTER_CONTEXT("cuStreamWaitEvent");
-    if (!fake_is(event, EVENT) || !fake_is(stream, STREAM))
+    if (!fake_is(event, EVENT) || !stream)
         return CZR_CUDA_INVALID_HANDLE;
     if (flags)
         return CZR_CUDA_INVALID_VALUE;

@@ -27,6 +27,7 @@ static int n_ahead; /* of all runs */
 typedef struct wish {
     bool has_bad_step, is_constant;
     bool is_late; /* nobody waits for steps but the last; constant: for none */
+    bool is_legacy; /* late: the trainer works on the legacy stream */
     bool is_captured, undoes, has_ptx;
     bool is_failing;          /* rules, in three steps */
     int64_t bytes;            /* of the device and pinned, when all are open */
@@ -96,7 +97,7 @@ static czr_status device_step(run *r, czr_loopback *loopback, int step,
     for (int tries = 0;
          tries == 0 || (w->is_late && tries < 3 && rank_is_refusal(r, status));
          tries++) {
-        status = czr_loopback_step(loopback, &hyper, r->stream,
+        status = czr_loopback_step(loopback, &hyper, rank_stream(r),
                                    is_waited ? results : NULL);
         w->n_refused += status == CZR_ERR_GRADIENT;
     }
@@ -173,7 +174,8 @@ static void count_memory(czr_loopback *loopback, wish *w)
 
 static czr_status open_streams(run *r)
 {
-    czr_status status = czr_context_open_stream(r->context, &r->stream);
+    czr_status status =
+        r->is_legacy ? CZR_OK : czr_context_open_stream(r->context, &r->stream);
 
     if (status == CZR_OK)
         status = czr_context_open_stream(r->context, &r->side);
@@ -200,6 +202,7 @@ static czr_status run_ranks(czr_context *context, czr_nvrtc *nvrtc, wish *w)
              .is_placed = w->is_late || w->is_captured,
              .is_failing = w->is_failing,
              .is_early = w->is_early,
+             .is_legacy = w->is_legacy,
              .has_hooks = true,
              .context = context};
     czr_loopback *loopback;
@@ -217,7 +220,7 @@ static czr_status run_ranks(czr_context *context, czr_nvrtc *nvrtc, wish *w)
         status = run_steps(&r, loopback, w);
     }
     w->graphs = loopback ? czr_loopback_graphs(loopback) : 0;
-    if (r.stream) {
+    if (r.stream || r.is_legacy) {
         czr_context_synchronize(context, r.stream, 0);
         czr_context_synchronize(context, r.side, 0);
     }
@@ -270,6 +273,7 @@ static wish wish_of(int order, rank_variety kind)
                   .is_failing = kind >= RANK_UNDONE,
                   .undoes = kind == RANK_UNDONE,
                   .is_late = order % 2,
+                  .is_legacy = order % 6 == 3 && kind != RANK_CONSTANT,
                   .is_captured = order % 4 == 3 || order % 4 == 0,
                   .is_early = order % 3 != 0,
                   .steps = STEPS};

@@ -197,10 +197,15 @@ static bool is_reported(const run *r, int param, int step)
     return r->is_early && (step % 2 || (step + param) % 3);
 }
 
+void *rank_stream(const run *r)
+{
+    return r->stream || r->is_legacy ? r->stream : CZR_NO_STREAM;
+}
+
 static void *stream_of(const run *r, int param, int step)
 {
     return r->side && param % 2 && is_reported(r, param, step) ? r->side
-                                                               : r->stream;
+                                                               : rank_stream(r);
 }
 
 /* One leaf of a gradient to where it lies, behind a trainer's stream where
@@ -210,7 +215,7 @@ static czr_status give_leaf(run *r, const czr_layout_info *info, void *to,
 {
     const size_t bytes = (size_t)info->n * czr_dtype_bytes(info->grad_dtype);
 
-    if (r->is_device && stream)
+    if (r->is_device && stream != CZR_NO_STREAM)
         return czr_context_copy(r->context, czr_address_of(to),
                                 czr_address_of(values), bytes, stream);
     store(r, to, values, bytes);

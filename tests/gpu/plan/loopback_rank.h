@@ -55,6 +55,7 @@ typedef struct run {
     bool is_early;  /* gradients are said to be there one by one, in every other
                      * step all of them */
     bool has_hooks; /* some of them on a thread of their own */
+    bool is_legacy; /* `stream` is not there: NULL is the trainers' stream */
     void *side;     /* with `stream`: another of trainers', which steps do not
                      * wait for by themselves */
     czr_context *context;
@@ -65,6 +66,8 @@ typedef struct run {
 } run;
 
 void rank_drop(outcome *out);
+/* The trainers' stream, for calls of the runtime. */
+void *rank_stream(const run *r);
 /* Binds and seals; parameters are drawn. */
 czr_status rank_open(run *r, czr_engine *engine, int rank);
 void rank_close(run *r, int rank);

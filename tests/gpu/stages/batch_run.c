@@ -198,7 +198,8 @@ static czr_status run_steps(run *r, czr_loopback *loopback, wish *w)
             status =
                 rank_give(r, czr_loopback_engine(loopback, rank), rank, step);
         if (status == CZR_OK)
-            status = czr_loopback_step(loopback, &hyper, r->stream, results);
+            status =
+                czr_loopback_step(loopback, &hyper, rank_stream(r), results);
         for (int rank = 0; rank < n_ranks && w->out; rank++)
             rank_note_step(r, czr_loopback_engine(loopback, rank),
                            &w->out->of[rank], status, &results[rank]);

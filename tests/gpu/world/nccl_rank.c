@@ -65,7 +65,7 @@ static czr_status run_steps(test_rank *self, wish *w, run *r,
         for (int tries = 0; tries == 0 || (w->is_late && tries < 3 &&
                                            rank_is_refusal(r, status));
              tries++) {
-            status = czr_process_step(process, &hyper, r->stream,
+            status = czr_process_step(process, &hyper, rank_stream(r),
                                       is_waited ? &result : NULL);
             w->n_refused += status == CZR_ERR_GRADIENT;
         }
