@@ -91,13 +91,33 @@ typedef struct result {
     small exact, changed; /* the latter from inputs changed by CHANGE */
 } result;
 
+/* Whether stages read a slot in a wider type than that: they round it first. */
+static bool is_narrowed(const trial *t, cz_slot_kind kind, int index,
+                        cz_dtype dtype)
+{
+    for (int s = t->rule->first_stage;
+         s < t->rule->first_stage + t->rule->n_stages; s++) {
+        const cz_view_stage *stage = &t->v->view->stages[s];
+        for (int i = 0; i < stage->n_in; i++)
+            if (stage->in[i].kind == kind && stage->in[i].index == index &&
+                cz_dtype_bytes(stage->in[i].dtype) > cz_dtype_bytes(dtype))
+                return true;
+    }
+    return false;
+}
+
 /* A slot's values as the update takes argument i: what stages leave there
  * element by element lies in a row. */
-static small argument(const trial *t, int i, const small *slot)
+static small argument(const trial *t, const memory *m, int i, cz_slot_kind kind,
+                      int index)
 {
+    const cz_dtype dtype = t->rule->updates[0].shapes[i].dtype;
     small value = shape_of(t, i);
 
-    memcpy(value.v, slot->v, sizeof value.v);
+    memcpy(value.v, m->slots[kind][index].v, sizeof value.v);
+    if (is_narrowed(t, kind, index, dtype))
+        for (int k = 0; k < value.rows * value.columns; k++)
+            value.v[k] = small_round(&t->run, dtype, value.v[k]);
     return value;
 }
 
@@ -108,10 +128,10 @@ static void run_update(trial *t, int phase, const memory *m, result *said)
     small *in = CZ_NEW(t->run.arena, small, u->n_in);
     small *out = CZ_NEW(t->run.arena, small, u->n_out);
 
-    in[0] = argument(t, 0, &m->slots[CZ_SLOT_GRAD][0]);
-    in[1] = argument(t, 1, &m->slots[CZ_SLOT_PARAM][0]);
+    in[0] = argument(t, m, 0, CZ_SLOT_GRAD, 0);
+    in[1] = argument(t, m, 1, CZ_SLOT_PARAM, 0);
     for (int k = 0; k < n_states; k++)
-        in[2 + k] = argument(t, 2 + k, &m->slots[CZ_SLOT_STATE][k]);
+        in[2 + k] = argument(t, m, 2 + k, CZ_SLOT_STATE, k);
     for (int i = 2 + n_states; i < u->n_in; i++) {
         in[i] = small_of(1, 1);
         in[i].v[0] = t->scalars[i - 2 - n_states];

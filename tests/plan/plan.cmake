@@ -51,6 +51,8 @@ cz_plan_says(plan_fsdp_inside_tp
 cz_plan_says(plan_chunks_short_tail
   "up.weight\",\"shape\":.10,10.,\"dtype\":\"bf16\",\"shard\":..\"fsdp\".,...,\"bounds\":..0,4,4,8,8,10.,null"
   --json ${plans}/chunks.cz)
+cz_plan_says(verify_takes_f64_params_of_f32_rules "schedule    "
+  ${plans}/f64_params.cz)
 cz_plan_says(plan_chunks_empty_tail
   "thin.weight\",\"shape\":.2,10.,\"dtype\":\"bf16\",\"shard\":..\"fsdp\".,...,\"bounds\":..0,1,1,2,2,2.,null"
   --json ${plans}/chunks.cz)

@@ -30,8 +30,8 @@ def built(canzona, source, folder, data=None):
 
 
 def check_edits(canzona, ir, folder):
-    """What a tie or a frozen family may not say in IR."""
-    edits = [(b"family = @param.0", b"family = @param.77", "names no"),
+    """What a tie or a frozen pattern may not say in IR."""
+    edits = [(b"pattern = @param.0", b"pattern = @param.77", "names no"),
              (b"index = array<i64: 1>", b"index = array<i64: 3>", "tie: index"),
              (b'name = "head.weight"', b'name = "embed.weight"', "are named"),
              (b'name = "pos.weight"', b'name = "embed.weight"', "are named")]

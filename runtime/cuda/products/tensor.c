@@ -155,7 +155,7 @@ static void describe(czr_cuda_tensor *tensor, const czr_cuda_product_plan *plan)
 {
     if (plan->splits > 1)
         snprintf(tensor->name, sizeof tensor->name,
-                 "%s (last wave in %d splits)", plan->kernel, plan->splits);
+                 "%s (last wave in %d parts)", plan->kernel, plan->splits);
     else
         snprintf(tensor->name, sizeof tensor->name, "%s", plan->kernel);
 }
