@@ -44,21 +44,21 @@ static void add(tiler *t, const cz_tile_product *product)
     if (!cz_tile_choose(product, &t->model->machine, t->model->times,
                         t->model->n_times, &choice))
         return;
-    cz_ir_add_tiling(t->ir,
-                     &(cz_fact_tiling){.m = product->m,
-                                       .n = product->n,
-                                       .k = product->k,
-                                       .batch = product->batch,
-                                       .symmetric = product->is_symmetric,
-                                       .n_major = product->is_n_major,
-                                       .addend = product->has_addend,
-                                       .rows = choice.shape.rows,
-                                       .columns = choice.shape.cols,
-                                       .stages = choice.shape.stages,
-                                       .splits = choice.cost.splits,
-                                       .library = choice.is_library,
-                                       .time = choice.time,
-                                       .library_time = choice.library_time});
+    cz_fact_tiling tiling = {.m = product->m,
+                             .n = product->n,
+                             .k = product->k,
+                             .batch = product->batch,
+                             .symmetric = product->is_symmetric,
+                             .n_major = product->is_n_major,
+                             .addend = product->has_addend,
+                             .rows = choice.shape.rows,
+                             .columns = choice.shape.cols,
+                             .stages = choice.shape.stages,
+                             .splits = choice.cost.splits,
+                             .time = choice.time};
+    tiling.library = choice.is_library;
+    tiling.library_time = choice.library_time;
+    cz_ir_add_tiling(t->ir, &tiling);
 }
 
 /* Of each stage the most matrices that it runs for at once; 0: one by one. */

@@ -27,23 +27,23 @@ def configured(path):
 
 
 def put_files(top):
-    """work has the source; beside it lie files that are not its own."""
-    for folder in "work/lib", "other/deep", "work2":
+    """model has the source; beside it lie files that are not its own."""
+    for folder in "model/lib", "other/deep", "model2":
         (top / folder).mkdir(parents=True)
-    for folder in "work/lib", "other", "work2":
+    for folder in "model/lib", "other", "model2":
         (top / folder / "rules.cz").write_text(RULES)
         (top / folder / "config.json").write_text(CONFIG)
         (top / folder / "secret").write_text(SECRET)
     (top / "other/deep/more.cz").write_text('import "../rules.cz"\n')
-    (top / "work/link.cz").symlink_to(top / "other/rules.cz")
-    (top / "work/secret.cz").symlink_to(top / "other/secret")
-    (top / "work/link.json").symlink_to("../other/config.json")
-    (top / "work/there").symlink_to("../other")
-    (top / "work/again").symlink_to("there")
-    (top / "work/inside.cz").symlink_to("lib/rules.cz")
-    (top / "work/round").symlink_to("../work/lib")
-    (top / "work/inside.json").symlink_to(top / "work/lib/config.json")
-    (top / "name").symlink_to("work")
+    (top / "model/link.cz").symlink_to(top / "other/rules.cz")
+    (top / "model/secret.cz").symlink_to(top / "other/secret")
+    (top / "model/link.json").symlink_to("../other/config.json")
+    (top / "model/there").symlink_to("../other")
+    (top / "model/again").symlink_to("there")
+    (top / "model/inside.cz").symlink_to("lib/rules.cz")
+    (top / "model/round").symlink_to("../model/lib")
+    (top / "model/inside.json").symlink_to(top / "model/lib/config.json")
+    (top / "name").symlink_to("model")
 
 
 def cases(top):
@@ -51,9 +51,9 @@ def cases(top):
     other = top / "other"
     outside = [importing(p) for p in (
         "link.cz", "secret.cz", "there/rules.cz", "again/rules.cz",
-        "there/secret", "../other/rules.cz", "../other/secret", "../work2/rules.cz",
+        "there/secret", "../other/rules.cz", "../other/secret", "../model2/rules.cz",
         f"{other}/rules.cz", "/etc/passwd", "lib/../../other/secret",
-        f"{top}/work/../other/secret")] + [configured(p) for p in (
+        f"{top}/model/../other/secret")] + [configured(p) for p in (
             "link.json", "secret.cz", "there/config.json", "there/secret",
             "../other/config.json", f"{other}/config.json", "/etc/passwd",
             f"{other}/secret", "lib/../../other/secret", "there/../other/secret")]
@@ -64,8 +64,8 @@ def cases(top):
     for source in outside:
         yield source, [], False
         yield source, [f"--allow-path={top}/oth"], False
-        yield source, ["--allow-path=../work2", "--allow-path=none"], \
-            "work2" in source
+        yield source, ["--allow-path=../model2", "--allow-path=none"], \
+            "model2" in source
     for source in inside:
         yield source, [], True
     for source in (importing("link.cz"), importing("../other/rules.cz"),
@@ -100,12 +100,12 @@ def main():
         top = pathlib.Path(name).resolve()
         put_files(top)
         for source, options, expected in cases(top):
-            found += check(top / "work", source, options, expected)
+            found += check(top / "model", source, options, expected)
             n += 1
         made = subprocess.run(
-            [CANZONA, "import", "-o", "work/made.cz", "other/config.json"],
+            [CANZONA, "import", "-o", "model/made.cz", "other/config.json"],
             cwd=top, text=True, capture_output=True, check=False)
-        if made.returncode or "--allow-path" not in (top / "work/made.cz").read_text():
+        if made.returncode or "--allow-path" not in (top / "model/made.cz").read_text():
             found.append(f"import: {made.stderr}")
         piped = subprocess.run([CANZONA, "import", "-"], input=CONFIG, text=True,
                                capture_output=True, check=False)

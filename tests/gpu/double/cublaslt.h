@@ -15,8 +15,9 @@ typedef struct test_cublaslt {
 /* Stays loaded until the process ends. */
 static inline test_cublaslt test_cublaslt_open(void)
 {
-    test_cublaslt c = {.library = dlopen(CUBLASLT_PATH, RTLD_NOW | RTLD_LOCAL)};
+    test_cublaslt c = {0};
 
+    c.library = dlopen(CUBLASLT_PATH, RTLD_NOW | RTLD_LOCAL);
     if (!c.library)
         abort();
     c.fails = dlsym(c.library, "double_cublaslt_fails");
