@@ -17,7 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ["examples/gpt", "examples/gpt_adamw", "examples/qwen3-32b",
             "tests/fixtures/phases/elements", "tests/fixtures/phases/matrices"]
 GPU = "--target=cpu,sm_90a"
-STRICT_C = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-O2", "-c"]
+STRICT_C = ["-std=c17", "-Wall", "-Wextra", "-Werror"]
+# What optimisation has to do with a warning is gcc's alone.
+COMPILERS = {"gcc": ["-O2", "-c", "-o", "program.o"], "clang": ["-fsyntax-only"]}
 
 
 def run(command, folder, data=None):
@@ -67,19 +69,17 @@ def same_everywhere(canzona, example, work):
 
 
 def compiles(files, work):
-    """Both compilers, all warnings; seconds of -O2."""
+    """Both compilers, all warnings; seconds of gcc -O2."""
     for name, data in files.items():
         (work / name).write_bytes(data)
     ok = True
     for source in (name for name in files if name.endswith(".c")):
-        for compiler in ("gcc", "clang"):
+        for compiler, options in COMPILERS.items():
             start = time.monotonic()
-            run([compiler, *STRICT_C, "-I", ROOT / "runtime", source, "-o",
-                 "program.o"], work)
+            run([compiler, *STRICT_C, *options, "-I", ROOT / "runtime", source], work)
             seconds = time.monotonic() - start
-            ok &= check(seconds < 20,
-                        f"{source}: {compiler} -O2 without a warning in "
-                        f"{seconds:.1f} s")
+            ok &= check(seconds < 20, f"{source}: {compiler} {options[0]} without a "
+                                      f"warning in {seconds:.1f} s")
     return ok
 
 

@@ -15,6 +15,8 @@ diagonal: eps is far above what rounding leaves beside the diagonal, or that wou
 divided by itself.  States are compared as well.  What is cut to tiles is updated tile
 by tile, fused storage after its pieces were joined.
 """
+import functools
+
 import numpy as np
 
 import embed
@@ -115,18 +117,20 @@ def gradients(random, name, shape):
     return [np.float32(common + matrix(random, shape)) for _ in range(STEPS)]
 
 
-def decided(name, start):
-    """Gradients; of SPlus such that no sign is rounding's."""
+@functools.cache
+def decided(name, shape):
+    """First values, and gradients; of SPlus such that no sign is rounding's."""
     group, stem = name.split(".")
+    start = np.float32(0.1 * draws("W " + name).standard_normal(shape))
     random = draws(name)
     turn = np.transpose if stem == "turned" else np.asarray
     while True:
-        drawn = gradients(random, name, start.shape)
+        drawn = gradients(random, name, shape)
         _, update, _, values = ROWS[group]
         if update is not formula.splus or not update(
                 turn(start.astype(float)), [turn(g.astype(float)) for g in drawn],
                 **values)["undecided"]:
-            return drawn
+            return start, drawn
 
 
 def pieces(stem, n_rows):
@@ -154,6 +158,24 @@ def parts(group, stem, shape):
                 yield f"[{name}]" if name else "", np.ix_(own, columns)
 
 
+@functools.cache
+def formulas(name, shape):
+    """The first and the last values of a tensor, turned as the optimizer sees it,
+    and of each matrix what follows its name, and its states."""
+    group, stem = name.split(".")
+    _, update, _, values = ROWS[group]
+    turn = np.transpose if stem == "turned" else np.asarray
+    start, grads = decided(name, shape)
+    first, grads = turn(start.astype(float)), [turn(g.astype(float)) for g in grads]
+    want, states = np.full_like(first, np.nan), []
+    for suffix, at in parts(group, stem, first.shape):
+        end = update(first[at], [g[at] for g in grads], **values)
+        want[at] = end.pop("w")
+        end.pop("undecided", None)
+        states += [(suffix, end)]
+    return first, want, states
+
+
 def apart(got, want, of):
     return np.linalg.norm(got.astype(float) - want) / np.linalg.norm(of)
 
@@ -174,10 +196,10 @@ def state_error(state, got, want):
 class Basis(Measured):
     def check(self, dp, tp):
         built = embed.Program(*TOOLS, "basis", program(), dp, tp)
-        start = {name: np.float32(0.1 * draws("W " + name).standard_normal(shape))
-                 for name, shape in shapes_of(built).items()}
-        drawn = {name: decided(name, w) for name, w in start.items()}
-        grads = [{name: [of[i]] * dp for name, of in drawn.items()}
+        shapes = shapes_of(built)
+        drawn = {name: decided(name, shape) for name, shape in shapes.items()}
+        start = {name: first for name, (first, _) in drawn.items()}
+        grads = [{name: [of[i]] * dp for name, (_, of) in drawn.items()}
                  for i in range(STEPS)]
         hypers = {f"{group}_{name}".upper(): value
                   for group, (*_, values) in ROWS.items()
@@ -186,7 +208,7 @@ class Basis(Measured):
             name: hypers[name] for name in built.hypers if name in hypers})
         for group in ROWS:
             names = [n for n in start if n.startswith(group + ".")]
-            errors = [self.error(name, start, grads, outcome) for name in names]
+            errors = [self.error(name, shapes[name], outcome) for name in names]
             self.assertEqual(len(names), ROWS[group][2].count(":"))
             self.note(f"{group}, parameters", (dp, tp),
                       max(moves for moves, _ in errors),
@@ -194,24 +216,15 @@ class Basis(Measured):
             self.note(f"{group}, states", (dp, tp),
                       max(states for _, states in errors), 1e-5)
 
-    def error(self, name, start, grads, outcome):
+    def error(self, name, shape, outcome):
         """Of the parameter's move and of the worst state; matrices lie as
         stored, vectors as the rule sees them."""
-        group, stem = name.split(".")
-        _, update, _, values = ROWS[group]
-        turn = np.transpose if stem == "turned" else np.asarray
-        first = turn(start[name].astype(float))
-        want, states = np.full_like(first, np.nan), []
+        turn = np.transpose if name.endswith(".turned") else np.asarray
         lies = lambda x: x if 1 in x.shape else turn(x)
-        for suffix, at in parts(group, stem, first.shape):
-            end = update(first[at], [turn(step[name][0].astype(float))[at]
-                                     for step in grads], **values)
-            want[at] = end.pop("w")
-            end.pop("undecided", None)
-            states += [state_error(state, lies(outcome.states[name + suffix, state]),
-                                   value) for state, value in end.items()]
+        first, want, states = formulas(name, shape)
         return (apart(turn(outcome.params[name]), want, want - first),
-                max(states))
+                max(state_error(state, lies(outcome.states[name + suffix, state]), value)
+                    for suffix, end in states for state, value in end.items()))
 
     def test_one_rank(self):
         self.check(1, 1)

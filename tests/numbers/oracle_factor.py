@@ -25,7 +25,7 @@ RULES = {
     "fourth": "param <- root(a, -1/4, 1e-3)",
     "inverse": "param <- root(a, -1, 0)",
     "newton": "param <- newton_root(a, -1/4, 1e-3)",
-    "newton_third": "param <- newton_root(a, -1/3, 0, 1e-7, 200)",
+    "newton_third": "param <- newton_root(a, -1/3, 0, 1e-6, 200)",
 }
 DEFINITE = ("lower", "solved", "inverse", "above", "below", "newton_third")
 POWERS = {"fourth": (-1 / 4, 1e-3), "inverse": (-1, 0), "newton": (-1 / 4, 1e-3),

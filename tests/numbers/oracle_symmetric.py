@@ -95,9 +95,14 @@ def turn_both(rank):
 
 
 class Symmetric(Measured):
+    @classmethod
+    def setUpClass(cls):
+        cls.programs = {mesh: embed.Program(*TOOLS, "symmetric", TEXT, *mesh)
+                        for mesh in MESHES}
+
     def run_on(self, mesh, between=lambda rank: None):
         """Parameters and states after all steps: {name: array}."""
-        program = embed.Program(*TOOLS, "symmetric", TEXT, *mesh)
+        program = self.programs[mesh]
         start, grads = draw()
 
         def body(rank):

@@ -135,7 +135,8 @@ class Program:
         run(os.environ.get("CC", "gcc"), *flags, "-Wall", "-Wextra",
             "-Werror", "-shared", "-fPIC", "-I", ROOT / "runtime", here / f"{name}.c", "-o",
             here / f"{name}.so", "-Wl,--whole-archive", library,
-            "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm")
+            "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm",
+            *os.environ.get("CC_LEVEL", "").split())
         self.c = ct.CDLL(str(here / f"{name}.so"))
         for function, (result, arguments) in PROTOTYPES.items():
             getattr(self.c, function).restype = result

@@ -40,7 +40,8 @@ if not n:
     sys.exit("nothing to plant")
 with open(source, "w") as file:
     file.write(text)
-os.execvp("cc", ["cc", *sys.argv[1:], "-O1"])
+compiler = os.environ["COMPILER"]
+os.execvp(compiler, [compiler, *sys.argv[1:]])
 """
 
 
@@ -94,6 +95,7 @@ class Run(unittest.TestCase):
             [CANZONA, "run", "--check", f"--steps={STEPS}", f"--seed={seed}",
              path], capture_output=True, text=True, timeout=100,
             env={**os.environ, "CC": self.compiler,
+                 "COMPILER": os.environ.get("CC", "cc"),
                  "PLANTED": json.dumps(planted)})
         return done.returncode, done.stdout + done.stderr
 

@@ -9,7 +9,9 @@ import unittest
 from train_gpt import Run, largest_difference
 
 PROGRAM = sys.argv.pop(1)
-STEPS = dict(steps=12, eval_every=4)
+# What is validated is a tenth of the text.
+TEXT = dict(data="/usr/share/common-licenses/GPL-3", batch=8)
+STEPS = dict(steps=12, eval_every=4, **TEXT)
 UNTRAINED = 5.5  # nats; ln 256 is 5.545
 LEARNED = 4.5
 
@@ -31,7 +33,7 @@ class Training(unittest.TestCase):
         self.check_meshes("adamw")
 
     def test_tiny_rate_leaves_the_loss_where_it_was(self):
-        run = Run(PROGRAM, steps=1, lr_muon=1e-9, lr_adamw=1e-9)
+        run = Run(PROGRAM, steps=1, lr_muon=1e-9, lr_adamw=1e-9, **TEXT)
         self.assertGreater(run.validations()[-1], UNTRAINED)
 
 
