@@ -71,7 +71,7 @@ list(JOIN rows "\n" rows)
 file(CONFIGURE OUTPUT ${plan_keys} CONTENT "${rows}\n" @ONLY)
 
 set(jansson PkgConfig::JANSSON)
-cz_fuzz(parse 300 1000000 512 cz_frontend WORDS ${words}
+cz_fuzz(parse 100 1000000 512 cz_frontend WORDS ${words}
   SEEDS ${parse} ${std})
 cz_fuzz(compile 60 300000 1024 cz_frontend cz_passes cz_verify cz_codegen
   WORDS ${words} SEEDS ${compile} ${errors})
@@ -83,7 +83,7 @@ cz_fuzz(index 400 1000000 512 import_fuzz cz_frontend ${jansson}
   WORDS ${keys} SEEDS ${indices})
 cz_fuzz(params 400 400000 512 import_fuzz cz_frontend ${jansson}
   WORDS ${keys} SEEDS ${dumps})
-cz_fuzz(facts 150 15000 64 cz_frontend cz_passes cz_verify cz_codegen
+cz_fuzz(facts 75 15000 64 cz_frontend cz_passes cz_verify cz_codegen
   SEEDS ${facts})
 cz_fuzz(ir 40 4000 16384 cz_dsl SEEDS ${here}/unit/dsl/ir/sample.mlir)
 

@@ -1,2 +1,5 @@
 # Input from an enemy: one error, soon, in little memory, nothing left behind.
-cz_script(hostile hostile 300 adversary/hostile.py $<TARGET_FILE:canzona>)
+foreach(commands one all)
+  cz_script(hostile_${commands} hostile 300 adversary/hostile.py $<TARGET_FILE:canzona>
+    ${commands})
+endforeach()

@@ -2,7 +2,9 @@
 `build` answer with an exit status of 1 to 3 and one error, within 5 seconds
 and 512 MB, and leave no file behind.
 
-Usage: hostile.py CANZONA [WORD]     (only the cases whose name has WORD)
+Usage: hostile.py CANZONA one|all [WORD]     (only the cases whose name has WORD)
+
+of `one`, each input is given to one command, in turn; of `all`, to all of them.
 """
 import os
 import pathlib
@@ -377,7 +379,8 @@ def print_ir(canzona, folder, level):
 
 def main():
     canzona = pathlib.Path(sys.argv[1]).resolve()
-    word = sys.argv[2] if len(sys.argv) > 2 else ""
+    is_one = sys.argv[2] == "one"
+    word = sys.argv[3] if len(sys.argv) > 3 else ""
     found, n = [], 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -385,7 +388,9 @@ def main():
         cases += mutated_ir(print_ir(canzona, folder, "scheduled"))
         cases += edited_ir(print_ir(canzona, folder, "source"))
         cases += edited_ir(print_ir(canzona, folder, "assigned"))
-        for case in cases:
+        for i, case in enumerate(cases):
+            if is_one:
+                case.commands = [case.commands[i % len(case.commands)]]
             if word in case.name:
                 found += run_case(canzona, case, folder)
                 n += 1

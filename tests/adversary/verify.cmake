@@ -18,7 +18,7 @@ cz_test(verify_smoke tree 300 random_plans_test 40 2 1)
 cz_verify_test(mutants_test adversary/verify/mutable_plan.c adversary/verify/program_of_view.c
   adversary/verify/mutation.c adversary/verify/mutation_row.c adversary/verify/mutation_op.c
   adversary/verify/mutation_stage.c adversary/verify/mutable_stage.c adversary/verify/sentence.c)
-# A rotating tenth of them, by commit: what one commit does not try, the next do.
+# A rotating twentieth of them, by commit: what one commit does not try, the next do.
 execute_process(COMMAND git rev-parse --short=6 HEAD
   WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE commit ERROR_QUIET
   OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -26,7 +26,7 @@ if(NOT commit MATCHES "^[0-9a-f]+$")
   set(commit 1)
 endif()
 math(EXPR commit "0x${commit}")
-cz_test(verify_mutants_tenth tree 300 mutants_test 20 16 1 0 ${commit})
+cz_test(verify_mutants_twentieth tree 300 mutants_test 8 20 1 0 ${commit})
 cz_test(verify_mutants tree 600 mutants_test 20 160 1)
 cz_test(verify_mutants_40 "tree;nightly" 600 mutants_test 40 160 1)
 cz_test(verify_mutants_long "tree;nightly" 3600 mutants_test 200 320 2)
@@ -48,7 +48,7 @@ cz_test(verify_gpu_mutants_long "tree;nightly" 1800 gpu_mutants_test 120 600 2)
 cz_script(verify_edits tree 60 adversary/verify_edits.py $<TARGET_FILE:canzona>)
 cz_verify_test(ir_judge)
 cz_script(verify_ir_mutants tree 600 adversary/ir_mutants.py $<TARGET_FILE:canzona>
-  $<TARGET_FILE:ir_judge> 150)
+  $<TARGET_FILE:ir_judge> 75)
 cz_script(verify_ir_mutants_long "tree;nightly" 7200 adversary/ir_mutants.py
   $<TARGET_FILE:canzona> $<TARGET_FILE:ir_judge> 10000 2)
 cz_script(verify_constants tree 300 adversary/verify_constants.py

@@ -3,7 +3,7 @@
 from one only in blanks and meaningless line breaks come out as that one; trees
 and comments stay.
 
-    fmt.py CANZONA PARSE_TOOL
+    fmt.py CANZONA PARSE_TOOL VARIANTS
 """
 import pathlib
 import re
@@ -14,7 +14,6 @@ import tempfile
 import mangle
 import tree
 
-N_VARIANTS = 50
 N_PARSED = 5  # of the variants; fmt itself compares the trees of all
 ROOT = pathlib.Path(tree.ROOT)
 CANONICAL = ("examples", "dsl/std", "tests/golden/parse")
@@ -23,6 +22,7 @@ AS_THEY_ARE = {"crlf.cz", "newlines.cz"}
 COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|(#[^\n]*)')
 
 CANZONA, PARSE_TOOL = sys.argv[1:3]
+N_VARIANTS = int(sys.argv[3])
 
 
 def run(*words, text=None):

@@ -112,6 +112,10 @@ cz_tool(random_program_tool cz_dsl)
 set(random run/run_random.py $<TARGET_FILE:canzona> $<TARGET_FILE:random_program_tool>)
 cz_script(run_random run 240 ${random} 24 1)
 cz_script(run_random_long "run;nightly" 3600 ${random} 600 1001)
+cz_test(unit_passes_reference_random_programs_long "unit;nightly" 1800
+  unit_passes_reference random_programs_test)
+set_tests_properties(unit_passes_reference_random_programs_long PROPERTIES
+  ENVIRONMENT RANDOM_PROGRAMS=400)
 
 # Generated C as text: bytes, sizes, warnings, round trips.
 cz_script(emit tree 300 golden/emit.py $<TARGET_FILE:canzona>)

@@ -9,7 +9,7 @@ endforeach()
 foreach(stem moe pipeline fsdp chunks batch factor)
   cz_simulate_test(${stem} $<TARGET_FILE:canzona> 4 ${plans}/${stem}.cz)
 endforeach()
-cz_simulate_test(qwen3-32b $<TARGET_FILE:canzona> 2 ${examples}/qwen3-32b.cz)
+cz_simulate_test(qwen3-32b $<TARGET_FILE:canzona> 1 ${examples}/qwen3-32b.cz)
 cz_simulate_test(qwen3-235b $<TARGET_FILE:canzona> 1 ${examples}/qwen3-235b-a22b.cz
   -D mesh.dp=64 -D mesh.edp=8)
 cz_simulate_test(gram $<TARGET_FILE:canzona> 4 ${gpt} -D mesh.tp=4 -D tp_strategy=gram
