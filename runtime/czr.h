@@ -46,7 +46,7 @@
     X(ERR_OVERLAP, "two bound tensors share memory")                           \
     X(ERR_STATE, "called in the wrong order")                                  \
     X(ERR_VERSION, "program and runtime do not fit together")                  \
-    X(ERR_MISMATCH, "ranks run different plans")                               \
+    X(ERR_MISMATCH, "ranks differ where they must be alike")                   \
     X(ERR_WORLD_SIZE, "the world has another size than the mesh")              \
     X(ERR_HYPER, "a run-time value without default was not given")             \
     X(ERR_EXTERN, "an extern was not given since the last step")               \
@@ -116,6 +116,11 @@ typedef struct czr_options {
      * masters and slice of the parameters.  A GPU copies all of the rank's
      * parameters. */
     int undo;
+    /* Every so many steps one parameter, in turn, is compared among ranks that
+     * have copies of it.  If one had another before the step, czr_step returns
+     * CZR_ERR_MISMATCH on all ranks.  0: never.  All ranks must ask for the
+     * same.  A GPU waits for the device in such a step. */
+    int64_t replica_check;
 } czr_options;
 
 /* Run-time values of a step, in the order of the enum in NAME.h.  NaN, or no
@@ -240,8 +245,8 @@ int czr_world_coordinate(const czr_world *world, const char *axis);
 int czr_world_extent(const czr_world *world, const char *axis);
 
 /* Opens a plan on this rank, and takes the memory of all its steps.
- * Collective: all ranks compare plan, versions and `undo`, and all open or all
- * fail.  NULL options are the default.
+ * Collective: all ranks compare plan, versions, `undo` and `replica_check`, and
+ * all open or all fail.  NULL options are the default.
  *
  * The caller closes the engine, and keeps program and world until then.  A
  * failure leaves *out NULL, or an engine that must be closed.
@@ -352,6 +357,10 @@ czr_status czr_extern_get(czr_engine *engine, int number, czr_extern_info *out);
  * Any other failure poisons the engine, too, and later calls return the same:
  * - CZR_ERR_HYPER: a value without default was not given.
  * - CZR_ERR_EXTERN: an extern was not given since the last step.
+ * - CZR_ERR_MISMATCH: ranks are not in the same step.  One steps another engine
+ *   of its world, is at another t, or was given other run-time values.  All
+ *   return it before they write anything, and czr_error says which rank differs
+ *   in what.  Or copies of a parameter differed (czr_options.replica_check).
  * - CZR_ERR_TIMEOUT, CZR_ERR_ENDED, CZR_ERR_ABORTED: another rank did not
  *   come, has ended, or failed.  czr_error names the rank that nobody holds up,
  *   or ranks that wait for each other, and where it was last seen.

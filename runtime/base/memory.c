@@ -95,3 +95,28 @@ void czr_fill(void *to, czr_dtype dtype, double value, size_t n)
     for (size_t i = 0; i < n; i++)
         store(to, dtype, i, value);
 }
+
+#define HASH(type)                                                             \
+    do {                                                                       \
+        for (size_t i = 0; i < n; i++) {                                       \
+            type bits;                                                         \
+            memcpy(&bits, (const unsigned char *)data + i * sizeof bits,       \
+                   sizeof bits);                                               \
+            sum += (bits + UINT64_C(1)) * (i * HASH_PLACE | 1);                \
+        }                                                                      \
+    } while (0)
+
+static const uint64_t HASH_PLACE = UINT64_C(0x9e3779b97f4a7c15);
+
+uint64_t czr_hash(const void *data, size_t element_bytes, size_t n)
+{
+    uint64_t sum = 0;
+
+    if (element_bytes == 2)
+        HASH(uint16_t);
+    else if (element_bytes == 4)
+        HASH(uint32_t);
+    else
+        HASH(uint64_t);
+    return sum;
+}

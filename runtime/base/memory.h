@@ -22,5 +22,8 @@ void czr_convert(void *to, czr_dtype to_dtype, const void *from,
                  czr_dtype from_dtype, size_t n);
 /* n elements set to `value`, rounded to the type. */
 void czr_fill(void *to, czr_dtype dtype, double value, size_t n);
+/* Of the bits of n elements of 2, 4 or 8 bytes and of their places: the sum of
+ * (bits + 1) times an odd number of each place, in any order. */
+uint64_t czr_hash(const void *data, size_t element_bytes, size_t n);
 
 #endif

@@ -40,6 +40,9 @@ typedef struct czr_device_ops {
                    size_t element_bytes);
     void (*mirror_lower)(czr_device *device, void *matrix, czr_dtype dtype,
                          size_t n);
+    /* Outside of operations: *to, the device's, becomes czr_hash. */
+    void (*hash)(czr_device *device, uint64_t *to, const void *from,
+                 size_t element_bytes, size_t n);
     void (*launch)(czr_device *device, czr_kernel kernel, const czr_call *call);
     /* Puts an operation behind its stream and its waits.  Operations come in
      * list order; one that never comes is skipped and orders nothing. */

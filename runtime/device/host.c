@@ -77,6 +77,13 @@ static void mirror_lower_host(czr_device *device, void *matrix, czr_dtype dtype,
     czr_mirror_lower(matrix, dtype, n);
 }
 
+static void hash_host(czr_device *device, uint64_t *to, const void *from,
+                      size_t element_bytes, size_t n)
+{
+    (void)device;
+    *to = czr_hash(from, element_bytes, n);
+}
+
 static void launch_host(czr_device *device, czr_kernel kernel,
                         const czr_call *call)
 {
@@ -111,6 +118,7 @@ const czr_device_ops czr_host_ops = {
     .fill_bytes = fill_bytes_host,
     .mirror = mirror_host,
     .mirror_lower = mirror_lower_host,
+    .hash = hash_host,
     .launch = launch_host,
     .submit = submit,
     .finish = finish,

@@ -100,6 +100,7 @@ static czr_status open_step_memory(czr_engine *engine)
     const size_t n_ops = (size_t)program->n_ops;
     const size_t n_params = (size_t)program->n_params;
     const size_t n_scalars = (size_t)program->n_scalars;
+    const size_t n_ranks = (size_t)engine->world->size;
 
     engine->comms = czr_alloc(n_ops, sizeof(czr_comm *));
     engine->labels = czr_alloc(n_ops, sizeof *engine->labels);
@@ -115,13 +116,17 @@ static czr_status open_step_memory(czr_engine *engine)
     engine->full_matrix = czr_alloc(n_params, sizeof(int64_t));
     engine->sent = czr_alloc(n_ops, sizeof(int64_t));
     engine->received = czr_alloc(n_ops, sizeof(int64_t));
-    engine->faults =
-        czr_alloc((size_t)engine->world->size, sizeof *engine->faults);
+    engine->faults = czr_alloc(n_ranks, sizeof *engine->faults);
+    int64_t *words =
+        czr_alloc(CZR_NORM_WORDS + n_ranks + CZR_ENGINE_COUNTS, sizeof *words);
+    engine->norm = (czr_norm *)(void *)words;
+    engine->rank_words = words ? words + CZR_NORM_WORDS : NULL;
+    engine->counts = words ? engine->rank_words + n_ranks : NULL;
     return engine->comms && engine->labels && engine->bindings &&
                    engine->hypers && engine->scalars && engine->call_scalars &&
                    engine->names && engine->call_in && engine->call_out &&
                    engine->updates && engine->full_matrix && engine->sent &&
-                   engine->received && engine->faults
+                   engine->received && engine->faults && engine->norm
                ? CZR_OK
                : CZR_ERR_NO_MEMORY;
 }
@@ -140,7 +145,6 @@ static czr_status open_host(const void *user, czr_engine *engine,
     (void)user;
     engine->bodies = czr_op_host_bodies;
     engine->largest_at = &engine->largest;
-    engine->norm_at = &engine->norm;
     const int n_threads = options->threads > 0
                               ? options->threads
                               : czr_threads_per_rank(engine->world->size);
@@ -167,6 +171,16 @@ static void name_params(czr_engine *engine)
     }
 }
 
+static czr_status open_replicas(czr_engine *engine)
+{
+    czr_device *device = engine->device;
+
+    engine->hash = device->ops->alloc(device, 1, sizeof *engine->hash);
+    engine->copies =
+        czr_alloc((size_t)engine->world->size, sizeof *engine->copies);
+    return engine->hash && engine->copies ? CZR_OK : CZR_ERR_NO_MEMORY;
+}
+
 /* All that this rank can find out and take alone. */
 static czr_status prepare(czr_engine *engine, const czr_options *options,
                           const czr_device_source *source)
@@ -183,6 +197,11 @@ static czr_status prepare(czr_engine *engine, const czr_options *options,
     if (status == CZR_OK)
         status = czr_spaces_open(engine);
     engine->undoes = options->undo != 0;
+    engine->replica_check =
+        options->replica_check > 0 ? options->replica_check : 0;
+    engine->replica = -1;
+    if (status == CZR_OK && engine->replica_check)
+        status = open_replicas(engine);
     if (status == CZR_OK && engine->undoes)
         status = czr_undo_open(engine);
     if (status != CZR_OK)
@@ -227,6 +246,7 @@ czr_status czr_engine_open(const czr_program *program, czr_world *world,
     engine->program = program;
     engine->world = world;
     engine->rank = world->rank;
+    engine->number = ++world->n_engines;
     engine->clip = 1;
     engine->lock_at = &engine->lock;
     engine->has_lock = pthread_mutex_init(&engine->lock, NULL) == 0;
@@ -312,6 +332,8 @@ void czr_close(czr_engine *engine)
         return;
     czr_spaces_close(engine);
     czr_host_math_close(&engine->math);
+    if (engine->hash)
+        engine->device->ops->release(engine->device, engine->hash);
     if (engine->device)
         engine->device->ops->close(engine->device);
     czr_free(engine->comms);
@@ -328,6 +350,8 @@ void czr_close(czr_engine *engine)
     czr_free(engine->sent);
     czr_free(engine->received);
     czr_free(engine->faults);
+    czr_free(engine->norm);
+    czr_free(engine->copies);
     if (engine->has_lock)
         pthread_mutex_destroy(&engine->lock);
     czr_free(engine);

@@ -102,7 +102,7 @@ struct czr_engine {
     struct czr_cuda_rank *cuda; /* NULL: the host; else whoever steps all ranks
                                  * of the device steps this one */
     czr_host_math math;
-    int rank;
+    int rank, number;         /* of the world's engines, from 1 */
     pthread_mutex_t lock;     /* guards all below: hooks come from any thread */
     pthread_mutex_t *lock_at; /* that one, or of another rank, which is stepped
                                * by the same thread */
@@ -144,13 +144,14 @@ struct czr_engine {
     int next_op;     /* all before it have been submitted */
     int32_t largest; /* bits of the largest magnitude of any reduced gradient */
     int32_t *largest_at; /* that one, or the device's */
-    /* While ranks add them up, and the parameter that the guard has found. */
-    int64_t counts[CZR_ENGINE_COUNTS];
-    int beyond;
-    czr_status refusal; /* why nothing is written, where no policy says so */
-    bool is_faulty;     /* a rule failed in an earlier step, on some rank */
-    czr_norm norm;
-    czr_norm *norm_at;      /* that one, or the device's */
+    /* What ranks add up to decide, one behind the other: the norm, a word of
+     * each rank (identity.c), counts of the guard. */
+    czr_norm *norm;
+    int64_t *rank_words; /* [ranks] */
+    int64_t *counts;     /* [CZR_ENGINE_COUNTS] */
+    int beyond;          /* the parameter that the guard has found */
+    czr_status refusal;  /* why nothing is written, where no policy says so */
+    bool is_faulty;      /* a rule failed in an earlier step, on some rank */
     double grad_norm, clip; /* the coefficient */
     bool is_skipped;
     double *hypers;      /* [n_hypers] */
@@ -159,6 +160,12 @@ struct czr_engine {
     float (*names)[CZR_NAME_SCALARS]; /* [n_params] */
     const void **call_in;             /* [CZR_MAX_SLOTS] */
     void **call_out;
+
+    /* Every so many steps copies of a parameter are compared; 0: never. */
+    int64_t replica_check, since_replica;
+    int next_replica, replica; /* in this step; -1: none */
+    uint64_t *hash;            /* the device's: of this rank's copy of it */
+    int64_t *copies;           /* [ranks] */
 
     bool undoes;
     czr_fault fault;   /* the first that ranks have not agreed on */
@@ -183,8 +190,7 @@ czr_status czr_engine_stop(czr_engine *engine, czr_status status,
                            const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* How an engine comes to its device, bodies, and what largest_at and norm_at
- * are. */
+/* How an engine comes to its device, bodies, and what largest_at is. */
 typedef struct czr_device_source {
     czr_status (*open)(const void *user, czr_engine *engine,
                        const czr_options *options);
@@ -236,9 +242,9 @@ czr_status czr_phase_choose(czr_engine *engine, int64_t t);
 /* handshake.c: all ranks learn whether all can go on; `own` is what this rank
  * found alone. */
 czr_status czr_handshake(czr_engine *engine, czr_status own);
-/* *count becomes its sum over all ranks: of what executors agree on, apart from
- * the plan. */
-czr_status czr_handshake_sum(czr_engine *engine, int64_t *count);
+/* words[n] become their sums over all ranks: of what executors agree on, apart
+ * from the plan. */
+czr_status czr_handshake_sum(czr_engine *engine, int64_t *words, size_t n);
 
 /* loose.c: tensors of the caller that lie elsewhere. */
 bool czr_loose_find_overlap(const czr_engine *engine, int *param, int *other,
@@ -260,9 +266,31 @@ int32_t czr_guard_limit(const czr_states *rule);
 void czr_guard_skip(czr_engine *engine, const char *why);
 /* For the gradient of a parameter; -1: of another rank. */
 void czr_guard_skip_for(czr_engine *engine, int param);
-/* The turn's unit: sums of n of the engine's counts over the operation's
- * ranks. */
-void czr_guard_sum(czr_engine *engine, int n, czr_segment *segment);
+/* The turn's unit: sums of words[n] over the operation's ranks. */
+void czr_guard_sum(int64_t *words, int n, czr_segment *segment);
+
+/* identity.c: the word of a rank, not negative, that makes this update of an
+ * engine by hypers[n]. */
+int64_t czr_identity_word(int number, int64_t update, const double *hypers,
+                          int n);
+/* Before the sum: this rank's word among those of none.  Behind it: stops the
+ * engine, as all ranks do, where they are not alike. */
+void czr_identity_put(czr_engine *engine);
+czr_status czr_identity_check(czr_engine *engine);
+/* Of words[n] of all ranks, 0 of one that has none: a rank that differs from
+ * most, and one of these. */
+bool czr_identity_find(const int64_t *words, int n, int ranks[2]);
+/* Says in what two ranks differ. */
+czr_status czr_identity_stop(czr_engine *engine, const int ranks[2],
+                             const int64_t words[2]);
+
+/* replica.c: before a step, the hash of the copy that is compared behind it.
+ * Behind it: compares, alone or by what all put into words[ranks], which are 0
+ * before, and then add up. */
+void czr_replica_hash(czr_engine *engine);
+czr_status czr_replica_check(czr_engine *engine);
+void czr_replica_put(czr_engine *engine, int64_t *words);
+czr_status czr_replica_compare(czr_engine *engine, const int64_t *words);
 
 /* fault.c: a rule failed for a parameter; false: the step cannot go on, as it
  * is not undone. */

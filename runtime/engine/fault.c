@@ -34,7 +34,7 @@ static void ask(czr_engine *engine, czr_segment *segment)
     if (segment->is_last)
         return;
     engine->counts[0] = engine->fault.status != CZR_OK;
-    czr_guard_sum(engine, 1, segment);
+    czr_guard_sum(engine->counts, 1, segment);
 }
 
 /* All ranks learn each other's. */

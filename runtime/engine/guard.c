@@ -80,37 +80,44 @@ void czr_guard_skip(czr_engine *engine, const char *why)
             czr_engine_refuse(engine, CZR_ERR_GRADIENT, "%s", why);
 }
 
-void czr_guard_sum(czr_engine *engine, int n, czr_segment *segment)
+void czr_guard_sum(int64_t *words, int n, czr_segment *segment)
 {
     segment->has_collective = true;
     segment->collective = (czr_collective){
         .kind = CZR_COLLECTIVE_ALL_REDUCE,
         .of.all_reduce = {
-            .data = engine->counts, .count = (size_t)n, .type = CZR_SUM_I64}};
+            .data = words, .count = (size_t)n, .type = CZR_SUM_I64}};
 }
 
 enum { BEYOND, FAULTY, N_COUNTS };
 _Static_assert((int)N_COUNTS <= (int)CZR_ENGINE_COUNTS, "room for counts");
 
-/* Could an element be too large for some rule, and has a rule failed? */
+/* Could an element be too large for some rule, has a rule failed, and are ranks
+ * in the same step? */
 static void ask(czr_engine *engine, czr_segment *segment)
 {
     engine->counts[BEYOND] = may_be_beyond(engine);
     engine->counts[FAULTY] = engine->fault.status != CZR_OK;
-    czr_guard_sum(engine, N_COUNTS, segment);
+    czr_identity_put(engine);
+    czr_guard_sum(engine->rank_words, engine->world->size + N_COUNTS, segment);
 }
 
 /* The limit of some rule was reached: is it by a gradient of that rule? */
-static void look(czr_engine *engine, czr_segment *segment)
+static czr_status look(czr_engine *engine, czr_segment *segment)
 {
+    const czr_status status = czr_identity_check(engine);
+
+    if (status != CZR_OK)
+        return status;
     engine->is_faulty = engine->counts[FAULTY] > 0;
     engine->is_skipped |= engine->is_faulty;
     segment->is_last = engine->is_faulty || engine->counts[BEYOND] == 0;
     if (segment->is_last)
-        return;
+        return CZR_OK;
     engine->beyond = find_beyond(engine);
     engine->counts[BEYOND] = engine->beyond >= 0;
-    czr_guard_sum(engine, 1, segment);
+    czr_guard_sum(engine->counts, 1, segment);
+    return CZR_OK;
 }
 
 czr_status czr_op_guard(czr_engine *engine, int op, czr_segment *segment)
@@ -123,8 +130,7 @@ czr_status czr_op_guard(czr_engine *engine, int op, czr_segment *segment)
         ask(engine, segment);
         break;
     case LOOK:
-        look(engine, segment);
-        break;
+        return look(engine, segment);
     default:
         segment->is_last = true;
         if (engine->counts[BEYOND] > 0)

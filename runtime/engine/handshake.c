@@ -11,6 +11,7 @@ typedef struct descriptor {
     char hash[HASH_BYTES];
     uint32_t abi, runtime;
     int32_t world_size, status, undoes;
+    int64_t replica_check;
 } descriptor;
 
 static bool is_same_plan(const descriptor *a, const descriptor *b)
@@ -34,10 +35,14 @@ static czr_status compare(czr_engine *engine, const descriptor *descriptors,
         return (czr_status)mine->status;
     for (int rank = 1; rank < n; rank++)
         if (descriptors[rank].status == CZR_OK &&
-            descriptors[rank].undoes != descriptors[0].undoes)
+            (descriptors[rank].undoes != descriptors[0].undoes ||
+             descriptors[rank].replica_check != descriptors[0].replica_check))
             return czr_engine_refuse(
                 engine, CZR_ERR_MISMATCH,
-                "of ranks 0 and %d one alone is asked to undo steps", rank);
+                "ranks 0 and %d are not asked alike to %s", rank,
+                descriptors[rank].undoes != descriptors[0].undoes
+                    ? "undo steps"
+                    : "compare copies of parameters");
     for (int rank = 0; rank < n; rank++)
         if (descriptors[rank].status != CZR_OK)
             return czr_engine_refuse(
@@ -46,13 +51,13 @@ static czr_status compare(czr_engine *engine, const descriptor *descriptors,
     return CZR_OK;
 }
 
-czr_status czr_handshake_sum(czr_engine *engine, int64_t *count)
+czr_status czr_handshake_sum(czr_engine *engine, int64_t *words, size_t n)
 {
     char why[CZR_WHY_BYTES];
     const czr_collective collective = {
         .kind = CZR_COLLECTIVE_ALL_REDUCE,
         .op = -1,
-        .of.all_reduce = {.data = count, .count = 1, .type = CZR_SUM_I64}};
+        .of.all_reduce = {.data = words, .count = n, .type = CZR_SUM_I64}};
 
     const czr_status status = czr_comm_run(
         engine->world->everyone[CZR_CHANNEL_PLAN], &collective, why);
@@ -71,7 +76,8 @@ czr_status czr_handshake(czr_engine *engine, czr_status own)
                        .runtime = RUNTIME_VERSION,
                        .world_size = world->size,
                        .status = (int32_t)own,
-                       .undoes = engine->undoes};
+                       .undoes = engine->undoes,
+                       .replica_check = engine->replica_check};
     descriptor *descriptors =
         czr_alloc((size_t)world->size, sizeof *descriptors);
 

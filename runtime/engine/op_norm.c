@@ -12,7 +12,7 @@ czr_status czr_op_square_sum(czr_engine *engine, int op, czr_segment *segment)
     for (int64_t i = range.first; i < range.first + range.n; i++) {
         const czr_spaces *spaces =
             &engine->spaces[program->places[rows[i].param].bucket];
-        czr_norm_add(&engine->norm,
+        czr_norm_add(engine->norm,
                      spaces->reduced + (rows[i].offset - spaces->slice.first),
                      (size_t)rows[i].count);
     }
@@ -22,14 +22,12 @@ czr_status czr_op_square_sum(czr_engine *engine, int op, czr_segment *segment)
 czr_status czr_op_all_reduce(czr_engine *engine, int op, czr_segment *segment)
 {
     (void)op;
-    engine->norm.words[CZR_NORM_NONFINITE] =
+    engine->norm->words[CZR_NORM_NONFINITE] =
         engine->largest >= czr_guard_limit(NULL);
-    segment->is_last = segment->has_collective = true;
-    segment->collective =
-        (czr_collective){.kind = CZR_COLLECTIVE_ALL_REDUCE,
-                         .of.all_reduce = {.data = engine->norm_at->words,
-                                           .count = CZR_NORM_WORDS,
-                                           .type = CZR_SUM_I64}};
+    czr_identity_put(engine);
+    segment->is_last = true;
+    czr_guard_sum(engine->norm->words, CZR_NORM_WORDS + engine->world->size,
+                  segment);
     return CZR_OK;
 }
 
@@ -39,12 +37,15 @@ czr_status czr_op_decide(czr_engine *engine, int op, czr_segment *segment)
     const czr_program *program = engine->program;
 
     (void)op;
+    const czr_status status = czr_identity_check(engine);
     segment->is_last = true;
-    engine->grad_norm = czr_norm_root(&engine->norm);
-    engine->is_faulty = engine->norm.words[CZR_NORM_FAULTS] > 0;
+    if (status != CZR_OK)
+        return status;
+    engine->grad_norm = czr_norm_root(engine->norm);
+    engine->is_faulty = engine->norm->words[CZR_NORM_FAULTS] > 0;
     if (engine->is_faulty)
         engine->is_skipped = true;
-    else if (!czr_norm_is_finite(&engine->norm))
+    else if (!czr_norm_is_finite(engine->norm))
         czr_guard_skip(engine, "the norm of all gradients is not finite");
     engine->clip = 1;
     if (program->clip > 0) {

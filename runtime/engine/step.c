@@ -115,8 +115,8 @@ void czr_step_restart(czr_engine *engine)
     engine->largest = 0;
     engine->is_faulty = false;
     engine->refusal = CZR_OK;
-    engine->norm = (czr_norm){{0}};
-    engine->norm.words[CZR_NORM_FAULTS] = engine->fault.status != CZR_OK;
+    *engine->norm = (czr_norm){{0}};
+    engine->norm->words[CZR_NORM_FAULTS] = engine->fault.status != CZR_OK;
     engine->grad_norm = 0;
     engine->clip = 1;
     engine->is_skipped = false;
@@ -170,6 +170,7 @@ czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper)
     }
     czr_spaces_take_masters(engine);
     czr_states_mirror(engine);
+    czr_replica_hash(engine);
     return CZR_OK;
 }
 
@@ -183,10 +184,11 @@ static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
     status = run_list(engine);
     if (status != CZR_OK)
         return czr_engine_poison(engine, status, "the step failed");
-    status = engine->refusal;
+    const czr_status refusal = engine->refusal;
     commit(engine, result);
     czr_step_restart(engine);
-    return status;
+    status = czr_replica_check(engine);
+    return status == CZR_OK ? refusal : status;
 }
 
 czr_status czr_step(czr_engine *engine, const czr_hyper *hyper,

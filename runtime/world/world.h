@@ -134,6 +134,7 @@ struct czr_world {
     const czr_world_ops *ops;
     void *common; /* the implementation's, one for all ranks */
     int rank, size;
+    int n_engines; /* that were opened so far, on all ranks alike */
     int64_t deadline_ms;
     czr_comm *everyone[CZR_CHANNEL_PLAN + 1];
     int n_axes;

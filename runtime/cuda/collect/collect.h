@@ -132,19 +132,22 @@ typedef struct czr_collect_decision {
     int32_t unused;
 } czr_collect_decision;
 
-/* What ranks tell each other of rules that failed: words[rank] of [n_ranks] is
- * this rank's, or 0; sums over ranks have them all. */
-typedef struct czr_collect_faults {
+/* What ranks tell each other: words[rank] of [n_ranks] is this rank's, the
+ * others are 0, and sums over ranks have them all.  A word tells how a rule
+ * failed, with CZR_COLLECT_FAULT_WORD, or who the rank is: czr_identity_word.
+ */
+#define CZR_COLLECT_FAULT_WORD INT64_MIN
+typedef struct czr_collect_rank_words {
     int64_t *words;
     int rank, n_ranks;
-} czr_collect_faults;
+    int number, n_hypers;
+    const double *hypers; /* [n_hypers] */
+} czr_collect_rank_words;
 
 /* Before the first gradient of a step is added up: norm, counts and what is
- * decided begin anew; `status` makes the words that tell of faults, and
- * `faults`. */
+ * decided begin anew; `status` makes the words that tell of faults. */
 czr_status czr_collect_begin(czr_collect *collect,
-                             czr_collect_decision *decision,
-                             const czr_collect_faults *faults, void *stream);
+                             czr_collect_decision *decision, void *stream);
 /* czr_norm_add of all spans to decision->norm; carried, its words are those of
  * the host. */
 czr_status czr_collect_norm(czr_collect *collect,
@@ -152,10 +155,13 @@ czr_status czr_collect_norm(czr_collect *collect,
                             czr_collect_decision *decision, void *stream);
 /* *word, of the decision's, becomes whether `largest` reaches the limit: for
  * counts[MAY_BE_BEYOND] the least of all rules, for norm[NONFINITE] that of
- * finite numbers. */
+ * finite numbers.  And the words of ranks, by the decision's `status` and
+ * `steps`. */
 czr_status czr_collect_ask(czr_collect *collect,
                            const czr_collect_decision *decision, int64_t *word,
-                           int32_t limit, void *stream);
+                           int32_t limit,
+                           const czr_collect_rank_words *rank_words,
+                           void *stream);
 /* counts[BEYOND] and `beyond`; looks at no span where counts[MAY_BE_BEYOND],
  * summed over ranks by now, is 0. */
 czr_status czr_collect_guard(czr_collect *collect,
@@ -165,7 +171,8 @@ czr_status czr_collect_guard(czr_collect *collect,
 /* Why a step is skipped. */
 typedef enum czr_collect_reason {
     CZR_COLLECT_APPLIED,
-    CZR_COLLECT_FAULT,    /* a rule failed in an earlier step, on some rank */
+    CZR_COLLECT_FAULT,    /* a rule failed in an earlier step, on some rank; or
+                           * ranks are not in the same step */
     CZR_COLLECT_GRADIENT, /* one is beyond its limit, on some rank */
     CZR_COLLECT_NORM,     /* is not finite */
     CZR_COLLECT_UNDONE    /* a rule failed in this one, on some rank */
@@ -178,24 +185,25 @@ typedef struct czr_collect_result {
     int32_t reason;
     int32_t beyond; /* a parameter of this rank, or INT32_MAX */
     int32_t status; /* of this rank; with FAULT and of an update that was undone
-                     * of the lowest that failed */
+                     * of the lowest that failed; CZR_ERR_MISMATCH */
     int32_t mark;   /* of `status`, */
     int64_t update;
     int32_t rank;           /* and, with FAULT or undone, where; else 0 */
     int32_t refusal;        /* as in the decision, */
     int32_t refused_beyond; /* too, */
-    int32_t unused;
-    int64_t refused;  /* and this: of all decisions so far */
-    int64_t undone;   /* updates so far */
-    int64_t sequence; /* written last */
+    int32_t other;          /* of a mismatch: `rank` differs from this one, */
+    int64_t words[2];       /* and the words of both; */
+    int64_t refused;        /* as in the decision: of all so far */
+    int64_t undone;         /* updates so far */
+    int64_t sequence;       /* written last */
 } czr_collect_result;
 
-/* The decision, from words, counts and faults that are summed over all ranks:
+/* The decision, from the norm, counts and words that are summed over all ranks:
  * decision's grad_norm, clip, skip, steps, t and sequence, then *result. */
 czr_status czr_collect_decide(czr_collect *collect,
                               czr_collect_decision *decision, bool has_norm,
                               double clip /* the plan's; 0: none */,
-                              const czr_collect_faults *faults,
+                              const czr_collect_rank_words *rank_words,
                               czr_collect_result *result, void *stream);
 /* On the host: whether decision `sequence` (from 1) has come; then *out is it.
  */
@@ -213,18 +221,19 @@ typedef struct czr_collect_marks {
 } czr_collect_marks;
 
 /* The first row that failed to decision's status, mark and update, unless an
- * update before had one, and to faults[rank] of [n_ranks], the others 0; all
- * rows begin anew.  Sums over ranks of `faults` have them all. */
+ * update before had one, and to the word of this rank, or 0; all rows begin
+ * anew. */
 czr_status czr_collect_note(czr_collect *collect,
                             const czr_collect_marks *marks,
-                            czr_collect_decision *decision, int64_t *faults,
-                            int rank, int n_ranks, void *stream);
-/* From faults that are summed over all ranks: decision's `sound`, and where
+                            czr_collect_decision *decision,
+                            const czr_collect_rank_words *rank_words,
+                            void *stream);
+/* From words that are summed over all ranks: decision's `sound`, and where
  * that is 0 one step less and no status; then *reported, which says what
  * *decided does, or that the update is undone and who failed first. */
 czr_status czr_collect_settle(czr_collect *collect,
                               czr_collect_decision *decision,
-                              const int64_t *faults, int n_ranks,
+                              const czr_collect_rank_words *rank_words,
                               const czr_collect_result *decided,
                               czr_collect_result *reported, void *stream);
 
@@ -249,6 +258,10 @@ czr_status czr_collect_convert(czr_collect *collect, void *to,
                                czr_dtype to_dtype, const void *from,
                                czr_dtype from_dtype, size_t n,
                                const int32_t *skip, void *stream);
+/* *to rises by czr_hash. */
+czr_status czr_collect_hash(czr_collect *collect, uint64_t *to,
+                            const void *from, size_t element_bytes, size_t n,
+                            void *stream);
 /* czr_mirror_lower of a matrix [n, n]. */
 czr_status czr_collect_mirror_lower(czr_collect *collect, void *matrix,
                                     czr_dtype dtype, size_t n,

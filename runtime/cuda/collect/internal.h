@@ -24,6 +24,7 @@
     X(fill)                                                                    \
     X(convert)                                                                 \
     X(copy)                                                                    \
+    X(hash)                                                                    \
     X(pack)
 
 typedef enum czr_collect_kernel {

@@ -92,6 +92,19 @@ czr_status czr_collect_convert(czr_collect *collect, void *to,
         is_copy ? of_copy : of_convert, stream);
 }
 
+czr_status czr_collect_hash(czr_collect *collect, uint64_t *to,
+                            const void *from, size_t element_bytes, size_t n,
+                            void *stream)
+{
+    int bytes = (int)element_bytes;
+    uint64_t count = n;
+    void *arguments[] = {&to, &from, &bytes, &count};
+
+    return czr_collect_put(collect,
+                           czr_collect_elements(CZR_COLLECT_hash, count, 8),
+                           arguments, stream);
+}
+
 /* ---- boxes ---- */
 
 czr_status czr_collect_pack(czr_collect *collect, czr_move_table *moves, int n,

@@ -21,6 +21,14 @@ static czr_status put_one(czr_collect *collect, czr_collect_kernel kernel,
                            stream);
 }
 
+static czr_status put_block(czr_collect *collect, czr_collect_kernel kernel,
+                            void **arguments, void *stream)
+{
+    return czr_collect_put(collect,
+                           (czr_collect_work){kernel, 1, CZR_COLLECT_THREADS},
+                           arguments, stream);
+}
+
 static czr_status put_spans(czr_collect *collect, czr_collect_kernel kernel,
                             const czr_collect_spans *spans,
                             czr_collect_decision *decision, void *stream)
@@ -34,15 +42,11 @@ static czr_status put_spans(czr_collect *collect, czr_collect_kernel kernel,
 }
 
 czr_status czr_collect_begin(czr_collect *collect,
-                             czr_collect_decision *decision,
-                             const czr_collect_faults *faults, void *stream)
+                             czr_collect_decision *decision, void *stream)
 {
-    czr_collect_faults of = *faults;
-    void *arguments[] = {&decision, &of.words, &of.rank, &of.n_ranks};
+    void *arguments[] = {&decision};
 
-    return czr_collect_put(
-        collect, (czr_collect_work){CZR_COLLECT_begin, 1, CZR_COLLECT_THREADS},
-        arguments, stream);
+    return put_one(collect, CZR_COLLECT_begin, arguments, stream);
 }
 
 czr_status czr_collect_norm(czr_collect *collect,
@@ -54,11 +58,16 @@ czr_status czr_collect_norm(czr_collect *collect,
 
 czr_status czr_collect_ask(czr_collect *collect,
                            const czr_collect_decision *decision, int64_t *word,
-                           int32_t limit, void *stream)
+                           int32_t limit,
+                           const czr_collect_rank_words *rank_words,
+                           void *stream)
 {
-    void *arguments[] = {&decision, &word, &limit};
+    czr_collect_rank_words of = *rank_words;
+    void *arguments[] = {&decision,  &word,      &limit,
+                         &of.words,  &of.rank,   &of.n_ranks,
+                         &of.number, &of.hypers, &of.n_hypers};
 
-    return put_one(collect, CZR_COLLECT_ask, arguments, stream);
+    return put_block(collect, CZR_COLLECT_ask, arguments, stream);
 }
 
 czr_status czr_collect_guard(czr_collect *collect,
@@ -70,39 +79,43 @@ czr_status czr_collect_guard(czr_collect *collect,
 
 czr_status czr_collect_decide(czr_collect *collect,
                               czr_collect_decision *decision, bool has_norm,
-                              double clip, const czr_collect_faults *faults,
+                              double clip,
+                              const czr_collect_rank_words *rank_words,
                               czr_collect_result *result, void *stream)
 {
     int norm = has_norm;
-    czr_collect_faults of = *faults;
+    czr_collect_rank_words of = *rank_words;
     void *arguments[] = {&decision, &norm,       &clip,
                          &of.words, &of.n_ranks, &result};
 
-    return put_one(collect, CZR_COLLECT_decide, arguments, stream);
+    return put_block(collect, CZR_COLLECT_decide, arguments, stream);
 }
 
 czr_status czr_collect_note(czr_collect *collect,
                             const czr_collect_marks *marks,
-                            czr_collect_decision *decision, int64_t *faults,
-                            int rank, int n_ranks, void *stream)
+                            czr_collect_decision *decision,
+                            const czr_collect_rank_words *rank_words,
+                            void *stream)
 {
     czr_collect_marks of = *marks;
-    void *arguments[] = {&of.words, &of.n, &decision, &faults, &rank, &n_ranks};
+    czr_collect_rank_words told = *rank_words;
+    void *arguments[] = {&of.words,   &of.n,      &decision,
+                         &told.words, &told.rank, &told.n_ranks};
 
-    return czr_collect_put(
-        collect, (czr_collect_work){CZR_COLLECT_note, 1, CZR_COLLECT_THREADS},
-        arguments, stream);
+    return put_block(collect, CZR_COLLECT_note, arguments, stream);
 }
 
 czr_status czr_collect_settle(czr_collect *collect,
                               czr_collect_decision *decision,
-                              const int64_t *faults, int n_ranks,
+                              const czr_collect_rank_words *rank_words,
                               const czr_collect_result *decided,
                               czr_collect_result *reported, void *stream)
 {
-    void *arguments[] = {&decision, &faults, &n_ranks, &decided, &reported};
+    czr_collect_rank_words of = *rank_words;
+    void *arguments[] = {&decision, &of.words, &of.n_ranks, &decided,
+                         &reported};
 
-    return put_one(collect, CZR_COLLECT_settle, arguments, stream);
+    return put_block(collect, CZR_COLLECT_settle, arguments, stream);
 }
 
 bool czr_collect_read(const czr_collect_result *result, int64_t sequence,

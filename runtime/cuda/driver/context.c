@@ -310,7 +310,8 @@ czr_status czr_context_wait(czr_context *context, void *stream, void *event)
 /* CZR_CUDA_NOT_READY when the time is over.  At first it does not sleep: most
  * streams are near their end. */
 static int poll_stream(const czr_driver *driver, void *stream,
-                       int64_t deadline_ms)
+                       int64_t deadline_ms, czr_context_is_enough *is_enough,
+                       const void *user)
 {
     static const struct timespec pause = {0, 50000};
     const int64_t start = czr_now_ms();
@@ -320,6 +321,8 @@ static int poll_stream(const czr_driver *driver, void *stream,
         const int64_t passed = czr_now_ms() - start;
         if (code != CZR_CUDA_NOT_READY || passed >= deadline_ms)
             return code;
+        if (is_enough && is_enough(user))
+            return CZR_CUDA_SUCCESS;
         if (passed > 1)
             nanosleep(&pause, NULL);
     }
@@ -328,8 +331,17 @@ static int poll_stream(const czr_driver *driver, void *stream,
 czr_status czr_context_synchronize(czr_context *context, void *stream,
                                    int64_t deadline_ms)
 {
+    return czr_context_synchronize_or(context, stream, deadline_ms, NULL, NULL);
+}
+
+czr_status czr_context_synchronize_or(czr_context *context, void *stream,
+                                      int64_t deadline_ms,
+                                      czr_context_is_enough *is_enough,
+                                      const void *user)
+{
     const czr_driver *driver = context->driver;
-    const int code = deadline_ms > 0 ? poll_stream(driver, stream, deadline_ms)
+    const int code = deadline_ms > 0 ? poll_stream(driver, stream, deadline_ms,
+                                                   is_enough, user)
                                      : driver->stream_synchronize(stream);
 
     if (code != CZR_CUDA_NOT_READY)

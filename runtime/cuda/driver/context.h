@@ -90,6 +90,12 @@ czr_status czr_context_wait(czr_context *context, void *stream, void *event);
  * after `deadline_ms`; 0: for ever. */
 czr_status czr_context_synchronize(czr_context *context, void *stream,
                                    int64_t deadline_ms);
+/* Or until, with a deadline, the caller has heard enough. */
+typedef bool czr_context_is_enough(const void *user);
+czr_status czr_context_synchronize_or(czr_context *context, void *stream,
+                                      int64_t deadline_ms,
+                                      czr_context_is_enough *is_enough,
+                                      const void *user);
 /* Before memory that the stream's work uses is given back: waits for that,
  * failed or not, unless the context has timed out. */
 void czr_context_drain(czr_context *context, void *stream);

@@ -165,7 +165,7 @@ czr_status czr_cuda_captured_agree(czr_cuda_rank_group *rank_group)
     if (!rank_group->captured || rank_group->has_agreed)
         return CZR_OK;
     if (rank_group->n < size)
-        status = czr_handshake_sum(engine, &n);
+        status = czr_handshake_sum(engine, &n, 1);
     rank_group->has_agreed = status == CZR_OK;
     rank_group->is_captured = status == CZR_OK && n == size;
     return status;

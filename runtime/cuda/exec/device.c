@@ -180,6 +180,21 @@ static void mirror_cuda(czr_device *base, const czr_band *band, void *matrix,
     settle(device, status);
 }
 
+static void hash_cuda(czr_device *base, uint64_t *to, const void *from,
+                      size_t element_bytes, size_t n)
+{
+    cuda_device *device = (cuda_device *)base;
+    czr_status status = enter_collect(device);
+
+    if (status == CZR_OK)
+        status = czr_context_fill(device->context, czr_address_of(to), 0,
+                                  sizeof *to, stream_of(device));
+    if (status == CZR_OK)
+        status = czr_collect_hash(device->collect, to, from, element_bytes, n,
+                                  stream_of(device));
+    settle(device, status);
+}
+
 static void mirror_lower_cuda(czr_device *base, void *matrix, czr_dtype dtype,
                               size_t n)
 {
@@ -317,6 +332,7 @@ static const czr_device_ops cuda_ops = {
     .fill_bytes = fill_bytes_cuda,
     .mirror = mirror_cuda,
     .mirror_lower = mirror_lower_cuda,
+    .hash = hash_cuda,
     .launch = launch_cuda,
     .submit = submit_cuda,
     .follow = follow_cuda,

@@ -90,16 +90,15 @@ static czr_status note(const czr_cuda_rank *rank)
     const czr_engine *engine = rank->engine;
 
     return czr_collect_note(rank->device.collect, &rank->marks, rank->decision,
-                            rank->faults.words, engine->rank,
-                            engine->world->size, engine->stream);
+                            &rank->rank_words, engine->stream);
 }
 
 static czr_status settle(const czr_cuda_rank *rank)
 {
     const czr_engine *engine = rank->engine;
-    czr_status status = czr_collect_settle(
-        rank->device.collect, rank->decision, rank->faults.words,
-        engine->world->size, rank->draft, rank->result, engine->stream);
+    czr_status status = czr_collect_settle(rank->device.collect, rank->decision,
+                                           &rank->rank_words, rank->draft,
+                                           rank->result, engine->stream);
 
     if (status == CZR_OK)
         status = put_all_back(rank);
@@ -115,8 +114,8 @@ static void gather(const czr_cuda_rank *rank, czr_segment *segment)
     segment->has_collective = true;
     segment->collective = (czr_collective){
         .kind = CZR_COLLECTIVE_ALL_REDUCE,
-        .of.all_reduce = {.data = rank->faults.words,
-                          .count = (size_t)rank->faults.n_ranks,
+        .of.all_reduce = {.data = rank->rank_words.words,
+                          .count = (size_t)rank->rank_words.n_ranks,
                           .type = CZR_SUM_I64}};
 }
 

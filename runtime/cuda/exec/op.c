@@ -109,7 +109,7 @@ static czr_status put_decision(czr_cuda_rank *rank)
     const czr_engine *engine = rank->engine;
     czr_status status = czr_collect_decide(
         rank->device.collect, rank->decision, rank->has_decision,
-        engine->program->clip, &rank->faults, rank->draft, engine->stream);
+        engine->program->clip, &rank->rank_words, rank->draft, engine->stream);
 
     if (status == CZR_OK)
         status = czr_context_record(rank->device.context, rank->decided,
@@ -118,14 +118,14 @@ static czr_status put_decision(czr_cuda_rank *rank)
     return czr_cuda_rank_check(rank, status, "the decision");
 }
 
-/* Faults of all ranks, and the first words of the decision. */
+/* The words of ranks, and the first of the decision. */
 static void sum_words(const czr_cuda_rank *rank, size_t n, czr_segment *segment)
 {
     segment->has_collective = true;
     segment->collective = (czr_collective){
         .kind = CZR_COLLECTIVE_ALL_REDUCE,
-        .of.all_reduce = {.data = rank->faults.words,
-                          .count = (size_t)rank->faults.n_ranks + n,
+        .of.all_reduce = {.data = rank->rank_words.words,
+                          .count = (size_t)rank->rank_words.n_ranks + n,
                           .type = CZR_SUM_I64}};
 }
 
@@ -140,7 +140,8 @@ static czr_status all_reduce(czr_engine *engine, int op, czr_segment *segment)
         rank,
         czr_collect_ask(rank->device.collect, rank->decision,
                         &rank->decision->norm[CZR_NORM_NONFINITE],
-                        czr_guard_limit(NULL), engine->stream),
+                        czr_guard_limit(NULL), &rank->rank_words,
+                        engine->stream),
         "the norm of gradients");
 }
 
@@ -190,8 +191,8 @@ static int32_t least_limit(const czr_program *program)
     return least;
 }
 
-/* Could it be; is it; so be it.  Where an operation decides, norm and faults
- * are its own to sum. */
+/* Could it be; is it; so be it.  Where an operation decides, the norm and words
+ * of ranks are its own to sum. */
 static czr_status guard(czr_engine *engine, int op, czr_segment *segment)
 {
     enum { ASK, LOOK, DECIDE };
@@ -203,10 +204,10 @@ static czr_status guard(czr_engine *engine, int op, czr_segment *segment)
     segment->is_last = segment->number == DECIDE;
     switch (segment->number) {
     case ASK:
-        status =
-            czr_collect_ask(collect, rank->decision,
-                            &rank->decision->counts[CZR_COLLECT_MAY_BE_BEYOND],
-                            least_limit(engine->program), engine->stream);
+        status = czr_collect_ask(
+            collect, rank->decision,
+            &rank->decision->counts[CZR_COLLECT_MAY_BE_BEYOND],
+            least_limit(engine->program), &rank->rank_words, engine->stream);
         if (rank->has_decision)
             sum_counts(rank, 0, CZR_COLLECT_BEYOND, segment);
         else

@@ -7,6 +7,11 @@ static bool knows_fault(const czr_cuda_rank *rank)
     return czr_collect_has_fault(rank->result);
 }
 
+static bool result_has_fault(const void *result)
+{
+    return czr_collect_has_fault(result);
+}
+
 /* Until the last decision, or the last step, is there.  A world that watches is
  * left the time to name what does not end. */
 static czr_status wait_for_device(czr_cuda_rank *rank, bool is_step)
@@ -18,8 +23,9 @@ static czr_status wait_for_device(czr_cuda_rank *rank, bool is_step)
         is_step ? CZR_OK : czr_context_wait(context, rank->poll, rank->decided);
 
     if (status == CZR_OK)
-        status = czr_context_synchronize(
-            context, is_step ? rank->main : rank->poll, deadline_ms);
+        status = czr_context_synchronize_or(
+            context, is_step ? rank->main : rank->poll, deadline_ms,
+            result_has_fault, rank->result);
     return status != CZR_OK && knows_fault(rank)
                ? CZR_OK
                : czr_cuda_rank_check(rank, status, "waiting for the device");
@@ -109,7 +115,13 @@ static czr_status stop_all(const czr_cuda_rank_group *rank_group)
     const czr_cuda_rank *rank = rank_group->members[0].rank;
     const czr_collect_result *of = rank->result;
     const czr_status status = (czr_status)of->status;
+    const int ranks[] = {of->rank, of->other};
 
+    for (int i = 0; i < rank_group->n && status == CZR_ERR_MISMATCH; i++)
+        czr_identity_stop(rank_group->members[i].rank->engine, ranks,
+                          of->words);
+    if (status == CZR_ERR_MISMATCH)
+        return status;
     name_fault(rank, of->rank, name, sizeof name);
     for (int i = 0; i < rank_group->n; i++)
         czr_engine_stop(rank_group->members[i].rank->engine, status,

@@ -82,11 +82,14 @@ static czr_status open_device(const void *user, czr_engine *engine,
         take(engine, 1, n_ranks * sizeof *words + sizeof(czr_collect_decision));
     if (!words)
         return CZR_ERR_NO_MEMORY;
-    rank->faults = (czr_collect_faults){
-        .words = words, .rank = engine->rank, .n_ranks = (int)n_ranks};
+    rank->rank_words =
+        (czr_collect_rank_words){.words = words,
+                                 .rank = engine->rank,
+                                 .n_ranks = (int)n_ranks,
+                                 .number = engine->number,
+                                 .n_hypers = engine->program->n_hypers};
     rank->decision = (czr_collect_decision *)(void *)(words + n_ranks);
     engine->largest_at = &rank->decision->largest;
-    engine->norm_at = (czr_norm *)(void *)rank->decision;
     return CZR_OK;
 }
 
@@ -195,6 +198,7 @@ static czr_status open_scalars(czr_cuda_rank *rank)
     const size_t n_names = (size_t)program->n_params * CZR_NAME_SCALARS;
 
     rank->hypers = take(engine, (size_t)program->n_hypers, sizeof(double));
+    rank->rank_words.hypers = rank->hypers;
     rank->scalars = take(engine, n_scalars + n_names, sizeof(float));
     if (!rank->hypers || !rank->scalars)
         return CZR_ERR_NO_MEMORY;
@@ -261,9 +265,9 @@ czr_status czr_cuda_rank_open(const czr_cuda_device_common *device,
 /* No stream of the engine's has anything to do any more. */
 static void release_all(czr_cuda_rank *rank, czr_device *device)
 {
-    void *const memory[] = {rank->faults.words, rank->hypers,
-                            rank->scalars,      rank->workspaces,
-                            rank->spans,        rank->marks.words};
+    void *const memory[] = {
+        rank->rank_words.words, rank->hypers, rank->scalars,
+        rank->workspaces,       rank->spans,  rank->marks.words};
 
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         device->ops->release(device, memory[i]);

@@ -33,8 +33,8 @@ typedef struct czr_cuda_rank {
     czr_collect_spans *summed; /* [n_ops] of them, those of a square_sum */
     czr_collect_marks marks;   /* of this rank's kernel rows */
     int64_t *first_marks;      /* [n_ops] the first of each, on the host */
-    czr_collect_faults faults; /* right before the decision, so that one sum
-                                * over ranks has them and the norm */
+    czr_collect_rank_words rank_words; /* right before the decision, so that
+                                        * one sum has them and the norm */
     /* Of one row, or of a batch, as many matrices as it may have: for each a
      * call, CZR_MAX_SLOTS of slots, n_scalars + CZR_NAME_SCALARS of scalars. */
     czr_cuda_call *calls;

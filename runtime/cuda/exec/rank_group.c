@@ -102,6 +102,29 @@ static czr_status put_step(czr_cuda_rank_group *rank_group,
     return status == CZR_OK ? czr_cuda_captured_agree(rank_group) : status;
 }
 
+/* Copies of a parameter, where members have hashed them. */
+static czr_status compare_copies(czr_cuda_rank_group *rank_group)
+{
+    czr_engine *first = engine_of(rank_group, 0);
+    const size_t n = (size_t)first->world->size;
+    int64_t *words = first->rank_words;
+    czr_status status = CZR_OK;
+
+    memset(words, 0, n * sizeof *words);
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++) {
+        czr_cuda_rank *rank = rank_group->members[i].rank;
+        czr_replica_put(rank->engine, words);
+        status = czr_cuda_rank_check(
+            rank, czr_device_cuda_use(rank->engine->device, NULL),
+            "copies of a parameter");
+    }
+    if (status == CZR_OK && (size_t)rank_group->n < n)
+        status = czr_handshake_sum(first, words, n);
+    for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
+        status = czr_replica_compare(engine_of(rank_group, i), words);
+    return status;
+}
+
 /* Phases depend on the step before; and what went wrong there is not taken for
  * what this one says. */
 static bool is_ordered(const czr_cuda_rank_group *rank_group,
@@ -122,12 +145,17 @@ static czr_status step(czr_cuda_rank_group *rank_group, const czr_hyper *hyper,
                                         is_ordered(rank_group, results), false);
     if (status == CZR_OK)
         status = put_step(rank_group, hyper, stream);
-    if (status != CZR_OK || !results)
+    const bool compares = engine_of(rank_group, 0)->replica >= 0;
+    if (status != CZR_OK || (!results && !compares))
         return status;
-    status = czr_cuda_outcome_learn(rank_group, true, true);
-    if (engine_of(rank_group, 0)->status == CZR_OK)
+    const czr_status said =
+        czr_cuda_outcome_learn(rank_group, true, results != NULL);
+    if (engine_of(rank_group, 0)->status != CZR_OK)
+        return said;
+    if (results)
         czr_cuda_outcome_give(rank_group, results);
-    return status;
+    status = compares ? compare_copies(rank_group) : CZR_OK;
+    return status == CZR_OK ? said : status;
 }
 
 czr_status czr_cuda_rank_group_step(czr_cuda_rank_group *rank_group,

@@ -161,8 +161,7 @@ static czr_status begin_all(czr_cuda_rank_group *rank_group)
         czr_cuda_rank *rank = rank_group->members[i].rank;
         status = czr_cuda_rank_check(
             rank,
-            czr_collect_begin(rank->device.collect, rank->decision,
-                              &rank->faults, rank->main),
+            czr_collect_begin(rank->device.collect, rank->decision, rank->main),
             "a new verdict");
     }
     return status;

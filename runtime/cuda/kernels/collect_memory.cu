@@ -100,3 +100,33 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     else
         copy(reach((u64 *)to), reach((const u64 *)from), n);
 }
+
+// ---- hashes ----
+
+// *to rises by czr_hash.
+template <class T> DEV void hash(u64 *to, const T *from, u64 n)
+{
+    __shared__ u64 sums[THREADS];
+    u64 sum = 0;
+
+    for (u64 i = thread_in_grid(); i < n; i += threads_in_grid())
+        sum += ((u64)from[i] + 1) * (i * 0x9e3779b97f4a7c15ull | 1);
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x)
+        return;
+    for (int k = 1; k < THREADS; k++)
+        sum += sums[k];
+    atomic_add(to, sum);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    collect_hash(u64 *to, const void *from, int bytes, u64 n)
+{
+    if (bytes == 2)
+        hash(reach(to), reach((const u16 *)from), n);
+    else if (bytes == 4)
+        hash(reach(to), reach((const u32 *)from), n);
+    else
+        hash(reach(to), reach((const u64 *)from), n);
+}

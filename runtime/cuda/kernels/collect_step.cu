@@ -188,12 +188,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 // ---- the guard ----
 
-extern "C" __global__ void __launch_bounds__(1)
-    collect_ask(const decision *v, u64 *word, int limit)
-{
-    *reach(word) = reach(v)->largest >= limit;
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     collect_guard(const span *spans, int n_spans, u64 n_jobs, decision *v)
 {
@@ -212,23 +206,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
-// ---- one thread ----
+// ---- one block ----
 
-// A rank's word of its row that failed, and how.
-DEV u64 fault_of(int status, u64 mark)
-{
-    return status ? (mark + 1) << 8 | (u64)status : 0;
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_begin(decision *given, u64 *faults, int rank, int n_ranks)
+extern "C" __global__ void __launch_bounds__(1) collect_begin(decision *given)
 {
     decision *v = reach(given);
 
-    for (int k = (int)threadIdx.x; k < n_ranks; k += THREADS)
-        reach(faults)[k] = k == rank ? fault_of(v->status, (u64)v->mark) : 0;
-    if (threadIdx.x)
-        return;
     for (int i = 0; i < NORM_WORDS; i++)
         v->norm[i] = 0;
     for (int i = 0; i < COUNTS; i++)
@@ -239,6 +222,44 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     v->largest = 0;
     v->beyond = NOBODY;
     v->skip = 0;
+}
+
+// A rank's word of its row that failed, and how.
+DEV u64 fault_of(int status, u64 mark)
+{
+    return status ? 1ull << 63 | (mark + 1) << 8 | (u64)status : 0;
+}
+
+// czr_identity_word.
+DEV u64 identity_of(int number, long long update, const double *hypers, int n)
+{
+    u64 hash = 0;
+
+    for (int i = 0; i < n; i++) {
+        hash = (hash ^ bits_of(hypers[i])) * 0x9e3779b97f4a7c15ull;
+        hash ^= hash >> 32;
+    }
+    return (u64)(number & 0x7fff) << 48 | (u64)(update & 0xffffff) << 24 |
+           (hash & 0xffffff);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    collect_ask(const decision *given, u64 *word, int limit, u64 *words,
+                int rank, int n_ranks, int number, const double *hypers,
+                int n_hypers)
+{
+    const decision *v = reach(given);
+
+    for (int k = (int)threadIdx.x; k < n_ranks; k += THREADS)
+        if (k != rank)
+            reach(words)[k] = 0;
+    if (threadIdx.x)
+        return;
+    *reach(word) = v->largest >= limit;
+    reach(words)[rank] =
+        v->status
+            ? fault_of(v->status, (u64)v->mark)
+            : identity_of(number, v->steps + 1, reach(hypers), n_hypers);
 }
 
 // Every digit but the top one is below 2^32 then.
@@ -288,6 +309,9 @@ DEV double norm_root(const u64 *words)
     return words[NORM_NONFINITE] ? NAN : sqrt(round_sum(words));
 }
 
+// CZR_ERR_MISMATCH.
+enum { MISMATCH = 11 };
+
 // As enum czr_collect_reason.
 enum { APPLIED, FAULT, GRADIENT, NORM, UNDONE };
 
@@ -309,7 +333,8 @@ struct result {
     long long step;
     int reason, beyond, status, mark;
     long long update;
-    int rank, refusal, refused_beyond, unused;
+    int rank, refusal, refused_beyond, other;
+    u64 words[2];
     long long refused, undone, sequence;
 };
 
@@ -331,32 +356,78 @@ DEV void tell(const decision &v, int reason, volatile result *r)
     r->sequence = v.sequence;
 }
 
-// The lowest rank with a fault speaks for all; n_ranks: there is none.
-DEV int first_fault(const u64 *faults, int n_ranks)
-{
-    int rank = 0;
+// The lowest rank whose word tells of a fault, which speaks for all; the lowest
+// that has a word; and the lowest whose word is another than that.  n_ranks:
+// there is none.  Where the world fails, words of others are missing.
+struct told {
+    int fault, first, stranger;
+};
 
-    while (rank < n_ranks && !faults[rank])
-        rank++;
-    return rank;
+DEV told find_told(const u64 *words, int n_ranks)
+{
+    __shared__ told found;
+
+    if (threadIdx.x == 0)
+        found = {n_ranks, n_ranks, n_ranks};
+    __syncthreads();
+    for (int k = (int)threadIdx.x; k < n_ranks; k += THREADS) {
+        if (words[k] >> 63)
+            atomic_lower(&found.fault, k);
+        if (words[k])
+            atomic_lower(&found.first, k);
+    }
+    __syncthreads();
+    for (int k = (int)threadIdx.x; k < n_ranks; k += THREADS)
+        if (words[k] && words[k] != words[found.first])
+            atomic_lower(&found.stranger, k);
+    __syncthreads();
+    return found;
 }
 
-DEV void name_fault(const decision &v, const u64 *faults, int rank, result *r)
+DEV void name_fault(const decision &v, const u64 *words, int rank, result *r)
 {
-    r->status = (int)(faults[rank] & 0xff);
-    r->mark = (int)(faults[rank] >> 8) - 1;
+    r->status = (int)(words[rank] & 0xff);
+    r->mark = (int)(words[rank] << 1 >> 9) - 1;
     r->rank = rank;
     r->update = v.steps;
 }
 
-extern "C" __global__ void __launch_bounds__(1)
+// As czr_identity_find.
+DEV void name_stranger(const decision &v, const u64 *words, int n_ranks,
+                       result *r)
+{
+    int most = 0, votes = 0, rank = 0;
+
+    for (int k = 0; k < n_ranks; k++) {
+        if (!words[k])
+            continue;
+        if (votes == 0)
+            most = k;
+        votes += words[k] == words[most] ? 1 : -1;
+    }
+    while (!words[rank] || words[rank] == words[most])
+        rank++;
+    r->status = MISMATCH;
+    r->update = v.steps;
+    r->rank = rank;
+    r->other = most;
+    r->words[0] = words[rank];
+    r->words[1] = words[most];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     collect_decide(decision *given, int has_norm, double clip,
-                   const u64 *faults, int n_ranks, result *r)
+                   const u64 *given_words, int n_ranks, result *r)
 {
     const double floor = 1e-6; // keeps 0 / 0 away, as trainers have it
     decision &v = *reach(given);
-    const int reason = reason_of(v);
+    const u64 *words = reach(given_words);
+    const told all = find_told(words, n_ranks);
 
+    if (threadIdx.x)
+        return;
+    const bool is_alone = all.fault == n_ranks && all.stranger < n_ranks;
+    const int reason = is_alone ? FAULT : reason_of(v);
     if (has_norm)
         v.grad_norm = norm_root(v.norm);
     if (clip > 0) {
@@ -372,9 +443,10 @@ extern "C" __global__ void __launch_bounds__(1)
     v.steps += reason == APPLIED;
     v.t = (double)v.steps;
     v.sequence++;
-    const int rank = first_fault(reach(faults), n_ranks);
-    if (reason == FAULT && rank < n_ranks && !v.stopped)
-        name_fault(v, reach(faults), rank, reach(r));
+    if (is_alone && !v.stopped)
+        name_stranger(v, words, n_ranks, reach(r));
+    if (reason == FAULT && all.fault < n_ranks && !v.stopped)
+        name_fault(v, words, all.fault, reach(r));
     v.stopped = reason == FAULT;
     tell(v, reason, reach(r));
 }
@@ -384,7 +456,7 @@ extern "C" __global__ void __launch_bounds__(1)
 // The first row that did in this update, which all ranks may be reported of;
 // all rows begin anew.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_note(int *given_marks, u64 n, decision *given, u64 *faults,
+    collect_note(int *given_marks, u64 n, decision *given, u64 *words,
                  int rank, int n_ranks)
 {
     __shared__ u64 firsts[THREADS];
@@ -412,23 +484,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (u64 i = threadIdx.x; status && i < n; i += THREADS)
         marks[i] = 0;
     for (int k = (int)threadIdx.x; k < n_ranks; k += THREADS)
-        reach(faults)[k] = k == rank ? fault_of(status, firsts[0]) : 0;
+        reach(words)[k] = k == rank ? fault_of(status, firsts[0]) : 0;
 }
 
-// From the faults of all ranks.
-extern "C" __global__ void __launch_bounds__(1)
-    collect_settle(decision *given, const u64 *faults, int n_ranks,
+// From the words of all ranks.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    collect_settle(decision *given, const u64 *words, int n_ranks,
                    const result *decided, result *reported)
 {
     decision &v = *reach(given);
     result *r = reach(reported);
     int reason = reach(decided)->reason;
-    const int rank = first_fault(reach(faults), n_ranks);
+    const int rank = find_told(reach(words), n_ranks).fault;
 
+    if (threadIdx.x)
+        return;
     v.sound = rank == n_ranks;
     if (!v.sound) {
         reason = UNDONE;
-        name_fault(v, reach(faults), rank, r);
+        name_fault(v, reach(words), rank, r);
         r->undone = ++v.undone;
         v.t = (double)--v.steps;
         v.status = 0;

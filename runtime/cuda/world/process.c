@@ -160,7 +160,7 @@ static czr_status open_captured(czr_process *process, bool is_captured)
 {
     czr_engine *engine = engine_of(process);
     int64_t n = is_captured;
-    czr_status status = czr_handshake_sum(engine, &n);
+    czr_status status = czr_handshake_sum(engine, &n, 1);
 
     if (status == CZR_OK && n != (is_captured ? engine->world->size : 0))
         status = czr_engine_stop(engine, CZR_ERR_MISMATCH,

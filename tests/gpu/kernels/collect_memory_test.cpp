@@ -75,6 +75,21 @@ static void test_convert()
     compare("what is converted", mine, wanted);
 }
 
+static void test_hash()
+{
+    const czr_dtype dtype = draw_dtype();
+    const u64 n = pick(5) ? pick(200) : pick(9000);
+    numbers given(dtype, n, pick(9));
+    u64 mine = 5;
+
+    given.draw(n, 5);
+    launch_some([&] {
+        collect_hash(&mine, given.at(0), static_cast<int>(given.width()), n);
+    });
+    if (mine != 5 + czr_hash(given.at(0), given.width(), n))
+        differ("a hash", n);
+}
+
 static void test_hypers()
 {
     const u64 n = pick(HYPERS + 1);
@@ -85,7 +100,8 @@ static void test_hypers()
         to[i] = -1;
         h.values[i] = static_cast<double>(draw_float(10));
     }
-    simt::launch(1, HYPERS, [&] { collect_hypers(to, h, static_cast<int>(n)); });
+    simt::launch(1, HYPERS,
+                 [&] { collect_hypers(to, h, static_cast<int>(n)); });
     for (u64 i = 0; i < HYPERS; i++)
         if (bits_of(to[i]) != bits_of(i < n ? h.values[i] : -1.))
             differ("a run-time value", i);
@@ -95,7 +111,7 @@ static void test_hypers()
 int main(int argc, char **argv)
 {
     static void (*const tests[])() = {test_fill, test_diagonal, test_convert,
-                                      test_hypers};
+                                      test_hash, test_hypers};
 
     return run_tests(argc, argv, tests, sizeof tests / sizeof *tests);
 }

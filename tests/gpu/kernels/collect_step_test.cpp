@@ -25,6 +25,8 @@ static_assert(
         offsetof(result, rank) == offsetof(czr_collect_result, rank) &&
         offsetof(result, refused_beyond) ==
             offsetof(czr_collect_result, refused_beyond) &&
+        offsetof(result, other) == offsetof(czr_collect_result, other) &&
+        offsetof(result, words) == offsetof(czr_collect_result, words) &&
         offsetof(result, refused) == offsetof(czr_collect_result, refused) &&
         offsetof(result, undone) == offsetof(czr_collect_result, undone) &&
         offsetof(result, sequence) == offsetof(czr_collect_result, sequence),
@@ -46,6 +48,7 @@ static_assert(int(MAY_BE_BEYOND) == int(CZR_COLLECT_MAY_BE_BEYOND) &&
                   int(GRADIENT) == int(CZR_COLLECT_GRADIENT) &&
                   int(NORM) == int(CZR_COLLECT_NORM) &&
                   int(UNDONE) == int(CZR_COLLECT_UNDONE) &&
+                  int(MISMATCH) == int(CZR_ERR_MISMATCH) &&
                   int(SPAN_UNIT) == int(CZR_COLLECT_CHUNK),
               "numbers are others for C and for the device");
 
@@ -214,6 +217,35 @@ static void test_guard()
         differ("the first gradient that is beyond", static_cast<u64>(v.beyond));
 }
 
+static u64 fault_word(int status, u64 mark)
+{
+    return 1ull << 63 | (mark + 1) * 256 | static_cast<u64>(status);
+}
+
+// With it ranks are told of a rule that failed, or who the rank is.
+static void ask(decision &v, int limit)
+{
+    const int n_ranks = 1 + static_cast<int>(pick(600));
+    const int rank = static_cast<int>(pick(static_cast<u64>(n_ranks)));
+    const int number = 1 + static_cast<int>(pick(9));
+    const double hypers[] = {std::ldexp(1., -static_cast<int>(pick(9))), 0.1};
+    const int n_hypers = static_cast<int>(pick(3));
+    std::vector<u64> words(static_cast<size_t>(n_ranks) + 1, 77);
+
+    simt::launch(1, THREADS, [&] {
+        collect_ask(&v, &v.counts[MAY_BE_BEYOND], limit, words.data(), rank,
+                    n_ranks, number, hypers, n_hypers);
+    });
+    const u64 mine = v.status ? fault_word(v.status, static_cast<u64>(v.mark))
+                              : static_cast<u64>(czr_identity_word(
+                                    number, v.steps + 1, hypers, n_hypers));
+    for (int k = 0; k < n_ranks; k++)
+        if (words[static_cast<size_t>(k)] != (k == rank ? mine : 0))
+            differ("what ranks are told", static_cast<u64>(k));
+    if (words[static_cast<size_t>(n_ranks)] != 77)
+        differ("what is behind the last rank", 77);
+}
+
 static void test_begin_and_ask()
 {
     decision v, before;
@@ -221,17 +253,7 @@ static void test_begin_and_ask()
     v.status = static_cast<int>(pick(3));
     v.mark = static_cast<int>(pick(1000));
     before = v;
-    const int n_ranks = 1 + static_cast<int>(pick(600));
-    const int rank = static_cast<int>(pick(static_cast<u64>(n_ranks)));
-    std::vector<u64> reported(static_cast<size_t>(n_ranks), 77);
-    simt::launch(1, THREADS,
-                 [&] { collect_begin(&v, reported.data(), rank, n_ranks); });
-    for (int k = 0; k < n_ranks; k++)
-        if (reported[static_cast<size_t>(k)] !=
-            (k == rank && v.status ? (static_cast<u64>(v.mark) + 1) * 256 +
-                                         static_cast<u64>(v.status)
-                                   : 0))
-            differ("what ranks are told of a rule", static_cast<u64>(k));
+    simt::launch(1, 1, [&] { collect_begin(&v); });
     const u64 faults = v.status != 0;
     u64 sum = 0;
     for (u64 word : v.norm)
@@ -245,8 +267,7 @@ static void test_begin_and_ask()
         differ("a step's beginning", faults);
     v.largest = limit_of(static_cast<int>(pick(9)) - 4) + int(pick(3)) - 1;
     const int limit = limit_of(static_cast<int>(pick(9)) - 4);
-    simt::launch(1, 1,
-                 [&] { collect_ask(&v, &v.counts[MAY_BE_BEYOND], limit); });
+    ask(v, limit);
     if (v.counts[MAY_BE_BEYOND] != (v.largest >= limit))
         differ("what may be beyond", v.counts[MAY_BE_BEYOND]);
 }
@@ -289,6 +310,8 @@ static void draw_words(u64 *words)
 static void decide_on_host(const decision &v, double clip, czr_engine &engine)
 {
     static czr_program program;
+    static czr_norm norm;
+    static czr_world world; // of no rank
     czr_segment turn = {};
 
     std::memset(&engine, 0, sizeof engine);
@@ -296,7 +319,9 @@ static void decide_on_host(const decision &v, double clip, czr_engine &engine)
     program.clip = clip;
     program.skip = 1;
     engine.program = &program;
-    std::memcpy(engine.norm.words, v.norm, sizeof engine.norm.words);
+    std::memcpy(norm.words, v.norm, sizeof norm.words);
+    engine.norm = &norm;
+    engine.world = &world;
     czr_op_decide(&engine, 0, &turn);
 }
 
@@ -370,8 +395,9 @@ static void test_decide()
     v.refused_beyond = 9;
     const decision before = v;
     decide_on_host(v, clip, engine);
-    const u64 faults[3] = {0, 5 * 256 + 7, 256 + 1};
-    simt::launch(1, 1, [&] { collect_decide(&v, 1, clip, faults, 3, &r); });
+    const u64 faults[3] = {12, fault_word(7, 4), fault_word(1, 0)};
+    simt::launch(1, THREADS,
+                 [&] { collect_decide(&v, 1, clip, faults, 3, &r); });
     const int reason = reason_wanted(before, engine);
     const long long steps = before.steps + (reason == APPLIED);
     if (!is_same_number(v.grad_norm, engine.grad_norm))
@@ -402,11 +428,40 @@ static void test_without_norm()
     result r = {};
 
     v.clip = 1;
-    u64 faults = 0;
-    simt::launch(1, 1, [&] { collect_decide(&v, 0, 0, &faults, 1, &r); });
+    u64 word = 12;
+    simt::launch(1, THREADS, [&] { collect_decide(&v, 0, 0, &word, 1, &r); });
     if (v.grad_norm != 0 || v.clip != 1 || v.skip || r.grad_norm != 0 ||
         v.steps != 1 || r.sequence != 1)
         differ("a decision without norm", static_cast<u64>(v.skip));
+}
+
+// All ranks stop where one is at another update, or in another engine; it is
+// told which, and once.
+static void test_strangers()
+{
+    const int n_ranks = 1 + static_cast<int>(pick(600));
+    std::vector<u64> words(static_cast<size_t>(n_ranks), 12);
+    std::vector<int64_t> same;
+    decision v = draw_decision();
+    result r = {};
+    int ranks[2];
+
+    for (u64 i = pick(4); i > 0; i--)
+        words[pick(words.size())] = pick(3) ? 10 + pick(5) : 0;
+    same.assign(words.begin(), words.end());
+    const bool differs = czr_identity_find(same.data(), n_ranks, ranks);
+    v.stopped = pick(3) == 0;
+    const bool stops = differs || v.stopped, tells = differs && !v.stopped;
+    simt::launch(1, THREADS,
+                 [&] { collect_decide(&v, 0, 0, words.data(), n_ranks, &r); });
+    if (v.skip != stops || v.stopped != stops || v.steps == stops ||
+        r.reason != (stops ? int(FAULT) : int(APPLIED)) ||
+        r.status != (tells ? int(MISMATCH) : 0))
+        differ("what becomes of strangers", static_cast<u64>(r.reason));
+    if (tells && (r.rank != ranks[0] || r.other != ranks[1] ||
+                  r.words[0] != words[static_cast<size_t>(ranks[0])] ||
+                  r.words[1] != words[static_cast<size_t>(ranks[1])]))
+        differ("the stranger's name", static_cast<u64>(r.rank));
 }
 
 // ---- rules that failed ----
@@ -446,8 +501,7 @@ static void test_note()
             differ("a row that begins anew", i);
     for (int k = 0; k < n_ranks; k++)
         if (faults[static_cast<size_t>(k)] !=
-            (k == rank && status ? (first + 1) * 256 + static_cast<u64>(status)
-                                 : 0))
+            (k == rank && status ? fault_word(status, first) : 0))
             differ("a rank's fault", static_cast<u64>(k));
     if (marks[n] != 5 || faults[static_cast<size_t>(n_ranks)] != 7)
         differ("what is behind the last", n);
@@ -463,21 +517,23 @@ static void test_settle()
 
     for (u64 i = pick(3); i > 0; i--) {
         const int k = static_cast<int>(pick(static_cast<u64>(n_ranks)));
-        faults[static_cast<size_t>(k)] = (pick(99) + 1) << 8 | (1 + pick(30));
+        faults[static_cast<size_t>(k)] =
+            fault_word(1 + static_cast<int>(pick(30)), pick(99));
         first = k < first ? k : first;
     }
-    faults[static_cast<size_t>(n_ranks)] = 0x101; // no rank's
+    faults[static_cast<size_t>(n_ranks)] = fault_word(1, 0); // no rank's
     v.steps = 8;
     v.sequence = 11;
     v.grad_norm = 0.5;
     v.undone = 2;
     v.status = first < n_ranks ? 4 : 0;
     decided.reason = static_cast<int>(pick(4));
-    simt::launch(1, 1, [&] {
+    simt::launch(1, THREADS, [&] {
         collect_settle(&v, faults.data(), n_ranks, &decided, &reported);
     });
     const bool is_undone = first < n_ranks;
-    const u64 fault = is_undone ? faults[static_cast<size_t>(first)] : 0x100;
+    const u64 fault =
+        is_undone ? faults[static_cast<size_t>(first)] << 1 >> 1 : 0x100;
     if (v.sound == is_undone || v.steps != 8 - is_undone ||
         v.undone != 2 + is_undone || v.status ||
         (is_undone && v.t != static_cast<double>(v.steps)))
@@ -498,8 +554,9 @@ static void test_settle()
 int main(int argc, char **argv)
 {
     static void (*const tests[])() = {
-        test_norm,      test_carries,      test_guard, test_begin_and_ask,
-        test_decisions, test_without_norm, test_note,  test_settle};
+        test_norm,          test_carries,   test_guard,
+        test_begin_and_ask, test_decisions, test_without_norm,
+        test_strangers,     test_note,      test_settle};
 
     return run_tests(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -311,6 +311,26 @@ czr_status czr_collect_convert(czr_collect *collect, void *to,
     return n ? PUT(collect, convert, given, stream) : CZR_OK;
 }
 
+static void hash(const void *given)
+{
+    const memory *of = given;
+    uint64_t *to = deferred_at(of->to, sizeof *to);
+    const void *from = deferred_at(of->from, of->n * of->element_bytes);
+
+    if (to && from)
+        *to += czr_hash(from, of->element_bytes, of->n);
+}
+
+czr_status czr_collect_hash(czr_collect *collect, uint64_t *to,
+                            const void *from, size_t element_bytes, size_t n,
+                            void *stream)
+{
+    const memory given = {
+        .to = to, .from = from, .element_bytes = element_bytes, .n = n};
+
+    return n ? PUT(collect, hash, given, stream) : CZR_OK;
+}
+
 static void mirror_lower(const void *given)
 {
     const memory *of = given;

@@ -1,6 +1,8 @@
 /* Gradients of parameters, and the decision. */
 #include "tests/gpu/plan/host_collect.h"
 
+#include "runtime/engine/engine.h"
+
 void czr_collect_number(czr_collect_span *spans, size_t n_spans,
                         uint64_t *n_jobs)
 {
@@ -13,7 +15,7 @@ typedef struct judged {
     czr_collect_spans spans;
     czr_collect_decision *decision;
     czr_collect_result *result;
-    czr_collect_faults faults;
+    czr_collect_rank_words rank_words;
     const czr_collect_decision *seen;
     int64_t *word;
     int32_t limit;
@@ -26,24 +28,18 @@ static czr_collect_decision *decision_of(const judged *of)
     return deferred_at(of->decision, sizeof *of->decision);
 }
 
-static int64_t *faults_of(const judged *of)
+static int64_t *words_of(const czr_collect_rank_words *of)
 {
-    return deferred_at(of->faults.words,
-                       (size_t)of->faults.n_ranks * sizeof(int64_t));
+    return deferred_at(of->words, (size_t)of->n_ranks * sizeof(int64_t));
 }
 
 static void begin(const void *given)
 {
     czr_collect_decision *v = decision_of(given);
-    int64_t *faults = faults_of(given);
 
-    if (!v || !faults)
+    if (!v)
         return;
     const czr_collect_decision old = *v;
-    const czr_collect_faults *of = &((const judged *)given)->faults;
-    memset(faults, 0, (size_t)of->n_ranks * sizeof *faults);
-    if (old.status)
-        faults[of->rank] = (int64_t)(old.mark + 1) * 256 + old.status;
     *v = (czr_collect_decision){.steps = old.steps,
                                 .sequence = old.sequence,
                                 .t = old.t,
@@ -61,10 +57,9 @@ static void begin(const void *given)
 }
 
 czr_status czr_collect_begin(czr_collect *collect,
-                             czr_collect_decision *decision,
-                             const czr_collect_faults *faults, void *stream)
+                             czr_collect_decision *decision, void *stream)
 {
-    const judged given = {.decision = decision, .faults = *faults};
+    const judged given = {.decision = decision};
 
     return PUT(collect, begin, given, stream);
 }
@@ -103,21 +98,40 @@ czr_status czr_collect_norm(czr_collect *collect,
     return spans->n ? PUT(collect, add_norm, given, stream) : CZR_OK;
 }
 
+static int64_t fault_of(int32_t status, int64_t mark)
+{
+    return CZR_COLLECT_FAULT_WORD | (mark + 1) << 8 | status;
+}
+
 static void ask(const void *given)
 {
     const judged *of = given;
     const czr_collect_decision *v = deferred_at(of->seen, sizeof *v);
     int64_t *word = deferred_at(of->word, sizeof *word);
+    const czr_collect_rank_words *to = &of->rank_words;
+    int64_t *words = words_of(to);
+    const size_t bytes = (size_t)to->n_hypers * sizeof(double);
+    const double *hypers = bytes ? deferred_at(to->hypers, bytes) : NULL;
 
-    if (v && word)
-        *word = v->largest >= of->limit;
+    if (!v || !word || !words || (bytes && !hypers))
+        return;
+    *word = v->largest >= of->limit;
+    memset(words, 0, (size_t)to->n_ranks * sizeof *words);
+    words[to->rank] = v->status ? fault_of(v->status, v->mark)
+                                : czr_identity_word(to->number, v->steps + 1,
+                                                    hypers, to->n_hypers);
 }
 
 czr_status czr_collect_ask(czr_collect *collect,
                            const czr_collect_decision *decision, int64_t *word,
-                           int32_t limit, void *stream)
+                           int32_t limit,
+                           const czr_collect_rank_words *rank_words,
+                           void *stream)
 {
-    const judged given = {.seen = decision, .word = word, .limit = limit};
+    const judged given = {.seen = decision,
+                          .word = word,
+                          .limit = limit,
+                          .rank_words = *rank_words};
 
     return PUT(collect, ask, given, stream);
 }
@@ -189,20 +203,22 @@ static void tell(const czr_collect_decision *v, czr_collect_reason reason,
     to->sequence = v->sequence;
 }
 
-static int first_fault(const int64_t *faults, int n_ranks)
+static int first_fault(const int64_t *words, int n_ranks)
 {
     int rank = 0;
 
-    while (rank < n_ranks && !faults[rank])
+    while (rank < n_ranks && words[rank] >= 0)
         rank++;
     return rank;
 }
 
-static void name_fault(const czr_collect_decision *v, const int64_t *faults,
+static void name_fault(const czr_collect_decision *v, const int64_t *words,
                        int rank, czr_collect_result *to)
 {
-    to->status = (int32_t)(faults[rank] % 256);
-    to->mark = (int32_t)(faults[rank] / 256 - 1);
+    const int64_t told = words[rank] & INT64_MAX;
+
+    to->status = (int32_t)(told % 256);
+    to->mark = (int32_t)(told / 256 - 1);
     to->rank = rank;
     to->update = v->steps;
 }
@@ -211,11 +227,18 @@ static void decide(const void *given)
 {
     const judged *of = given;
     czr_collect_decision *v = decision_of(of);
-    const int64_t *faults = faults_of(of);
+    const int64_t *words = words_of(&of->rank_words);
+    const int n_ranks = of->rank_words.n_ranks;
+    czr_collect_result *to = of->result;
+    int ranks[2];
 
-    if (!v || !faults)
+    if (!v || !words)
         return;
-    const czr_collect_reason reason = reason_of(v, of->has_norm);
+    const int fault = first_fault(words, n_ranks);
+    const bool is_alone =
+        fault == n_ranks && czr_identity_find(words, n_ranks, ranks);
+    const czr_collect_reason reason =
+        is_alone ? CZR_COLLECT_FAULT : reason_of(v, of->has_norm);
     if (of->has_norm)
         v->grad_norm = czr_norm_root((const czr_norm *)(const void *)v);
     if (of->clip > 0) {
@@ -231,20 +254,28 @@ static void decide(const void *given)
     v->steps += !v->skip;
     v->t = (double)v->steps;
     v->sequence++;
-    if (reason == CZR_COLLECT_FAULT && !v->stopped)
-        name_fault(v, faults, first_fault(faults, of->faults.n_ranks),
-                   of->result);
+    if (is_alone && !v->stopped) {
+        to->status = CZR_ERR_MISMATCH;
+        to->update = v->steps;
+        to->rank = ranks[0];
+        to->other = ranks[1];
+        for (int i = 0; i < 2; i++)
+            to->words[i] = words[ranks[i]];
+    }
+    if (fault < n_ranks && reason == CZR_COLLECT_FAULT && !v->stopped)
+        name_fault(v, words, fault, to);
     v->stopped = reason == CZR_COLLECT_FAULT;
-    tell(v, reason, of->result);
+    tell(v, reason, to);
 }
 
 czr_status czr_collect_decide(czr_collect *collect,
                               czr_collect_decision *decision, bool has_norm,
-                              double clip, const czr_collect_faults *faults,
+                              double clip,
+                              const czr_collect_rank_words *rank_words,
                               czr_collect_result *result, void *stream)
 {
     const judged given = {.decision = decision,
-                          .faults = *faults,
+                          .rank_words = *rank_words,
                           .result = result,
                           .has_norm = has_norm,
                           .clip = clip};
@@ -257,8 +288,7 @@ czr_status czr_collect_decide(czr_collect *collect,
 typedef struct failing {
     czr_collect_marks marks;
     czr_collect_decision *decision;
-    int64_t *faults;
-    int rank, n_ranks;
+    czr_collect_rank_words rank_words;
     const czr_collect_result *decided;
     czr_collect_result *reported;
 } failing;
@@ -269,18 +299,17 @@ static void note(const void *given)
     czr_collect_decision *v = deferred_at(of->decision, sizeof *v);
     const size_t bytes = of->marks.n * sizeof(int32_t);
     int32_t *marks = bytes ? deferred_at(of->marks.words, bytes) : NULL;
-    int64_t *faults =
-        deferred_at(of->faults, (size_t)of->n_ranks * sizeof *faults);
+    int64_t *words = words_of(&of->rank_words);
     uint64_t first = 0;
 
-    if (!v || !faults || (bytes && !marks))
+    if (!v || !words || (bytes && !marks))
         return;
     while (first < of->marks.n && !marks[first])
         first++;
-    memset(faults, 0, (size_t)of->n_ranks * sizeof *faults);
+    memset(words, 0, (size_t)of->rank_words.n_ranks * sizeof *words);
     if (first == of->marks.n)
         return;
-    faults[of->rank] = (int64_t)(first + 1) * 256 + marks[first];
+    words[of->rank_words.rank] = fault_of(marks[first], (int64_t)first);
     if (!v->status) {
         v->status = marks[first];
         v->mark = (int32_t)first;
@@ -291,14 +320,12 @@ static void note(const void *given)
 
 czr_status czr_collect_note(czr_collect *collect,
                             const czr_collect_marks *marks,
-                            czr_collect_decision *decision, int64_t *faults,
-                            int rank, int n_ranks, void *stream)
+                            czr_collect_decision *decision,
+                            const czr_collect_rank_words *rank_words,
+                            void *stream)
 {
-    const failing given = {.marks = *marks,
-                           .decision = decision,
-                           .faults = faults,
-                           .rank = rank,
-                           .n_ranks = n_ranks};
+    const failing given = {
+        .marks = *marks, .decision = decision, .rank_words = *rank_words};
 
     return PUT(collect, note, given, stream);
 }
@@ -307,15 +334,15 @@ static void settle(const void *given)
 {
     const failing *of = given;
     czr_collect_decision *v = deferred_at(of->decision, sizeof *v);
-    const int64_t *faults =
-        deferred_at(of->faults, (size_t)of->n_ranks * sizeof *faults);
+    const int64_t *words = words_of(&of->rank_words);
+    const int n_ranks = of->rank_words.n_ranks;
 
-    if (!v || !faults)
+    if (!v || !words)
         return;
-    const int rank = first_fault(faults, of->n_ranks);
-    v->sound = rank == of->n_ranks;
+    const int rank = first_fault(words, n_ranks);
+    v->sound = rank == n_ranks;
     if (!v->sound) {
-        name_fault(v, faults, rank, of->reported);
+        name_fault(v, words, rank, of->reported);
         of->reported->undone = ++v->undone;
         v->t = (double)--v->steps;
         v->status = CZR_OK;
@@ -328,17 +355,12 @@ static void settle(const void *given)
 
 czr_status czr_collect_settle(czr_collect *collect,
                               czr_collect_decision *decision,
-                              const int64_t *faults, int n_ranks,
+                              const czr_collect_rank_words *rank_words,
                               const czr_collect_result *decided,
                               czr_collect_result *reported, void *stream)
 {
-    union {
-        const int64_t *given;
-        int64_t *taken;
-    } all = {.given = faults};
     const failing given = {.decision = decision,
-                           .faults = all.taken,
-                           .n_ranks = n_ranks,
+                           .rank_words = *rank_words,
                            .decided = decided,
                            .reported = reported};
 

@@ -118,7 +118,7 @@ MUTANTS = [
      "(program, number, rank->result->mark)",
      "(program, rank->engine->rank, rank->result->mark)"),
     ("ranks over NCCL do not sum faults", "nccl", "exec/op.c",
-     "= {.data = rank->faults.words,", "= {.data = rank->decision,"),
+     "= {.data = rank->rank_words.words,", "= {.data = rank->decision,"),
     ("what a fault leaves behind is said instead", "nccl",
      "exec/outcome.c",
      "return czr_collect_has_fault(rank->result);",
@@ -127,7 +127,7 @@ MUTANTS = [
      "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
     ("a step's words stay", "loopback", "exec/rank_group_list.c",
      "czr_collect_begin(rank->device.collect, rank->decision,\n"
-     "                              &rank->faults, rank->main)",
+     "                              rank->main)",
      "CZR_OK"),
     ("a step's words are cleared behind reductions", "turns", "exec/rank_group_list.c",
      "rank_group->is_open ? CZR_OK : begin_all(rank_group)", "begin_all(rank_group)"),

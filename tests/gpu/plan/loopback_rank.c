@@ -110,6 +110,12 @@ static void fill(void *to, czr_dtype dtype, int64_t n, int rank, int param,
     }
 }
 
+/* Whose parameters a rank draws. */
+static int source_of(const run *r, int rank)
+{
+    return r->is_alike ? rank == r->drifted : rank;
+}
+
 static czr_status bind_param(run *r, czr_engine *engine, int rank, int param)
 {
     char name[512];
@@ -146,7 +152,7 @@ static void draw_param(const run *r, const czr_layout_info *info, int rank,
 
     if (!values)
         exit(1);
-    fill(values, info->param_dtype, info->n, rank, param, -1);
+    fill(values, info->param_dtype, info->n, source_of(r, rank), param, -1);
     store(r, info->param, values, bytes);
     free(values);
 }
@@ -163,7 +169,7 @@ czr_status rank_open(run *r, czr_engine *engine, int rank)
         const czr_layout_info info = layout_of(engine, p);
         void *own = r->tensors[rank][p].param;
         if (own)
-            fill(own, info.param_dtype, info.n, rank, p, -1);
+            fill(own, info.param_dtype, info.n, source_of(r, rank), p, -1);
         else
             draw_param(r, &info, rank, p);
     }

@@ -49,6 +49,8 @@ typedef struct run {
     bool is_failing;  /* rules, in two steps */
     bool is_constant; /* gradients, which are given before the first step alone
                        */
+    bool is_alike;    /* copies of a parameter are, but for those of */
+    int drifted;      /* this rank; -1: none */
     bool is_placed;   /* all tensors: copies of the host's make it wait */
     loose *tensors[RANK_MAX]; /* [n_params] */
     void *stream;   /* trainers' of the device; NULL: each step is waited for */

@@ -148,23 +148,23 @@ static void gather_band(setting *s)
 
 /* ---- a step's decision -------------------------------------------------- */
 
-enum { SPANS = 3, RANKS = 5 };
+enum { SPANS = 3 };
 
 static void put_step(setting *s, const czr_collect_spans *spans,
                      czr_collect_decision *decision,
-                     const czr_collect_faults *faults, int32_t limit)
+                     const czr_collect_rank_words *rank_words, int32_t limit)
 {
     czr_collect *c = s->collect;
 
     if (s->status != CZR_OK)
         return;
-    note(s, czr_collect_begin(c, decision, faults, s->stream));
+    note(s, czr_collect_begin(c, decision, s->stream));
     note(s, czr_collect_norm(c, spans, decision, s->stream));
     note(s, czr_collect_ask(c, decision,
                             &decision->counts[CZR_COLLECT_MAY_BE_BEYOND], limit,
-                            s->stream));
+                            rank_words, s->stream));
     note(s, czr_collect_guard(c, spans, decision, s->stream));
-    note(s, czr_collect_decide(c, decision, true, 1, faults, s->result,
+    note(s, czr_collect_decide(c, decision, true, 1, rank_words, s->result,
                                s->stream));
 }
 
@@ -189,7 +189,7 @@ static void decide(setting *s)
     czr_collect_span rows[SPANS];
     czr_collect_spans spans = {.n = SPANS};
     const czr_collect_decision decision = {.steps = 0};
-    const int64_t words[RANKS] = {9};
+    const int64_t words[] = {9};
     czr_norm norm = {{0}};
     void *pinned = NULL;
 
@@ -213,9 +213,10 @@ static void decide(setting *s)
     }
     czr_collect_number(rows, SPANS, &spans.n_jobs);
     spans.rows = give(s, rows, sizeof rows);
-    const czr_collect_faults faults = {.words = give(s, words, sizeof words),
-                                       .n_ranks = RANKS};
-    put_step(s, &spans, give(s, &decision, sizeof decision), &faults, limit);
+    const czr_collect_rank_words rank_words = {
+        .words = give(s, words, sizeof words), .n_ranks = 1};
+    put_step(s, &spans, give(s, &decision, sizeof decision), &rank_words,
+             limit);
     if (s->status == CZR_OK)
         note(s, czr_context_synchronize(s->bench.context, s->stream, 0));
     check_result(s, &norm);
@@ -280,6 +281,23 @@ static void convert(setting *s)
     czr_convert(wanted, to, g.host[0], from, n);
     expect(s, made, wanted, bytes);
     free(wanted);
+    close_group(s, &g);
+}
+
+static void hash(setting *s)
+{
+    const czr_dtype dtype = (czr_dtype)draw(CZR_N_DTYPES);
+    const size_t n = draw(20000), width = czr_dtype_bytes(dtype);
+    uint64_t wanted = 5;
+    group g;
+
+    open_group(s, &g, 1, n, dtype);
+    uint64_t *made = give(s, &wanted, sizeof wanted);
+    if (s->status == CZR_OK)
+        note(s, czr_collect_hash(s->collect, made, g.device[0], width, n,
+                                 s->stream));
+    wanted += czr_hash(g.host[0], width, n);
+    expect(s, made, &wanted, sizeof wanted);
     close_group(s, &g);
 }
 
@@ -349,8 +367,8 @@ static void pack(setting *s)
 static void run_all(setting *s)
 {
     static void (*const runs[])(setting * s) = {
-        sum_leaves,  sum_slice, sum_parts, gather_band, decide,
-        take_hypers, fill,      convert,   mirror,      pack};
+        sum_leaves, sum_slice, sum_parts, gather_band, decide, take_hypers,
+        fill,       convert,   hash,      mirror,      pack};
 
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         s->draws_integers = false;

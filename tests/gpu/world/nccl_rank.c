@@ -54,6 +54,9 @@ static czr_status run_steps(test_rank *self, wish *w, run *r,
         double values[RANK_MAX_HYPERS];
         czr_result result = {0};
         const czr_hyper hyper = rank_hyper(r, step, values);
+        if (w->is_odd_rated && self->rank == self->size - 1 &&
+            step == NCCL_RANK_LAST_STEP)
+            values[0] *= 1.5;
         const bool is_waited =
             !w->is_late || (step == steps - 1 && !w->is_reading);
         if (!stays(self, w, step))
@@ -111,7 +114,9 @@ void nccl_rank_run(test_rank *self, void *user)
     const czr_process_options options = {
         .context = self->context,
         .nvrtc = w->nvrtc,
-        .engine = {.undo = w->undoes, .deadline_ms = w->deadline_ms},
+        .engine = {.undo = w->undoes,
+                   .deadline_ms = w->deadline_ms,
+                   .replica_check = w->is_alike},
         .world = {.nccl = self->nccl,
                   .id = &w->id,
                   .rank = self->rank,
@@ -123,6 +128,8 @@ void nccl_rank_run(test_rank *self, void *user)
              .is_early = w->is_early,
              .is_failing = w->is_failing,
              .is_constant = w->is_constant,
+             .is_alike = w->is_alike,
+             .drifted = w->is_odd_drifted ? self->size - 1 : -1,
              .is_placed = w->is_captured && !(is_odd && w->is_odd_loose),
              .context = self->context};
     czr_process *process = NULL;

@@ -22,6 +22,9 @@ typedef struct wish {
     bool is_constant; /* gradients are given before the first step alone */
     bool is_odd_loose, is_odd_eager; /* the last rank has tensors that are
                                       * copied, or asks for no graphs */
+    bool is_odd_rated;               /* or has another rate in one step */
+    bool is_alike, is_odd_drifted; /* copies are, and compared in each step; or
+                                    * but for its */
     bool has_copier; /* memory of the device is read and written by a stream */
     _Atomic int n_graphs;  /* of all ranks */
     _Atomic int n_ahead;   /* of all ranks, by rank_read */
