@@ -85,7 +85,7 @@ MUTANTS = [
      "                                   engine->stream);",
      "        ;"),
     ("ranks do not agree on gradients", "turns", "exec/op.c",
-     "        sum_beyond(rank, segment);", "        ;"),
+     "        sum_counts(rank, CZR_COLLECT_BEYOND, 1, segment);", "        ;"),
     ("nothing is decided without a norm", "turns", "exec/op.c",
      "        if (!rank->has_decision)\n            status", "        if (false)\n"
      "            status"),
@@ -122,7 +122,7 @@ MUTANTS = [
     ("what a fault leaves behind is said instead", "nccl",
      "exec/outcome.c",
      "return czr_collect_has_fault(rank->result);",
-     "return rank->harvested < 0;"),
+     "return false;"),
     ("run-time values stay", "loopback", "exec/rank_group.c",
      "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
     ("a step's words stay", "loopback", "exec/rank_group_list.c",
@@ -135,7 +135,8 @@ MUTANTS = [
      "        status = czr_context_wait(context, rank->main, rank->event);",
      "        status = CZR_OK;"),
     ("reductions do not wait for the producer", "loopback", "exec/rank_group_list.c",
-     "    if (status == CZR_OK && producer)", "    if (false)"),
+     "    if (status == CZR_OK)\n"
+     "        status = czr_cuda_list_follow(rank, producer);", ""),
     ("what is left does not wait for main streams", "parts", "exec/rank_group_list.c",
      "    czr_status status = fork_all(rank_group);\n"
      "\n"
