@@ -197,6 +197,10 @@ static bool is_in_place(const wanted *want, const int64_t *strides)
     return true;
 }
 
+/* Elements that no memory has: what is behind them is out of reach, and so is
+ * arithmetic with their places. */
+static const int64_t FARTHEST = INT64_C(1) << 47;
+
 /* Takes one tensor, or says why not. */
 static czr_status bind_one(czr_engine *engine, const char *name,
                            const wanted *want, const czr_tensor *tensor,
@@ -227,6 +231,12 @@ static czr_status bind_one(czr_engine *engine, const char *name,
         out->shape[d] = want->shape[d];
         if (tensor->strides)
             out->strides[d] = tensor->strides[d];
+        const int64_t most = FARTHEST / (want->shape[d] ? want->shape[d] : 1);
+        if (out->strides[d] > most || out->strides[d] < -most)
+            return czr_engine_refuse(
+                engine, CZR_ERR_SHAPE,
+                "%s: the stride of dimension %d of the %s is %lld", name, d,
+                want->what, (long long)out->strides[d]);
     }
     if (tensor->data == want->place)
         return is_in_place(want, out->strides)

@@ -202,6 +202,7 @@ static void wrong_tensors_and_orders_are_refused(void **state)
 /* A tensor that lies in its place is used there, if its strides say so. */
 static czr_status in_place_body(czr_world *world, void *user)
 {
+    static float elsewhere[1];
     const int64_t turned[] = {1, 6};
     czr_layout_info info;
     char name[32];
@@ -224,6 +225,13 @@ static czr_status in_place_body(czr_world *world, void *user)
         const czr_tensor stacked = {info.grad, CZR_F32, 3, shape, NULL};
         const czr_tensor bad = {info.param, CZR_F32, 2, info.shape, turned};
         n_wrong += czr_bind(e, name, &bad, NULL) != CZR_ERR_SHAPE;
+        for (int k = 40; k < 63; k += 11) { /* 40, 51, 62 */
+            const int64_t far[] = {INT64_C(1) << k, 1};
+            const czr_tensor reaching = {elsewhere, CZR_F32, 2, info.shape,
+                                         far};
+            n_wrong += czr_bind(e, name, &reaching, NULL) !=
+                       (k > 47 ? CZR_ERR_SHAPE : CZR_OK);
+        }
         n_wrong += czr_bind(e, name, &param, &stacked) != CZR_ERR_SHAPE;
         n_wrong += czr_bind(e, name, &param, &grad) != CZR_OK;
     }
