@@ -68,12 +68,11 @@ static bool can_share(const char *text, uint64_t uneven, sharing how,
 {
     planned plan;
 
-    planned_open_shared(&plan, text, MICROBATCHES, uneven, how == IN_PAIRS);
-    const bool found = how == IN_PAIRS ? planned_has_strides(plan.view)
-                                       : planned_is_shared(plan.view);
+    if (!planned_can_share(&plan, text, MICROBATCHES, uneven, how == IN_PAIRS))
+        return false;
     const bool is_wanted = !is_narrow || planned_is_narrow(plan.view);
     planned_close(&plan);
-    return found && is_wanted;
+    return is_wanted;
 }
 
 static bool subject_open(subject *s, const char *text, sharing how,

@@ -228,24 +228,26 @@ bool planned_has_strides(const cz_plan_view *view)
     return false;
 }
 
-void planned_open_shared(planned *p, const char *text, int64_t microbatches,
-                         uint64_t uneven, bool in_pairs)
+bool planned_can_share(planned *p, const char *text, int64_t microbatches,
+                       uint64_t uneven, bool in_pairs)
 {
     static const char *const gram[] = {"tp_strategy=gram", NULL};
     static const char *const pairs[] = {"tp_strategy=gram", "tp_subgroup=2",
                                         NULL};
 
-    if (in_pairs) {
-        planned_open(p, text, pairs, microbatches, uneven);
-        if (planned_has_strides(p->view))
-            return;
-        planned_close(p);
-    }
-    planned_open(p, text, gram, microbatches, uneven);
-    if (planned_is_shared(p->view))
-        return;
+    planned_open(p, text, in_pairs ? pairs : gram, microbatches, uneven);
+    if (in_pairs ? planned_has_strides(p->view) : planned_is_shared(p->view))
+        return true;
     planned_close(p);
-    planned_open(p, text, NULL, microbatches, uneven);
+    return false;
+}
+
+void planned_open_shared(planned *p, const char *text, int64_t microbatches,
+                         uint64_t uneven, bool in_pairs)
+{
+    if (!(in_pairs && planned_can_share(p, text, microbatches, uneven, true)) &&
+        !planned_can_share(p, text, microbatches, uneven, false))
+        planned_open(p, text, NULL, microbatches, uneven);
 }
 
 void planned_close(planned *p)

@@ -18,6 +18,10 @@ typedef struct planned {
  * coordinates.  Close in any case. */
 void planned_open(planned *p, const char *text, const char *const *defines,
                   int64_t microbatches, uint64_t uneven);
+/* Opens the plan where ranks share matrices, `in_pairs` far apart; false: none
+ * do, and nothing is open. */
+bool planned_can_share(planned *p, const char *text, int64_t microbatches,
+                       uint64_t uneven, bool in_pairs);
 /* The same with matrices that ranks share, where that can be; else without.
  * With `in_pairs` two of four or more do, far apart, if that can be. */
 void planned_open_shared(planned *p, const char *text, int64_t microbatches,
