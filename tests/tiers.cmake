@@ -47,7 +47,7 @@ set(nightly_tests
   "^plan_json_(tiles|fused)_(1x1|2x2|1x8)$" "^plan_json_sees_(tiles|fsdp|fused)$"
   "^oracle_library_(scaled|muons)_bf16$" "^simulate_qwen3-235b$"
   "^verify_(mutants|random_plans_1|large)$" "^storage_library$" "^plan_random$"
-  "^hostile_all$"
+  "^(hostile|storage_counts)_all$"
   "^fuzz_compile_replay$" "^diff_qwen3-235b-a22b$" "^plan_large_(stages|qwen.*)$")
 
 # cz_tier(TEST): the label of the first page above that has it.

@@ -4,5 +4,8 @@
 set(compile_tool ${CMAKE_BINARY_DIR}/tests/compile_tool)
 cz_script(counts tree 120 models/counts.py ${compile_tool})
 cz_script(counts_sees tree 120 models/counts.py --self-test)
-cz_script(storage_counts tree 300 models/storage_counts.py $<TARGET_FILE:canzona>)
+foreach(meshes one all)
+  cz_script(storage_counts_${meshes} tree 300 models/storage_counts.py
+    $<TARGET_FILE:canzona> ${meshes})
+endforeach()
 cz_script(stage_counts tree 120 models/stage_counts.py ${compile_tool})

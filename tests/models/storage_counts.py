@@ -3,9 +3,13 @@
 matrices, by shape, that it has as Hugging Face names it: on one rank, where
 tensor parallelism cuts inside query groups, and with experts dealt out.
 
-    storage_counts.py CANZONA
+    storage_counts.py CANZONA one|all
+
+of `one`, each configuration in each storage is compiled on one of the meshes, in
+turn; of `all`, on all of them.
 """
 import collections
+import itertools
 import json
 import math
 import pathlib
@@ -89,13 +93,13 @@ def compiled(tool, config, storage, mesh, view="blocks"):
     return shapes, elements
 
 
-def check(tool, config):
+def check(tool, config, meshes):
     """How many storages and meshes agree with Hugging Face's on one rank."""
     model = json.loads(config.read_text())["model_type"]
     expected = compiled(tool, config, "", MESHES[0])
     n = 0
     for storage in [s for s in STORAGES if s and model in STORAGES[s]]:
-        for mesh in MESHES:
+        for mesh in next(meshes):
             found = compiled(tool, config, storage, mesh)
             if found != expected:
                 sys.exit(f"{config.stem}{storage} {mesh}: {found}, "
@@ -112,14 +116,16 @@ def check(tool, config):
 
 def main():
     tool = sys.argv[1]
+    meshes = itertools.cycle([[mesh] for mesh in MESHES] if sys.argv[2] == "one"
+                             else [MESHES])
     configs = sorted(counts.CONFIGS.glob("*.json"))
-    n = sum(check(tool, config) for config in configs)
+    n = sum(check(tool, config, meshes) for config in configs)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "deepseek-v3-mtp.json"
         values = json.loads((counts.CONFIGS / "deepseek-v3.json").read_text())
         path.write_text(json.dumps({**values, "mtp_layers": 1}))
         del STORAGES["_torchtitan"]["deepseek_v3"]  # it has no such layer
-        n += check(tool, path)
+        n += check(tool, path, meshes)
     print(f"{n} programs")
     return 0 if n else 1
 
