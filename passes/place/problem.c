@@ -1,6 +1,7 @@
 /* From patterns to classes, items and buckets. */
 #include "passes/place/problem.h"
 
+#include "dsl/base/arithmetic.h"
 #include "dsl/base/checked.h"
 #include "dsl/plan/state.h"
 #include "passes/grid/bucket.h"
@@ -142,12 +143,29 @@ static int reduction_of(const maker *m, int item)
     return m->view->patterns[pattern].reduction;
 }
 
-/* As Megatron makes them: a bucket that holds enough is closed. */
+/* Elements of item i and of those of its reduction behind it. */
+static int64_t *elements_left(const maker *m, const cz_solve_problem *problem)
+{
+    int64_t *left = CZ_NEW(m->arena, int64_t, problem->n_items + 1);
+    for (int i = problem->n_items - 1; i >= 0; i--) {
+        const bool is_last = i + 1 == problem->n_items ||
+                             reduction_of(m, i) != reduction_of(m, i + 1);
+        left[i] = m->classes[problem->class_of[i]].elements +
+                  (is_last ? 0 : left[i + 1]);
+    }
+    return left;
+}
+
+/* A bucket that holds enough is closed, as Megatron does it.  What is reduced
+ * behind the backward pass, and gathered before the next, waits for nobody: at
+ * the end a bucket takes no more than half of what is left. */
 static void fill_buckets(const maker *m, cz_solve_problem *problem)
 {
-    const int64_t capacity = m->view->policy->bucket_elements;
+    enum { SMALLEST = 16 }; /* of the capacity, the part */
+    const int64_t most = m->view->policy->bucket_elements;
+    const int64_t *left = elements_left(m, problem);
     int *start = CZ_NEW(m->arena, int, problem->n_items + 2);
-    int64_t filled = 0;
+    int64_t filled = 0, capacity = 0;
     int n = 0;
     for (int i = 0; i < problem->n_items; i++) {
         const bool is_first = i == 0 || filled >= capacity ||
@@ -155,6 +173,8 @@ static void fill_buckets(const maker *m, cz_solve_problem *problem)
         if (is_first) {
             start[n++] = i;
             filled = 0;
+            capacity = cz_solve_max(left[i] / 2, most / SMALLEST);
+            capacity = cz_solve_min(capacity, most);
         }
         filled += m->classes[problem->class_of[i]].elements;
     }

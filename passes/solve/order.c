@@ -7,6 +7,7 @@
 #include "passes/solve/partition.h"
 #include "passes/timeline/fold.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Half of all moves are by at most so many places. */
@@ -219,6 +220,39 @@ static bool try_move(search *s, int open, cost *least)
     return false;
 }
 
+/* ---- where to begin ---- */
+
+typedef struct needed {
+    int need, number;
+} needed;
+
+static int sooner(const void *left, const void *right)
+{
+    const needed *a = left, *b = right;
+    return a->need != b->need
+               ? (a->need > b->need) - (a->need < b->need)
+               : (a->number > b->number) - (a->number < b->number);
+}
+
+/* In order of need: by the first operation behind the moved ones that waits for
+ * it, at last. */
+static void order_by_need(search *s)
+{
+    const int first = s->problem->first_moved, end = s->problem->end_moved;
+    needed *list = CZ_NEW(s->arena, needed, s->n_ops + 1);
+    for (int o = s->n_ops - 1; o >= 0; o--) {
+        list[o] = (needed){o >= end ? o : s->n_ops, o};
+        for (int i = 0; i < s->behind[o].n; i++) {
+            const int by = s->dependents[s->behind[o].first + i];
+            list[o].need =
+                list[by].need < list[o].need ? list[by].need : list[o].need;
+        }
+    }
+    qsort(list + first, (size_t)(end - first), sizeof *list, sooner);
+    for (int i = first; i < end; i++)
+        s->order[i] = list[i].number;
+}
+
 /* ---- what still runs ---- */
 
 /* The first place before `place` that still runs when that starts. */
@@ -251,6 +285,14 @@ cz_order cz_order_find(cz_arena *arena, const cz_order_problem *problem)
     search s = make(&scratch, problem);
     cost least = cost_of(&s);
     const int open = most_open(&s);
+    memcpy(s.before, s.order, (size_t)s.n_ops * sizeof(int));
+    if (problem->effort > 0)
+        order_by_need(&s);
+    const cost needed_first = cost_of(&s);
+    if (!is_more(needed_first, least) && most_open(&s) <= open)
+        least = needed_first;
+    else
+        memcpy(s.order, s.before, (size_t)s.n_ops * sizeof(int));
     for (int64_t left = count_tries(&s); left > 0; left--)
         try_move(&s, open, &least);
     least = cost_of(&s);

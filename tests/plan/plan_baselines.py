@@ -51,21 +51,20 @@ class Domain:
 
     def buckets(self, order):
         """As gradients come, one reduction after the other; a bucket that
-        holds enough is closed."""
+        holds enough is closed, which at the end is half of what is left."""
         plan, found = self.plan, []
-        mine = set(self.members)
-        members = [n for n in order if n in mine]
+        mine, most = set(self.members), plan.data["policy"]["bucket_elements"]
         for name in plan.reductions:
-            filled = None
-            for number in members:
-                p = plan.params[number]
-                if p["reduction"] != name:
-                    continue
-                if filled is None or filled >= plan.data["policy"]["bucket_elements"]:
+            members = [n for n in order
+                       if n in mine and plan.params[n]["reduction"] == name]
+            sizes = [plan.params[n]["local_elements"] for n in members]
+            enough = 0
+            for i, number in enumerate(members):
+                if i == 0 or sum(sizes[start:i]) >= enough:
+                    start = i
                     found.append([])
-                    filled = 0
+                    enough = min(most, max(sum(sizes[i:]) // 2, most // 16))
                 found[-1].append(number)
-                filled += p["local_elements"]
         return found
 
 

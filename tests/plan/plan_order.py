@@ -43,8 +43,21 @@ def messages(plan):
         yield "no kind has two buckets: nothing was checked"
     places = [order.index(b) for b in range(len(plan["buckets"])) if b in order]
     late = sum(a < b for a, b in zip(places, places[1:]))
-    if 2 * late > len(places):
+    if 4 * late > len(places):
         yield f"gathers are not in the forward order: {order}"
+    yield from long_tails(plan)
+
+
+def long_tails(plan):
+    """Buckets that hold more than half of what their reduction has left."""
+    smallest = plan["policy"]["bucket_elements"] // 16
+    left = {}
+    for number, bucket in reversed(list(enumerate(plan["buckets"]))):
+        sizes = [plan["parameters"][p]["local_elements"] for p in bucket["order"]]
+        left[bucket["reduction"]] = left.get(bucket["reduction"], 0) + sum(sizes)
+        most = max(left[bucket["reduction"]] // 2, smallest) + max(sizes)
+        if sum(sizes) > most:
+            yield f"bucket {number} has {sum(sizes)} elements, {most} at most"
 
 
 def main(canzona, *source):

@@ -244,6 +244,36 @@ static void test_orders_are_legal_and_no_worse(void **unused)
     assert_true(n_better > SEEDS / 4);
 }
 
+/* Buckets as gradients fill them, which the forward pass needs backwards: too
+ * many for moves of one at a time. */
+static void test_gathers_come_in_order_of_need(void **unused)
+{
+    enum { BUCKETS = 100, PS = 10 };
+    static const int64_t ps[] = {PS};
+    cz_timeline_op ops[2 * BUCKETS];
+    int gather[BUCKETS];
+    const cz_timeline_list list = {1, 2 * BUCKETS, ops};
+    const cz_order_problem problem = {
+        .list = &list, .end_moved = BUCKETS, .effort = 1};
+    cz_arena arena;
+    (void)unused;
+    cz_arena_init(&arena);
+    for (int b = 0; b < BUCKETS; b++) {
+        gather[b] = b;
+        ops[b] =
+            (cz_timeline_op){.stream = CZ_TIMELINE_LINK, .of = -1, .ps = ps};
+        ops[2 * BUCKETS - 1 - b] =
+            (cz_timeline_op){.stream = CZ_TIMELINE_COMPUTE,
+                             .of = -1,
+                             .ps = ps,
+                             .waits = &gather[b],
+                             .n_waits = 1};
+    }
+    const cz_order found = cz_order_find(&arena, &problem);
+    assert_int_equal(found.makespan, (BUCKETS + 1) * PS);
+    cz_arena_fini(&arena);
+}
+
 /* The best of all orders of places [i, n), as the list's groups allow. */
 static int64_t best_of_all(fixture *f, int *order, int i, int open)
 {
@@ -299,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_a_folded_list_takes_as_long),
         cmocka_unit_test(test_ranks_that_see_the_same_are_one),
         cmocka_unit_test(test_orders_are_legal_and_no_worse),
+        cmocka_unit_test(test_gathers_come_in_order_of_need),
         cmocka_unit_test(test_short_lists_against_all_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
