@@ -1,6 +1,7 @@
 /* Ways from the costs of steps: kernels between two collectives are a part. */
 #include "passes/cost/candidates.h"
 
+#include "dsl/base/arithmetic.h"
 #include "dsl/base/checked.h"
 #include "passes/cost/step.h"
 #include "passes/cost/time.h"
@@ -314,4 +315,11 @@ int cz_cost_candidates(cz_arena *arena, const cz_plan_view *view,
     }
     *candidates = list;
     return n;
+}
+
+int64_t cz_candidates_cap(int64_t asked, int64_t largest)
+{
+    const int64_t least = (int64_t)1 << 30;
+    const int64_t both = cz_limited_add(largest, largest);
+    return asked > 0 ? asked : both > least ? both : least;
 }

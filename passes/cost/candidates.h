@@ -73,4 +73,10 @@ bool cz_cost_form_cuts(cz_arena *scratch, const cz_candidates_call *call,
 int64_t cz_cost_behind_bytes(const cz_view_step *step, const cz_step_cut *cut,
                              int64_t subgroup_size);
 
+/* Bytes of staging that a way may take on a rank, as the schedule says it (0:
+ * it does not).  Unless it does, what an owner alone needs of the largest
+ * matrix, of which it has `largest` gathered and as much to scatter, is there
+ * in any case. */
+int64_t cz_candidates_cap(int64_t asked, int64_t largest);
+
 #endif

@@ -1,6 +1,9 @@
 /* Which ranks are a row, and whether sharing is worth it. */
 #include "passes/place/share_internal.h"
 
+#include "dsl/base/arithmetic.h"
+#include "passes/cost/candidates.h"
+
 #include <string.h>
 
 /* Exchanges are simulated as if they slowed no product down: sharing has to
@@ -15,8 +18,6 @@ enum { N_WIRE_MORE = sizeof wire_more / sizeof *wire_more };
 
 /* ---- plans ---- */
 
-enum { BUFFER_BITS = 30 };
-
 /* Of gathers and scatters, among all that shard a matrix. */
 static cz_link inputs_link(const cz_place_subgroup *s)
 {
@@ -24,17 +25,25 @@ static cz_link inputs_link(const cz_place_subgroup *s)
                                                       : CZ_LINK_NETWORK;
 }
 
+static int64_t staging_cap(const cz_place_subgroup *s)
+{
+    int64_t largest = 0;
+    for (int c = 0; c < s->n_classes; c++)
+        largest =
+            cz_solve_max(largest, s->classes[c].candidates[0].staging_bytes);
+    return cz_candidates_cap(s->view->policy->micro_group_bytes, largest);
+}
+
 static cz_subgroup_problem problem_of(const cz_place_subgroup *s,
                                       const cz_subgroup_class *classes)
 {
-    const int64_t asked = s->view->policy->micro_group_bytes;
     return (cz_subgroup_problem){
         .n_rows = s->n_rows,
         .width = s->width,
         .n_classes = s->n_classes,
         .classes = classes,
         .latency_ps = cz_machine_link(s->machine, inputs_link(s)).latency,
-        .staging_cap_bytes = asked > 0 ? asked : (int64_t)1 << BUFFER_BITS};
+        .staging_cap_bytes = staging_cap(s)};
 }
 
 /* Whether a plan is better than another by so many hundredths of its time. */

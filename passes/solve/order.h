@@ -27,8 +27,9 @@ typedef struct cz_order {
                        * starts there; its own if none does */
 } cz_order;
 
-/* Never worse than the list's own order, or that of need, and with no more groups open at a
- * time.  Equal problems have equal answers.  The result lives in `arena`. */
+/* Never worse than the list's own order, or that of need, and with no more
+ * groups open at a time.  Equal problems have equal answers.  The result lives
+ * in `arena`. */
 cz_order cz_order_find(cz_arena *arena, const cz_order_problem *problem);
 
 #endif

@@ -78,6 +78,11 @@ endforeach()
 
 cz_script(plan_large_405b_is_not_refused plan 120 plan/plan_large.py
   $<TARGET_FILE:canzona> ${plans}/large/llama-3-405b.cz)
+# Sharing takes 1.9 GB of a rank, where an owner's buffers take 3.5.
+cz_test(plan_large_shares_within_owners_buffers plan 120 canzona plan --no-baselines
+  --allow-path=${examples} -D mesh.dp=128 ${plans}/large/llama-3-405b.cz)
+set_tests_properties(plan_large_shares_within_owners_buffers PROPERTIES
+  PASS_REGULAR_EXPRESSION "per rank: max/mean 1.[01]")
 cz_script(plan_large_near_limit plan 120 plan/check_plan.py --run
   $<TARGET_FILE:canzona> plan --json ${plans}/large/near_limit.cz)
 # One matrix on 262,144 rows of ranks, most of them empty.
@@ -153,7 +158,7 @@ cz_script(plan_random_long "plan;nightly" 1800 ${random} 1000 1001)
 cz_script(plan_caps plan 120 plan/plan_caps.py $<TARGET_FILE:canzona>)
 
 # Families are defined one after the other, but layers are computed so.
-foreach(stem qwen3-32b qwen3-235b-a22b)
+foreach(stem qwen3-32b qwen3-235b-a22b deepseek-v3)
   cz_script(plan_order_${stem} plan 120 plan/plan_order.py $<TARGET_FILE:canzona>
     ${examples}/${stem}.cz)
 endforeach()

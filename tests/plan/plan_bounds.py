@@ -239,7 +239,9 @@ def spare_bytes(plan):
 
 
 def why_not(plan, form, time, chosen):
-    cap = plan.data["policy"]["micro_group_bytes"] or CAP
+    # What an owner of the largest matrix gathers and scatters is there anyway.
+    largest = max(of["forms"][0]["staging_bytes"] or 0 for of in plan.data["classes"])
+    cap = plan.data["policy"]["micro_group_bytes"] or max(CAP, 2 * largest)
     group, own_time, own_link, own_bytes = chosen
     if not form["admitted"]:
         return "the schedule asks for another"

@@ -35,7 +35,7 @@ cz_plan_sees(plan_json_sees_geometries
 cz_plan_json(slices_pipeline -D geometry=auto ${plans}/pipeline_moe.cz)
 # Vectors travel with matrices; what is large enough to be cut travels alone.
 cz_plan_says(plan_mixed_buckets
-  "0 \\(rest\\)[^(]*1 to 9 \\(matrices, vectors\\)[^(]*10 \\(vectors, matrices\\)[^(]*11 \\(rest\\)"
+  "0 \\(rest\\)[^(]*1 to 9 \\(matrices, vectors\\)[^(]*10 to 11 \\(vectors, matrices\\)[^(]*12 \\(rest\\)"
   --explain -D machine=notes ${examples}/qwen3-32b.cz)
 cz_plan_says(plan_screen_slices
   "slices      equal, by load and wire: uneven 6[0-9][0-9].* ms to 1.2[0-9] s at 100.0 % to 50.0 % of the link; padded 8[0-9.]* ms, as uneven ones that reach 7[0-9.]* %; equal 6[0-9.]* ms, as uneven ones that reach 9[0-9.]* %"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "dsl/base/arithmetic.h"
 #include "passes/cost/wire.h"
 #include "passes/cost/time.h"
 #include "passes/grid/owned.h"
@@ -106,9 +107,6 @@ void cz_report_put_classes(cz_report *r)
 
 /* ---- candidates ---- */
 
-/* Of buffers, where the schedule names no cap. */
-#define DEFAULT_CAP ((int64_t)1 << 30)
-
 /* One way, alone: kernels, then links. */
 typedef struct way {
     int64_t subgroup_size, time_ps, link_ps, wire_bytes;
@@ -172,10 +170,14 @@ static way chosen_way(const cz_report *r, const cz_form_class *of, int param)
 static const char *why_not(const cz_report *r, const cz_form *form,
                            const way *other, const way *chosen)
 {
-    const int64_t asked = r->view->policy->micro_group_bytes;
+    int64_t largest = 0;
+    for (int c = 0; c < r->forms.n_classes; c++)
+        largest =
+            cz_solve_max(largest, r->forms.classes[c].forms[0].staging_bytes);
     if (!form->is_admitted)
         return "the schedule asks for another";
-    if (form->staging_bytes > (asked > 0 ? asked : DEFAULT_CAP))
+    if (form->staging_bytes >
+        cz_candidates_cap(r->view->policy->micro_group_bytes, largest))
         return "its buffers are beyond the cap";
     if (alone_ps(other) >= alone_ps(chosen))
         return "slower by itself";
