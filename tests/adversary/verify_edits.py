@@ -188,6 +188,15 @@ class Edits(unittest.TestCase):
             self.assertRegex(done.stderr, "leaves what is rounded elsewhere in "
                              "mo?m? than.*E0602", rule)
 
+    def test_a_square_that_is_rounded_to_a_type_that_it_exceeds(self):
+        # Squares of bf16 have the digits of f32, and another range.
+        self.refuses(MUON, r"(m.24x16.whole.map0\(%arg0: bf16\).*?)"
+                     r"    return (%\d+) : f64",
+                     r"\1    %r = arith.truncf \2 : f64 to f32\n"
+                     r"    %s = arith.extf %r : f32 to f64\n"
+                     r"    return %s : f64",
+                     "leaves what is rounded elsewhere")
+
     def test_bf16_that_no_tolerance_admits(self):
         self.assertIn('in_dtypes = ["bf16"]', self.planned(TOLERANT))
         self.refuses(TOLERANT, "tolerance = 5.0+e-02", "tolerance = 0.0",

@@ -108,17 +108,30 @@ double small_constant(const small_run *run, double constant)
     return copysign(small_draw(&state), constant);
 }
 
+/* A rounding that shows whatever follows: numbers alike in 8 bits become one
+ * that is up to an eighth larger.  Its last bits say of which type it is, and
+ * numbers of few bits are of all types, so that a second rounding changes
+ * nothing. */
 double small_round(const small_run *run, cz_dtype dtype, double x)
 {
-    enum { BITS = 53, BITS_BF16 = 8, BITS_F32 = 16 };
-    const int dropped = BITS - (dtype == CZ_BF16 ? BITS_BF16 : BITS_F32);
+    enum { BITS = 53, KEPT = 8, DROPPED = BITS - KEPT };
+    static const uint32_t of_f32 = 0x5f32f32f, of_bf16 = 0x5bf16bf1;
+    const uint32_t type = dtype == CZ_BF16 ? of_bf16 : of_f32;
     uint64_t bits;
 
     if (!run->rounds || dtype == CZ_F64 || !isfinite(x))
         return x;
     memcpy(&bits, &x, sizeof bits);
-    bits += (UINT64_C(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);
-    bits = bits >> dropped << dropped;
+    const uint32_t last = (uint32_t)bits;
+    if (last == 0 || last == of_bf16 || last == type)
+        return x;
+    bits += (UINT64_C(1) << (DROPPED - 1)) - 1 + (bits >> DROPPED & 1);
+    bits = bits >> DROPPED << DROPPED;
+    uint64_t state = (bits & INT64_MAX) ^ type;
+    memcpy(&x, &bits, sizeof x);
+    x *= 1.0 + small_draw(&state) / 8.0 - 1.0 / 16.0;
+    memcpy(&bits, &x, sizeof bits);
+    bits = bits >> 32 << 32 | type;
     memcpy(&x, &bits, sizeof bits);
     return x;
 }

@@ -32,8 +32,8 @@ typedef struct small_run {
     bool draws;  /* constants: 0, 1 and -1 stay, and any other number becomes
                   * another one between 0.5 and 1.5, of its sign.  So it shows
                   * if one is not what it was, however little that changes */
-    bool rounds; /* where types say so, to coarser numbers than they have: of
-                  * f64 all bits stay, of f32 16, of bf16 8 */
+    bool rounds; /* where types say so, and visibly: f64 stays, others become
+                  * another number near by, which is one of their type */
     uint32_t plain[CZ_N_SLOTS]; /* bit i: what stages leave in slot i of the
                                  * kind is not rounded last of all */
     int64_t longest;            /* the length that becomes 3; 0: none does */
