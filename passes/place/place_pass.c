@@ -220,15 +220,24 @@ static void place_pair(placer *p, int outer, int inner, const int *outer_of)
     take(p, inner, &plans[1]);
 }
 
-/* One placement alone has matrices, and owners leave ranks idle. */
-static bool should_share(const placer *p, const cz_solve_score *score)
+/* On its ranks the placement alone has matrices, as a pipeline stage has, and
+ * owners leave some of them idle. */
+static bool should_share(const placer *p, int number,
+                         const cz_solve_score *score)
 {
-    const int64_t mean = score->total_load_ps / p->n_grid_cells;
-    int n = 0;
-    for (int d = 0; d < p->n_placements; d++)
-        n += has_whole(&p->placements[d].problem);
+    const int *own = p->placements[number].placement.slot_of_grid_cell;
+    int64_t n_cells = 0;
+    for (int cell = 0; cell < p->n_grid_cells; cell++) {
+        n_cells += own[cell] >= 0;
+        for (int d = 0; d < p->n_placements && own[cell] >= 0; d++)
+            if (d != number && has_whole(&p->placements[d].problem) &&
+                p->placements[d].placement.slot_of_grid_cell[cell] >= 0)
+                return false;
+    }
+    const int64_t mean = n_cells > 0 ? score->total_load_ps / n_cells : 0;
     return !is_trainers(p) &&
-           p->view->policy->tp_strategy == CZ_STRATEGY_AUTO && n == 1 &&
+           p->view->policy->tp_strategy == CZ_STRATEGY_AUTO &&
+           has_whole(&p->placements[number].problem) &&
            score->max_load_ps - mean > mean / GOOD;
 }
 
@@ -247,7 +256,7 @@ static void place_one(placer *p, int number)
     const cz_solved solved = cz_place_geometry_solve(
         p->arena, &placement->problem, &placement->geometry);
     cz_place_subgroups shared;
-    if (should_share(p, &solved.score) &&
+    if (should_share(p, number, &solved.score) &&
         cz_place_subgroups_find(p->arena, p->view, &p->machine, placement,
                                 solved.score.max_state_bytes, &shared)) {
         p->blocks_of[number] = shared.blocks;

@@ -171,6 +171,13 @@ foreach(case auto_few_1x4 auto_few_2x4 auto_few_1x2 auto_few_2x1 groups_1x4 grou
   cz_mesh(defines "dp;tp" ${CMAKE_MATCH_2})
   cz_run_late_too(${case} ${defines} ${plans}/${CMAKE_MATCH_1}.cz)
 endforeach()
+# The ranks of each stage of a pipeline share its own.
+foreach(dp 1 2)
+  cz_run_late_too(few_stages_${dp} -D mesh.dp=${dp} ${plans}/few_stages.cz)
+  cz_plan_json(few_stages_${dp} -D mesh.dp=${dp} ${plans}/few_stages.cz)
+endforeach()
+cz_plan_says(plan_stages_share_their_matrices "per rank: max/mean 1.0"
+  ${plans}/few_stages.cz)
 # On the ranks of one node among those that shard a matrix: replicas x chunks, so
 # many to a node.
 foreach(case 1x4_2 2x4_2 1x8_2 1x8_4 2x8_4 2x6_6 1x12_6 1x12_12)
