@@ -159,7 +159,12 @@ extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
 
 /* Of what is compiled. */
 #define CZ_OPTIONS_SOURCE                                                      \
-    {"define", 'D', "NAME=VALUE", 0, "Set a value of the source", 0},          \
+    {"define",                                                                 \
+     'D',                                                                      \
+     "NAME=VALUE",                                                             \
+     0,                                                                        \
+     "Set a value of the source, as mesh.dp=4, lr=1e-3 or memory=80GB",        \
+     0},                                                                       \
         CZ_OPTION_ALLOW_PATH
 
 #define CZ_OPTION_DIAGNOSTICS                                                  \

@@ -1,4 +1,4 @@
-/* The schedule block: one function per clause, found in a table. */
+/* The schedule block: one function per clause, found in a table, and -D. */
 #include "frontend/program/internal.h"
 
 #include <string.h>
@@ -44,15 +44,15 @@ static void read_state(cz_clauses *c, const cz_node *node)
     c->policy->split = cz_clause_axes(c, cz_keep_axes(node), true);
 }
 
-static void read_clip(cz_clauses *c, const cz_node *node)
+static void read_clip(cz_clauses *c, const cz_node *e)
 {
     double clip;
-    if (!cz_eval_real(cz_clause_amount(node), c->env, c->diags, &clip)) {
+    if (!cz_eval_real(e, c->env, c->diags, &clip)) {
         c->failed = true;
         return;
     }
     if (!(clip > 0)) {
-        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, cz_clause_amount(node)->span,
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, e->span,
                       "a norm to clip at is larger than zero");
         c->failed = true;
     }
@@ -74,18 +74,16 @@ static int64_t read_amount(cz_clauses *c, const cz_node *e, const char *what)
     return amount;
 }
 
-static void read_bucket(cz_clauses *c, const cz_node *node)
+static void read_bucket(cz_clauses *c, const cz_node *e)
 {
-    const cz_node *e = cz_clause_amount(node);
     const int64_t amount = read_amount(c, e, "size of a bucket");
     const bool bytes = cz_node_has(e, CZ_FLAG_BYTES);
     c->policy->fact.bucket_elements =
         bytes ? cz_ceil_div(amount, cz_dtype_bytes(CZ_F32)) : amount;
 }
 
-static void read_group(cz_clauses *c, const cz_node *node)
+static void read_group(cz_clauses *c, const cz_node *e)
 {
-    const cz_node *e = cz_clause_amount(node);
     const int64_t amount = read_amount(c, e, "size of a group");
     const bool bytes = cz_node_has(e, CZ_FLAG_BYTES);
     c->policy->fact.micro_group_bytes =
@@ -93,21 +91,20 @@ static void read_group(cz_clauses *c, const cz_node *node)
 }
 
 /* Bytes, with B or without. */
-static void read_memory(cz_clauses *c, const cz_node *node)
+static void read_memory(cz_clauses *c, const cz_node *e)
 {
-    c->policy->fact.memory_bytes =
-        read_amount(c, cz_clause_amount(node), "memory of a rank");
+    c->policy->fact.memory_bytes = read_amount(c, e, "memory of a rank");
 }
 
-static void read_overlap(cz_clauses *c, const cz_node *node)
+static void read_overlap(cz_clauses *c, const cz_node *word)
 {
     int overlap;
-    cz_clause_choice(c, node, node->text, CZ_VOCABULARY_overlap, &overlap);
+    cz_clause_choice(c, word, word->text, CZ_VOCABULARY_overlap, &overlap);
 }
 
 /* A number above 0 and below `end`. */
-static void set_share(cz_clauses *c, const cz_node *e, double *share, int end,
-                      const char *what)
+static void read_share(cz_clauses *c, const cz_node *e, double *share, int end,
+                       const char *what)
 {
     if (!cz_eval_real(e, c->env, c->diags, share)) {
         c->failed = true;
@@ -118,27 +115,17 @@ static void set_share(cz_clauses *c, const cz_node *e, double *share, int end,
     }
 }
 
-static void set_tolerance(cz_clauses *c, const cz_node *e)
+static void read_tolerance(cz_clauses *c, const cz_node *e)
 {
-    set_share(c, e, &c->policy->fact.tolerance, 1,
-              "a tolerance is a share of the update");
+    read_share(c, e, &c->policy->fact.tolerance, 1,
+               "a tolerance is a share of the update");
 }
 
-static void read_tolerance(cz_clauses *c, const cz_node *node)
+static void read_wire(cz_clauses *c, const cz_node *e)
 {
-    set_tolerance(c, cz_clause_amount(node));
-}
-
-static void set_wire(cz_clauses *c, const cz_node *e)
-{
-    set_share(
+    read_share(
         c, e, &c->policy->fact.wire, WIRE_END,
         "wire is a multiple of f32 gradients gathered by all who shard them");
-}
-
-static void read_wire(cz_clauses *c, const cz_node *node)
-{
-    set_wire(c, cz_clause_amount(node));
 }
 
 static void read_strict(cz_clauses *c, const cz_node *node)
@@ -147,43 +134,28 @@ static void read_strict(cz_clauses *c, const cz_node *node)
     c->policy->strict = true;
 }
 
-static void set_layout(cz_clauses *c, const cz_node *node, const char *layout)
+static void read_layout(cz_clauses *c, const cz_node *word)
 {
     int choice;
-    if (cz_word_is_reserved(CZ_VOCABULARY_layout, layout))
-        cz_clause_unsupported(c, node->span, "this layout is");
-    else if (cz_clause_choice(c, node, layout, CZ_VOCABULARY_layout, &choice))
+    if (cz_word_is_reserved(CZ_VOCABULARY_layout, word->text))
+        cz_clause_unsupported(c, word->span, "this layout is");
+    else if (cz_clause_choice(c, word, word->text, CZ_VOCABULARY_layout,
+                              &choice))
         c->policy->fact.layout = (cz_layout)choice;
 }
 
-static void read_layout(cz_clauses *c, const cz_node *node)
-{
-    set_layout(c, node, node->text);
-}
-
-static void set_geometry(cz_clauses *c, const cz_node *node,
-                         const char *geometry)
+static void read_geometry(cz_clauses *c, const cz_node *word)
 {
     int choice;
-    if (cz_clause_choice(c, node, geometry, CZ_VOCABULARY_geometry, &choice))
+    if (cz_clause_choice(c, word, word->text, CZ_VOCABULARY_geometry, &choice))
         c->policy->fact.geometry = (cz_geometry)choice;
 }
 
-static void read_geometry(cz_clauses *c, const cz_node *node)
-{
-    set_geometry(c, node, node->text);
-}
-
-static void set_form(cz_clauses *c, const cz_node *node, const char *form)
+static void read_form(cz_clauses *c, const cz_node *word)
 {
     int choice;
-    if (cz_clause_choice(c, node, form, CZ_VOCABULARY_iteration, &choice))
+    if (cz_clause_choice(c, word, word->text, CZ_VOCABULARY_iteration, &choice))
         c->policy->fact.form = (cz_iteration)choice;
-}
-
-static void read_form(cz_clauses *c, const cz_node *node)
-{
-    set_form(c, node, node->text);
 }
 
 static void read_shard(cz_clauses *c, const cz_node *node)
@@ -226,18 +198,17 @@ static void read_pipeline(cz_clauses *c, const cz_node *node)
         c->failed = true;
 }
 
-static void set_strategy(cz_clauses *c, const cz_node *node,
-                         const char *strategy)
+static void read_strategy(cz_clauses *c, const cz_node *word)
 {
     int choice;
-    if (cz_word_is_reserved(CZ_VOCABULARY_strategy, strategy))
-        cz_clause_unsupported(c, node->span, "this strategy is");
-    else if (cz_clause_choice(c, node, strategy, CZ_VOCABULARY_strategy,
+    if (cz_word_is_reserved(CZ_VOCABULARY_strategy, word->text))
+        cz_clause_unsupported(c, word->span, "this strategy is");
+    else if (cz_clause_choice(c, word, word->text, CZ_VOCABULARY_strategy,
                               &choice))
         c->policy->fact.tp_strategy = (cz_strategy)choice;
 }
 
-static void read_strategy(cz_clauses *c, const cz_node *node)
+static void read_axis_strategy(cz_clauses *c, const cz_node *node)
 {
     const char *words[] = {
         "grads", "master",   "state",     "clip",   "skip",   "bucket",
@@ -247,32 +218,53 @@ static void read_strategy(cz_clauses *c, const cz_node *node)
         cz_clause_check_word(c, node, node->text, words,
                              sizeof words / sizeof *words);
     else
-        set_strategy(c, cz_axis_strategy(node), cz_axis_strategy(node)->text);
+        read_strategy(c, cz_axis_strategy(node));
 }
 
+static void read_subgroup(cz_clauses *c, const cz_node *e)
+{
+    cz_fact_policy *fact = &c->policy->fact;
+    if (!cz_eval_size(e, c->env, c->diags, "size of a group", 1, CZ_MAX_DIM,
+                      &fact->tp_subgroup)) {
+        c->failed = true;
+    } else if (!c->failed && fact->tp_strategy != CZ_STRATEGY_GRAM) {
+        cz_diag_error(c->diags, CZ_BAD_OPTION, e->span,
+                      "only with tp gram do several ranks share a matrix");
+        c->failed = true;
+    }
+}
+
+/* Clauses, and what -D may set: `schedule.option`. */
 static const struct clause {
-    cz_kind kind;
+    cz_kind kind;       /* CZ_AST_N_KINDS: no clause says it like this */
+    const char *option; /* NULL: -D cannot say it */
+    const char *word;   /* what its word chooses; NULL: it takes a number */
+    /* The whole clause; of an option its number, or a node with its word. */
     void (*read)(cz_clauses *c, const cz_node *node);
 } table[] = {
-    {CZ_AST_GRADS, read_grads},
-    {CZ_AST_MASTER, read_master},
-    {CZ_AST_KEEP, read_state},
-    {CZ_AST_CLIP, read_clip},
-    {CZ_AST_SKIP, read_skip},
-    {CZ_AST_BUCKET, read_bucket},
-    {CZ_AST_MICRO_GROUP_CAP, read_group},
-    {CZ_AST_MEMORY_CAP, read_memory},
-    {CZ_AST_OVERLAP, read_overlap},
-    {CZ_AST_TOLERANCE, read_tolerance},
-    {CZ_AST_STRICT, read_strict},
-    {CZ_AST_LAYOUT, read_layout},
-    {CZ_AST_GEOMETRY, read_geometry},
-    {CZ_AST_SHARD, read_shard},
-    {CZ_AST_PIPELINE, read_pipeline},
-    {CZ_AST_AXIS_STRATEGY, read_strategy},
-    {CZ_AST_FORM, read_form},
-    {CZ_AST_WIRE_CAP, read_wire},
+    {CZ_AST_GRADS, NULL, NULL, read_grads},
+    {CZ_AST_MASTER, NULL, NULL, read_master},
+    {CZ_AST_KEEP, NULL, NULL, read_state},
+    {CZ_AST_CLIP, "clip", NULL, read_clip},
+    {CZ_AST_SKIP, NULL, NULL, read_skip},
+    {CZ_AST_BUCKET, "bucket", NULL, read_bucket},
+    {CZ_AST_MICRO_GROUP_CAP, "group", NULL, read_group},
+    {CZ_AST_MEMORY_CAP, "memory", NULL, read_memory},
+    {CZ_AST_OVERLAP, "overlap", "an overlap", read_overlap},
+    {CZ_AST_TOLERANCE, "tolerance", NULL, read_tolerance},
+    {CZ_AST_STRICT, NULL, NULL, read_strict},
+    {CZ_AST_LAYOUT, "layout", "a layout", read_layout},
+    {CZ_AST_GEOMETRY, "geometry", "a geometry", read_geometry},
+    {CZ_AST_SHARD, NULL, NULL, read_shard},
+    {CZ_AST_PIPELINE, NULL, NULL, read_pipeline},
+    {CZ_AST_AXIS_STRATEGY, NULL, NULL, read_axis_strategy},
+    {CZ_AST_FORM, "form", "a form", read_form},
+    {CZ_AST_WIRE_CAP, "wire", NULL, read_wire},
+    {CZ_AST_N_KINDS, "tp_strategy", "a strategy", read_strategy},
+    {CZ_AST_N_KINDS, "tp_subgroup", NULL, read_subgroup},
 };
+
+enum { N_CLAUSES = sizeof table / sizeof *table };
 
 static void read_clause(cz_clauses *c, const cz_node *node)
 {
@@ -282,82 +274,45 @@ static void read_clause(cz_clauses *c, const cz_node *node)
         return;
     }
     c->seen[node->kind] = node;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    for (int i = 0; i < N_CLAUSES; i++)
         if (table[i].kind == node->kind)
-            table[i].read(c, node);
+            table[i].read(c, table[i].option && !table[i].word
+                                 ? cz_clause_amount(node)
+                                 : node);
 }
 
 /* ---- options ---- */
 
 static const char scope_name[] = "schedule";
 
-/* What is chosen by its name. */
-static const struct word_option {
-    const char *name, *what;
-    void (*set)(cz_clauses *c, const cz_node *node, const char *word);
-} word_options[] = {{"geometry", "geometry", set_geometry},
-                    {"layout", "layout", set_layout},
-                    {"form", "form", set_form},
-                    {"tp_strategy", "strategy", set_strategy}};
-
-static const struct share_option {
-    const char *name;
-    void (*set)(cz_clauses *c, const cz_node *e);
-} share_options[] = {{"tolerance", set_tolerance}, {"wire", set_wire}};
-
-enum {
-    N_WORD_OPTIONS = sizeof word_options / sizeof *word_options,
-    N_SHARE_OPTIONS = sizeof share_options / sizeof *share_options
-};
-
 void cz_policy_allow(cz_options *options)
 {
-    for (int i = 0; i < N_WORD_OPTIONS; i++)
-        cz_options_allow(options, scope_name, word_options[i].name);
-    for (int i = 0; i < N_SHARE_OPTIONS; i++)
-        cz_options_allow(options, scope_name, share_options[i].name);
-    cz_options_allow(options, scope_name, "tp_subgroup");
-}
-
-static void read_word(cz_clauses *c, const cz_node *node,
-                      const struct word_option *option)
-{
-    if (node->kind == CZ_AST_NAME) {
-        option->set(c, node, node->text);
-        return;
-    }
-    cz_diag_error(c->diags, CZ_BAD_OPTION, node->span,
-                  "a %s is chosen by its name", option->what);
-    c->failed = true;
-}
-
-static void read_group_size(cz_clauses *c, const cz_node *group)
-{
-    cz_fact_policy *fact = &c->policy->fact;
-    if (!cz_eval_size(group, c->env, c->diags, "size of a group", 1, CZ_MAX_DIM,
-                      &fact->tp_subgroup)) {
-        c->failed = true;
-    } else if (fact->tp_strategy != CZ_STRATEGY_GRAM) {
-        cz_diag_error(c->diags, CZ_BAD_OPTION, group->span,
-                      "only with tp gram do several ranks share a matrix");
-        c->failed = true;
-    }
+    for (int i = 0; i < N_CLAUSES; i++)
+        if (table[i].option)
+            cz_options_allow(options, scope_name, table[i].option);
 }
 
 /* What -D says, over what the source says. */
 static void read_options(cz_clauses *c, const cz_options *options)
 {
-    const cz_node *node;
-    for (int i = 0; i < N_WORD_OPTIONS; i++)
-        if ((node = cz_options_find(options, scope_name, word_options[i].name)))
-            read_word(c, node, &word_options[i]);
-    for (int i = 0; i < N_SHARE_OPTIONS; i++)
-        if ((node =
-                 cz_options_find(options, scope_name, share_options[i].name)))
-            share_options[i].set(c, node);
-    node = cz_options_find(options, scope_name, "tp_subgroup");
-    if (node && !c->failed)
-        read_group_size(c, node);
+    for (int i = 0; i < N_CLAUSES; i++) {
+        const struct clause *clause = &table[i];
+        const cz_node *node =
+            clause->option
+                ? cz_options_find(options, scope_name, clause->option)
+                : NULL;
+        if (!node)
+            continue;
+        if (clause->kind != CZ_AST_N_KINDS)
+            c->seen[clause->kind] = node;
+        if (!clause->word || node->kind == CZ_AST_NAME) {
+            clause->read(c, node);
+            continue;
+        }
+        cz_diag_error(c->diags, CZ_BAD_OPTION, node->span,
+                      "%s is chosen by its name", clause->word);
+        c->failed = true;
+    }
 }
 
 /* ---- the whole ---- */
@@ -406,16 +361,16 @@ bool cz_policy_build(const cz_node *file, const cz_mesh *mesh,
         seen = node;
         for (int j = 0; j < cz_n_items(node); j++)
             read_clause(&c, cz_item(node, j));
-        /* One asks for what the other rules out. */
-        const cz_node *strict = c.seen[CZ_AST_STRICT];
-        const cz_node *tolerance = c.seen[CZ_AST_TOLERANCE];
-        if (!strict || !tolerance)
-            continue;
-        cz_diag_error(c.diags, CZ_BAD_SCHEDULE, tolerance->span,
-                      "a strict schedule tolerates nothing");
-        cz_diag_note(c.diags, strict->span, "strict here");
-        c.failed = true;
     }
     read_options(&c, options);
+    /* One asks for what the other rules out. */
+    const cz_node *strict = c.seen[CZ_AST_STRICT];
+    const cz_node *tolerance = c.seen[CZ_AST_TOLERANCE];
+    if (strict && tolerance) {
+        cz_diag_error(diags, CZ_BAD_SCHEDULE, tolerance->span,
+                      "a strict schedule tolerates nothing");
+        cz_diag_note(diags, strict->span, "strict here");
+        c.failed = true;
+    }
     return !c.failed;
 }
