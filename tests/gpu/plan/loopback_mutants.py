@@ -112,6 +112,9 @@ MUTANTS = [
      "exec/outcome.c", "|| rank->has_more;", ";"),
     ("a refused gradient is said again", "failing", "exec/outcome.c",
      "    rank->refused = of->refused;\n", ""),
+    ("an update that was set is not made", "loopback", "exec/outcome.c",
+     "    engine->device->ops->copy(engine->device, &rank->decision->steps, &steps,\n"
+     "                              sizeof steps);\n", ""),
     ("an update before is taken for this one", "loopback", "exec/rank_group.c",
      "program_of(rank_group)->phases || results", "program_of(rank_group)->phases"),
     ("another rank's rule is said as this one's", "failing", "exec/outcome.c",

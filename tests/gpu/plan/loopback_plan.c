@@ -75,7 +75,8 @@ static czr_status give_all(run *r, czr_loopback *loopback, int step, wish *w)
     for (int rank = 0; rank < n_ranks && status == CZR_OK; rank++)
         status = rank_give(r, czr_loopback_engine(loopback, rank), rank, step);
     w->n_early += launches() - before;
-    for (; r->is_placed && !has_externs(loopback) && call < fake_calls();
+    for (; r->is_placed && step != RANK_SET_STEP && !has_externs(loopback) &&
+           call < fake_calls();
          call++)
         w->n_waits += strcmp(fake_symbol(call), "cuStreamQuery") == 0 ||
                       strcmp(fake_symbol(call), "cuStreamSynchronize") == 0;

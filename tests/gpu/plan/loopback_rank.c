@@ -317,6 +317,10 @@ czr_status rank_give(run *r, czr_engine *engine, int rank, int step)
 {
     czr_status status = give_externs(engine, step);
 
+    /* As a trainer does that goes on from a checkpoint. */
+    if (status == CZR_OK && step == RANK_SET_STEP && !r->is_failing &&
+        !r->has_bad_step)
+        status = czr_step_set(engine, RANK_SET_TO);
     if (status == CZR_OK && r->side)
         status = czr_param_wait(engine, 0, r->side);
     for (int p = rank_program->n_params - 1; p >= 0 && status == CZR_OK; p--) {

@@ -7,7 +7,13 @@
 #include "runtime/cuda/driver/context.h"
 #include "runtime/program/program.h"
 
-enum { RANK_MAX = 64, RANK_BAD_STEP = 3, RANK_MAX_HYPERS = 256 };
+enum {
+    RANK_MAX = 64,
+    RANK_BAD_STEP = 3,
+    RANK_SET_STEP = 4, /* in which the number of updates is set */
+    RANK_SET_TO = 20,
+    RANK_MAX_HYPERS = 256
+};
 
 /* Gradients are drawn for each step, or so and one is not a number, or they
  * stay: then no trainer's stream orders steps; or they are drawn, but run-time
