@@ -40,10 +40,15 @@ czr_status czr_newton_iterate(czr_newton *it, const czr_factor *f, double norm)
 
     it->calls->start(it, z, pow(z, 1.0 / k));
     for (off = it->calls->distance(it); off > tolerance && left > 0; left--) {
+        const double before = off;
         step(it);
         off = it->calls->distance(it);
         if (off > k + 2)
             return CZR_ERR_NOT_POSITIVE;
+        /* But for rounding a step makes it at most n times its square, here
+         * at most half: no other will come nearer. */
+        if (off >= before && 2 * (double)f->n * before <= 1)
+            break;
     }
     return off <= tolerance && it->calls->take(it) ? CZR_OK
                                                    : CZR_ERR_NO_CONVERGENCE;

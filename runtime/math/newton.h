@@ -40,13 +40,13 @@ enum { CZR_NEWTON_N_MATRICES = 4 };
  *   X = z^(1/k) I, M = z A;  T = ((k + 1) I - M) / k, X <- X T, M <- T^k M
  *
  * until no element of M - I is larger than the tolerance, parameters[2], at
- * most parameters[3] times (Guo and Higham 2006, SIAM J. Matrix Anal. Appl.
- * 28(3), 788-804; CoupledNewtonConfig of facebookresearch/optimizers).
- * Eigenvalues of M between 0 and k + 1 go to 1, those below 0 away from it.
- * M = X^k A but for rounding.
+ * most parameters[3] times, or until rounding keeps them from falling (Guo and
+ * Higham 2006, SIAM J. Matrix Anal. Appl. 28(3), 788-804; CoupledNewtonConfig
+ * of facebookresearch/optimizers). Eigenvalues of M between 0 and k + 1 go to
+ * 1, those below 0 away from it. M = X^k A but for rounding.
  *
- * CZR_ERR_NOT_POSITIVE: iterates run away.  CZR_ERR_NO_CONVERGENCE: so many are
- * not enough, or the result is not finite. */
+ * CZR_ERR_NOT_POSITIVE: iterates run away.  CZR_ERR_NO_CONVERGENCE: the
+ * tolerance was not reached, or the result is not finite. */
 czr_status czr_newton_iterate(czr_newton *it, const czr_factor *factor,
                               double norm);
 

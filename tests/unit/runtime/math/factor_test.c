@@ -277,6 +277,36 @@ static void a_newton_root_tries_once_more_in_f64(void **state)
                      CZR_ERR_NO_CONVERGENCE);
 }
 
+static int n_products;
+
+static void count_product(const czr_math *math, const czr_product *product)
+{
+    n_products++;
+    czr_product_fixed_order(math, product);
+}
+
+/* f32 ends where rounding keeps the distance from falling, far from 100 steps
+ * of two products, and f64 comes as near as is asked. */
+static void a_newton_root_ends_where_rounding_does(void **state)
+{
+    room *r = *state;
+    const double fine[] = {-0.5, 1e-3, 1e-9, 100};
+    const double beyond[] = {-0.5, 1e-3, 1e-30, 100};
+
+    r->math.math.product = count_product;
+    for (size_t n = 17; n <= LARGEST; n += 61) {
+        make_gram(r, n, n);
+        n_products = 0;
+        assert_int_equal(run_with(r, CZR_FACTOR_NEWTON_ROOT, n, n, fine),
+                         CZR_OK);
+        check_root(r, n, 1e-3);
+        assert_in_range(n_products, 2, 90);
+        assert_int_equal(run_with(r, CZR_FACTOR_NEWTON_ROOT, n, n, beyond),
+                         CZR_ERR_NO_CONVERGENCE);
+    }
+    r->math.math.product = czr_product_fixed_order;
+}
+
 /* Each 1/k is another way through the powers. */
 static void newton_roots_of_each_degree(void **state)
 {
@@ -465,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_root_inverts),
         cmocka_unit_test(a_root_of_zeros_is_that_of_the_shift),
         cmocka_unit_test(a_newton_root_tries_once_more_in_f64),
+        cmocka_unit_test(a_newton_root_ends_where_rounding_does),
         cmocka_unit_test(newton_roots_of_each_degree),
         cmocka_unit_test(qr_gives_the_matrix_back),
         cmocka_unit_test(triangles_multiply_and_solve),
