@@ -32,18 +32,38 @@ bool cz_factoring_join(cz_arena *arena, const cz_factoring *dense,
 
 /* Shapes of parameters: `[V/tp, d]` is both the size and the layout. */
 
+/* Axes, and the sizes that they cut. */
+typedef struct cz_cut {
+    const char *axes; /* as the text has them: "dp/tp" */
+    int64_t extent;
+    int64_t divisor;  /* the greatest that all sizes have in common */
+    const char *what; /* the first that is not divided; NULL: all are */
+    int64_t size;
+    cz_span place;
+} cz_cut;
+
+/* Of a whole model, so that a mesh which divides none of its dimensions is one
+ * mistake. */
+typedef struct cz_cuts {
+    cz_cut *list;
+    int n;
+} cz_cuts;
+
+/* Says which axes do not divide, and the nearest that divide all they cut. */
+void cz_cuts_report(const cz_cuts *cuts, cz_diags *diags);
+
 /* Evaluate DIMS into the pattern's shape and shard.  False after reporting:
- * sizes that are no positive integers, axes that do not divide, layouts that
- * are not supported yet. */
+ * sizes that are no positive integers, layouts that are not supported yet; or
+ * where axes do not divide, which `cuts` report. */
 bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
-                    cz_diags *diags, cz_pattern *out);
+                    cz_cuts *cuts, cz_diags *diags, cz_pattern *out);
 
 /* How many values an index has, `E` or `E/ep`: then the values are dealt out,
  * in order and equally many, to the coordinates over `*spread`.  Sets *expert
  * when an axis of the experts is named. */
 bool cz_shape_count(const cz_node *count, cz_env *env, const cz_mesh *mesh,
-                    cz_diags *diags, int64_t high, int64_t *extent,
-                    int64_t *expert_extent, bool *expert);
+                    cz_cuts *cuts, cz_diags *diags, int64_t high,
+                    int64_t *extent, int64_t *expert_extent, bool *expert);
 
 /* Whether the bound of an index names axes, of whatever size, that share its
  * values out. */

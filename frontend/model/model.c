@@ -20,6 +20,7 @@ typedef struct walk {
     const cz_mesh *mesh;
     const cz_pipeline *pipeline;
     cz_diags *diags;
+    cz_cuts cuts;
     cz_model *model;
     cz_dtype dtype; /* of the params block */
     cz_word words[CZ_MAX_WORDS];
@@ -100,7 +101,7 @@ static void add_param(walk *w, const cz_node *param, cz_env *env)
     pattern.transposed = cz_node_has(param, CZ_FLAG_TRANSPOSED);
     pattern.dtype = w->dtype;
     if ((param->text && !find_dtype(w, param, &pattern.dtype)) ||
-        !cz_shape_build(cz_param_dims(param), env, w->mesh, w->diags,
+        !cz_shape_build(cz_param_dims(param), env, w->mesh, &w->cuts, w->diags,
                         &pattern) ||
         !cz_stage_read(param, w->mesh, env, w->diags, &pattern.residents)) {
         fail(w);
@@ -316,8 +317,8 @@ static bool find_runs(walk *w, const cz_node *node, const cz_node *index,
     if (cz_stage_is_partitioned(bound))
         return cz_stage_partition(bound, w->pipeline, w->mesh, env, w->diags,
                                   MAX_EXTENT, runs);
-    if (!cz_shape_count(bound, env, w->mesh, w->diags, MAX_EXTENT, &extent,
-                        &expert_axes, &w->expert) ||
+    if (!cz_shape_count(bound, env, w->mesh, &w->cuts, w->diags, MAX_EXTENT,
+                        &extent, &expert_axes, &w->expert) ||
         (expert_axes &&
          !spread_over(w, node, index, w->n_indices, expert_axes)))
         return false;
@@ -445,6 +446,7 @@ bool cz_model_build(cz_instance *instance, const cz_mesh *mesh,
         else if (node->kind == CZ_AST_PARAMS && find_dtype(&w, node, &w.dtype))
             walk_block(&w, node, &instance->env);
     }
+    cz_cuts_report(&w.cuts, diags);
     if (w.failed || diags->n_errors > n_errors)
         return false;
     if (out->n > 0)

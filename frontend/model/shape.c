@@ -9,6 +9,7 @@
 typedef struct shaper {
     cz_env *env;
     const cz_mesh *mesh;
+    cz_cuts *cuts;
     cz_diags *diags;
     bool *expert; /* set when an axis of the experts appears */
 } shaper;
@@ -96,23 +97,55 @@ static int64_t nearest_divisor(int64_t dim, int64_t size)
     return 1;
 }
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 static bool check_divides(const shaper *s, const cz_node *dim, const char *what,
                           int64_t size, int64_t set)
 {
+    if (set == 0)
+        return true;
     const int64_t ways = cz_mesh_extent(s->mesh, set);
+    const char *axes = axes_of(s, dim);
+    cz_cut *cut = NULL;
+    for (int i = 0; i < s->cuts->n && !cut; i++)
+        if (strcmp(s->cuts->list[i].axes, axes) == 0)
+            cut = &s->cuts->list[i];
+    if (!cut) {
+        cut = CZ_PUSH(s->env->arena, s->cuts->list, s->cuts->n);
+        *cut = (cz_cut){.axes = axes, .extent = ways};
+    }
+    cut->divisor = common_divisor(cut->divisor, size);
     if (size % ways == 0)
         return true;
-    const char *name = axes_of(s, dim);
-    const char *message =
-        cz_arena_printf(s->env->arena, "%s of %lld cannot be cut by %s = %lld",
-                        what, (long long)size, name, (long long)ways);
-    if (cz_diag_has(s->diags, CZ_NOT_DIVISIBLE, message))
-        return false; /* of another parameter: one mistake, one message */
-    cz_diag_error(s->diags, CZ_NOT_DIVISIBLE, dim->span, "%s", message);
-    cz_diag_note(s->diags, dim->span,
-                 "the nearest size that works is %s = %lld", name,
-                 (long long)nearest_divisor(size, ways));
+    if (!cut->what) {
+        cut->what = what;
+        cut->size = size;
+        cut->place = dim->span;
+    }
     return false;
+}
+
+void cz_cuts_report(const cz_cuts *cuts, cz_diags *diags)
+{
+    for (int i = 0; i < cuts->n; i++) {
+        const cz_cut *cut = &cuts->list[i];
+        if (!cut->what)
+            continue;
+        cz_diag_error(diags, CZ_NOT_DIVISIBLE, cut->place,
+                      "%s of %lld cannot be cut by %s = %lld", cut->what,
+                      (long long)cut->size, cut->axes, (long long)cut->extent);
+        cz_diag_note(diags, cut->place,
+                     "the nearest size that works is %s = %lld", cut->axes,
+                     (long long)nearest_divisor(cut->divisor, cut->extent));
+    }
 }
 
 /* The size, and what is stored of it with padding. */
@@ -140,9 +173,9 @@ static bool build_dim(const shaper *s, const cz_node *dim, cz_pattern *pattern,
 }
 
 bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
-                    cz_diags *diags, cz_pattern *out)
+                    cz_cuts *cuts, cz_diags *diags, cz_pattern *out)
 {
-    const shaper s = {env, mesh, diags, &out->expert};
+    const shaper s = {env, mesh, cuts, diags, &out->expert};
     bool good = true;
     int64_t numel;
     if (cz_n_items(dims) < 1 || cz_n_items(dims) > CZ_MAX_NDIM)
@@ -173,10 +206,10 @@ bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
 }
 
 bool cz_shape_count(const cz_node *count, cz_env *env, const cz_mesh *mesh,
-                    cz_diags *diags, int64_t high, int64_t *extent,
-                    int64_t *expert_axes, bool *expert)
+                    cz_cuts *cuts, cz_diags *diags, int64_t high,
+                    int64_t *extent, int64_t *expert_axes, bool *expert)
 {
-    const shaper s = {env, mesh, diags, expert};
+    const shaper s = {env, mesh, cuts, diags, expert};
     *expert_axes = 0;
     const cz_node *e = peel(&s, count, expert_axes);
     if (!e ||
