@@ -71,8 +71,13 @@ static bool read_scaled(const reader *r, const cz_node *e, const char *name,
         *out = (int64_t)(scaled + 0.5);
         return true;
     }
-    cz_diag_error(r->diags, CZ_BAD_MACHINE, e->span, "%s cannot be %g", name,
-                  value);
+    const char *wanted = scaled > (double)MAX_VALUE ? "is less"
+                         : scale > 1 && low > 0     ? "is more than 0"
+                         : scale > 1                ? "is 0 or more"
+                         : low > 0 ? "is a whole number of at least 1"
+                                   : "is a whole number, 0 or more";
+    cz_diag_error(r->diags, CZ_BAD_MACHINE, e->span, "%s cannot be %g: it %s",
+                  name, value, wanted);
     return false;
 }
 
@@ -267,6 +272,9 @@ static bool check_whole(const reader *r, const cz_node *block)
             cz_diag_error(r->diags, CZ_BAD_MACHINE, block->span,
                           "machine %s does not say %s", block->text,
                           constants[i].name);
+            cz_diag_note(r->diags, block->span,
+                         "`machine %s from %s` has there what it does not say",
+                         block->text, default_name);
             return false;
         }
     return true;
