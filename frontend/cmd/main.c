@@ -1,9 +1,9 @@
 /* canzona: the driver.  Finds the command and reads its options. */
 #include "frontend/cmd/cmd.h"
 
+#include "frontend/syntax/parse.h"
 #include "passes/passes.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,12 +31,9 @@ static void print_usage(FILE *out)
 static int64_t parse_count(const char *text, struct argp_state *state,
                            const char *what)
 {
-    char *end;
-    long long value;
+    int64_t value = 0;
 
-    errno = 0;
-    value = strtoll(text, &end, 10);
-    if (errno || end == text || *end || value < 0 || value > INT32_MAX)
+    if (!cz_parse_integer(text, &value) || value > INT32_MAX)
         argp_error(state, "%s takes a number from 0 to %d, not \"%s\"", what,
                    INT32_MAX, text);
     return value;

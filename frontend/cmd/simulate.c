@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cmd/cmd.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ static const struct argp_option options[] = {
     {"machine", CZ_SETTING_KEY(MACHINE), "NAME|FILE.cz", 0,
      "Another machine than the plan's", 0},
     {"tokens", CZ_SETTING_KEY(TOKENS), "N", 0,
-     "Tokens of an iteration, over all ranks (1048576)", 0},
+     "Tokens of an iteration, over all ranks, as 4M (1048576)", 0},
     {"mfu", CZ_SETTING_KEY(MFU), "PERCENT", 0,
      "Of the machine's bf16 rate that forward and backward reach (45)", 0},
     {"active", CZ_SETTING_KEY(ACTIVE), "PERCENT", 0,
@@ -123,6 +124,20 @@ static void print(simulation *s, const cz_simulation_row *rows)
     cz_text_fini(&out);
 }
 
+/* Each replica of the model has a token at least. */
+static bool check_tokens(simulation *s)
+{
+    const int64_t n_replicas = replicas_of(&s->document);
+    if (s->options.tokens >= n_replicas)
+        return true;
+    cz_diag_error(&s->diags, CZ_INFEASIBLE, (cz_span){0},
+                  "%" PRId64 " tokens do not reach %" PRId64
+                  " replicas of the model: take at least `--tokens=%" PRId64
+                  "`",
+                  s->options.tokens, n_replicas, n_replicas);
+    return false;
+}
+
 static int run_text(simulation *s, cz_text *text)
 {
     bool is_json;
@@ -134,6 +149,8 @@ static int run_text(simulation *s, cz_text *text)
                           &s->document) ||
         !read_machine(s, is_json))
         return CZ_EXIT_ERRORS;
+    if (!check_tokens(s))
+        return CZ_EXIT_INFEASIBLE;
     print(s, simulate(s));
     return CZ_EXIT_OK;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/syntax/parse.h"
+
 enum { DECIMALS = 6 };
 
 /* Digits and up to six decimals, in millionths; `end` is behind them.  False
@@ -61,16 +63,10 @@ static bool read_percent(const char *text, const char *option, int64_t low,
 
 static bool read_tokens(const char *text, int64_t *out)
 {
-    const char *end;
-    int64_t value;
-    if (!text)
+    if (!text ||
+        (cz_parse_integer(text, out) && *out > 0 && *out <= (int64_t)1 << 40))
         return true;
-    if (!read_decimal(text, &value, &end) || *end ||
-        value % CZ_TIME_MILLION != 0 || value == 0 ||
-        value > ((int64_t)1 << 40) * CZ_TIME_MILLION)
-        return complain("tokens", "a number from 1 to 2^40", text);
-    *out = value / CZ_TIME_MILLION;
-    return true;
+    return complain("tokens", "a number from 1 to 2^40, as 1M", text);
 }
 
 /* N:FACTOR */

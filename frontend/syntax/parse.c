@@ -2,6 +2,9 @@
  * recovers from errors at the next statement. */
 #include "frontend/syntax/parse.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "dsl/base/utf8.h"
 #include "frontend/syntax/internal.h"
 
@@ -172,4 +175,30 @@ cz_node *cz_parse_tokens(cz_arena *arena, const cz_source *source,
 cz_node *cz_parse(cz_arena *arena, const cz_source *source, cz_diags *diags)
 {
     return cz_parse_tokens(arena, source, diags, NULL);
+}
+
+bool cz_parse_integer(const char *text, int64_t *out)
+{
+    const double exact = (double)((int64_t)1 << 53);
+    const cz_source source = {.bytes = text, .n = strlen(text)};
+    cz_arena arena;
+    cz_diags diags;
+    cz_scanner scanner;
+    cz_token token, end;
+    cz_arena_init(&arena);
+    cz_diags_init(&diags, &arena);
+    cz_scan_init(&scanner, &arena, &source, &diags);
+    const bool is_number = cz_scan_one(&scanner, &token) == TOK_NUMBER &&
+                           cz_scan_one(&scanner, &end) == 0 &&
+                           diags.n_errors == 0;
+    cz_arena_fini(&arena);
+    if (!is_number || token.flags & CZ_FLAG_BYTES)
+        return false;
+    if (!(token.flags & CZ_FLAG_INTEGER)) {
+        if (!(token.number < exact) || token.number != floor(token.number))
+            return false;
+        token.integer = (int64_t)token.number;
+    }
+    *out = token.integer;
+    return true;
 }

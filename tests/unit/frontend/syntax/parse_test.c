@@ -45,6 +45,40 @@ static void assert_place(const cz_node *node, uint32_t line, uint32_t column,
     assert_memory_equal(source.bytes + node->span.offset, text, strlen(text));
 }
 
+static void an_option_is_one_integer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t value; /* -1: it is none */
+    } cases[] = {{"0", 0},
+                 {"12", 12},
+                 {"1M", 1000000},
+                 {"4Ki", 4096},
+                 {"1.5M", 1500000},
+                 {"1e6", 1000000},
+                 {"2G", 2000000000},
+                 {"9223372036854775807", INT64_MAX},
+                 {"", -1},
+                 {"-1", -1},
+                 {"1.5", -1},
+                 {"1MB", -1},
+                 {"1k", -1},
+                 {"1 2", -1},
+                 {"1+1", -1},
+                 {"M", -1},
+                 {"9223372036854775808", -1},
+                 {"1e30", -1},
+                 {"1e999", -1},
+                 {"\"1\"", -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t value = -1;
+        assert_int_equal(cz_parse_integer(cases[i].text, &value),
+                         cases[i].value >= 0);
+        assert_true(value == cases[i].value);
+    }
+}
+
 static void nodes_know_their_place(void **state)
 {
     (void)state;
@@ -146,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(nodes_know_their_place),
         TEST(numbers_have_their_value),
+        TEST(an_option_is_one_integer),
         TEST(deepest_tree_is_accepted),
         TEST(what_is_right_is_read_in_spite_of_errors),
         TEST(too_long_a_text_is_refused),
