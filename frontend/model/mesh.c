@@ -325,12 +325,25 @@ static bool check_ranks(reader *r)
     }
     if (r->experts.n == 0 || r->failed)
         return true;
-    if (cz_factoring_ranks(&r->experts, &of_experts) && of_experts == ranks)
+    const bool good = cz_factoring_ranks(&r->experts, &of_experts);
+    if (good && of_experts == ranks)
         return true;
     cz_diag_error(r->diags, CZ_BAD_MESH, place_of(r, true),
                   "the experts' axes make %lld ranks, those of the mesh %lld",
                   (long long)of_experts, (long long)ranks);
     cz_diag_note(r->diags, place_of(r, false), "the mesh is here");
+    const int edp = cz_factoring_find(&r->experts, "edp");
+    const int64_t others =
+        edp < 0 ? of_experts : of_experts / r->experts.sizes[edp];
+    if (good && ranks % others == 0)
+        cz_diag_note(r->diags, place_of(r, true),
+                     "with edp = %lld both have as many",
+                     (long long)(ranks / others));
+    else if (good)
+        cz_diag_note(r->diags, place_of(r, true),
+                     "whatever edp is, the other axes, %lld ranks, are to "
+                     "divide %lld",
+                     (long long)others, (long long)ranks);
     return false;
 }
 
