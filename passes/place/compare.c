@@ -1,6 +1,7 @@
 /* Baselines of a plan, placement by placement. */
 #include "passes/place/compare.h"
 
+#include "dsl/base/arithmetic.h"
 #include "passes/place/compare_micro_groups.h"
 #include "passes/solve/baseline.h"
 
@@ -55,7 +56,8 @@ static cz_solve_problem redundant(cz_arena *arena,
     return out;
 }
 
-/* To each rank what its slot has, or its row: `width` slots. */
+/* To each rank what its slot has, or its row: `width` slots.  Sums stay where
+ * JSON can be read back, also of links that hardly move. */
 static void add_to_ranks(const comparer *c,
                          const cz_placement_problem *placement,
                          const int64_t *rows, int width, int64_t *ranks)
@@ -64,7 +66,7 @@ static void add_to_ranks(const comparer *c,
         const int slot =
             placement->placement.slot_of_grid_cell[c->cell_of[rank]];
         if (slot >= 0)
-            ranks[rank] += rows[slot / width];
+            ranks[rank] = cz_solve_end(ranks[rank], rows[slot / width]);
     }
 }
 
