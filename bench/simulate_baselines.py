@@ -149,16 +149,26 @@ def equal_slices(elements, n):
     return [max(0, min(elements - i * step, step)) for i in range(n)]
 
 
+def messages(plan, buckets, slices):
+    """Of buckets with one reduction."""
+    number = {p["name"]: i for i, p in enumerate(plan["parameters"])}
+    return [{"reduction": plan["buckets"][0]["reduction"],
+             "order": [number[p["name"]] for p in b],
+             "elements": sum(s), "bytes": sum(s) * BYTES[b[0]["dtype"]], "slices": s}
+            for b, s in zip(buckets, slices)]
+
+
 def published(plan, n, n_hosts):
     kernels = Kernels(plan)
-    owned = greedy(megatron_buckets(plan), n)
+    buckets = megatron_buckets(plan)
+    owned = greedy(buckets, n)
     times = [row_time(kernels, [p for b in owned for p in b[r]], n_hosts)
              for r in range(n)]
     slices = [[sum(p["local_elements"] for p in part) for part in b] for b in owned]
     return {"name": "published greedy", "all_reduces": False, "gathers": True,
             "exposed": False,
             "time_ps": [t for t in times for _ in range(n_hosts)],
-            "messages": [{"elements": sum(s), "slices": s} for s in slices]}
+            "messages": messages(plan, buckets, slices)}
 
 
 def layer_wise(plan, n, n_hosts):
@@ -169,10 +179,10 @@ def layer_wise(plan, n, n_hosts):
         rank = least(loads)
         items[rank].append(p)
         loads[rank] += p["local_elements"]
-    lengths = [sum(p["local_elements"] for p in b) for b in megatron_buckets(plan)]
+    buckets = megatron_buckets(plan)
+    lengths = [sum(p["local_elements"] for p in b) for b in buckets]
     times = [redundant_time(kernels, part) for part in items]
     return {"name": "layer-wise", "all_reduces": True, "gathers": True,
             "exposed": True,
             "time_ps": [t for t in times for _ in range(n_hosts)],
-            "messages": [{"elements": x, "slices": equal_slices(x, n)}
-                         for x in lengths]}
+            "messages": messages(plan, buckets, [equal_slices(x, n) for x in lengths])}

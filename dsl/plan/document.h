@@ -156,10 +156,14 @@ typedef struct cz_document_bound {
     const int64_t *admits; /* ranks that may share a matrix */
 } cz_document_bound;
 
+/* Parameters that travel together in a baseline. */
 typedef struct cz_document_message {
-    int64_t elements;
-    int n_slices;
-    const int64_t *own; /* [n_slices] */
+    int reduction;
+    int64_t elements, bytes; /* of parameters on a rank */
+    cz_document_residents residents;
+    int n_params, n_slices;
+    const int64_t *params; /* [n_params] */
+    const int64_t *own;    /* [n_slices] elements */
 } cz_document_message;
 
 typedef struct cz_document_baseline {
@@ -170,7 +174,7 @@ typedef struct cz_document_baseline {
     bool all_reduces;           /* gradients go to every rank whole */
     bool gathers;               /* parameters come from their owners */
     bool is_exposed;            /* forward waits for all parameters */
-    int n_messages;             /* in the order of gradients */
+    int n_messages;
     const cz_document_message *messages;
 } cz_document_baseline;
 

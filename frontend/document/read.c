@@ -366,23 +366,34 @@ static const cz_json_field bucket_fields[] = {
     NUMBER(cz_document_bucket, length, "length", 1, CZ_MAX_BYTES / 4096),
     {0}};
 
+static const int64_t *order_of(const reader *r, const cz_json_at *at, int *n)
+{
+    const cz_json_at order = cz_json_member(at, "order");
+    *n = -1;
+    const int64_t *params =
+        cz_json_numbers_of(at, "order", 0, r->out->n_params - 1, n);
+    if (*n == 0)
+        cz_json_wrong(&order, "is empty");
+    return params;
+}
+
+static int reduction_of(const reader *r, const cz_json_at *at)
+{
+    const char *name = cz_json_word_of(at, "reduction");
+    for (int i = 0; i < r->out->n_reductions; i++)
+        if (strcmp(r->out->reductions[i].name, name) == 0)
+            return i;
+    cz_json_wrong(at, "has a reduction that is none of those known");
+    return 0;
+}
+
 /* All its parameters have one home. */
 static void read_bucket(void *context, const cz_json_at *at, void *entry)
 {
     reader *r = context;
     cz_document_bucket *out = entry;
-    const cz_json_at order = cz_json_member(at, "order");
-    const char *reduction = cz_json_word_of(at, "reduction");
-    out->n_params = -1;
-    const int64_t *params = cz_json_numbers_of(
-        at, "order", 0, r->out->n_params - 1, &out->n_params);
-    if (out->n_params == 0)
-        cz_json_wrong(&order, "is empty");
-    while (out->reduction < r->out->n_reductions &&
-           strcmp(r->out->reductions[out->reduction].name, reduction) != 0)
-        out->reduction++;
-    if (out->reduction == r->out->n_reductions)
-        cz_json_wrong(at, "has a reduction that is none of those known");
+    const int64_t *params = order_of(r, at, &out->n_params);
+    out->reduction = reduction_of(r, at);
     if (r->reading.failed)
         return;
     out->param_groups = cz_json_joined_of(at, "groups", ", ");
@@ -544,12 +555,22 @@ static void read_metrics(reader *r, const cz_json_at *root)
 
 /* ---- baselines ---- */
 
+static const cz_json_field message_fields[] = {
+    NUMBER(cz_document_message, elements, "elements", 0, CZ_MAX_BYTES / 4096),
+    NUMBER(cz_document_message, bytes, "bytes", 0, CZ_MAX_BYTES),
+    {0}};
+
+/* All its parameters have one home. */
 static void read_message(void *context, const cz_json_at *at, void *entry)
 {
+    const reader *r = context;
     cz_document_message *out = entry;
-    (void)context;
-    out->elements = cz_json_number_of(at, "elements", 0, CZ_MAX_BYTES / 4096);
-    out->n_slices = -1;
+    out->params = order_of(r, at, &out->n_params);
+    out->reduction = reduction_of(r, at);
+    if (r->reading.failed)
+        return;
+    out->residents = r->out->params[out->params[0]].residents;
+    out->n_slices = extent_of(r, r->out->reductions[out->reduction].split_set);
     out->own =
         cz_json_numbers_of(at, "slices", 0, out->elements, &out->n_slices);
 }
@@ -593,8 +614,8 @@ static void read_baselines(reader *r, const cz_json_at *root)
         if (cz_json_has(&at, "state_bytes"))
             one.state_bytes = ranks_of(r, &at, "state_bytes");
         one.messages =
-            cz_json_list_of(&at, "messages", sizeof *one.messages, NULL,
-                            read_message, NULL, &one.n_messages);
+            cz_json_list_of(&at, "messages", sizeof *one.messages,
+                            message_fields, read_message, r, &one.n_messages);
         *CZ_PUSH(r->reading.arena, all, r->out->n_baselines) = one;
         if (cz_json_has(&at, "groupings"))
             add_micro_groups(r, &at, &one, &all);

@@ -2,6 +2,7 @@
 #include "passes/place/compare.h"
 
 #include "dsl/base/arithmetic.h"
+#include "dsl/base/checked.h"
 #include "passes/place/compare_micro_groups.h"
 #include "passes/solve/baseline.h"
 
@@ -78,30 +79,47 @@ static void add_score(const comparer *c, const cz_placement_problem *placement,
                  out->state_bytes);
 }
 
-static int reduction_of(const comparer *c,
-                        const cz_placement_problem *placement, int bucket)
+static const cz_view_pattern *pattern_of(const comparer *c, int64_t param)
 {
-    const int param =
-        placement->params[placement->problem.bucket_start[bucket]];
-    return c->view->patterns[c->view->params[param].pattern].reduction;
+    return &c->view->patterns[c->view->params[param].pattern];
 }
 
-/* The plan's buckets; NULL: everybody has all of each. */
+/* One of the plan's buckets. */
+static void add_message(const comparer *c,
+                        const cz_placement_problem *placement,
+                        const cz_solve_plan *plan, int bucket, cz_compared *out)
+{
+    const cz_solve_problem *problem = &placement->problem;
+    const int n = problem->n_ranks, first = problem->bucket_start[bucket];
+    const int n_params = problem->bucket_start[bucket + 1] - first;
+    int64_t *params = CZ_NEW(c->arena, int64_t, n_params);
+    int64_t *slices = CZ_NEW(c->arena, int64_t, n);
+    const int64_t *bounds = plan->slices + (size_t)bucket * ((size_t)n + 1);
+    int64_t bytes = 0;
+    for (int i = 0; i < n_params; i++) {
+        params[i] = placement->params[first + i];
+        const cz_view_pattern *f = pattern_of(c, params[i]);
+        bytes += cz_round_up(f->local_elements, problem->align) *
+                 cz_dtype_bytes(f->dtype);
+    }
+    for (int r = 0; r < n; r++)
+        slices[r] = bounds[r + 1] - bounds[r];
+    *CZ_PUSH(c->arena, out->messages, out->n_messages) =
+        (cz_compared_message){.reduction = pattern_of(c, params[0])->reduction,
+                              .n_params = n_params,
+                              .params = params,
+                              .elements = plan->length[bucket],
+                              .bytes = bytes,
+                              .n_slices = n,
+                              .slices = slices};
+}
+
 static void add_messages(const comparer *c,
                          const cz_placement_problem *placement,
                          const cz_solve_plan *plan, cz_compared *out)
 {
-    const int n = placement->problem.n_ranks;
-    for (int b = 0; b < placement->problem.n_buckets; b++) {
-        cz_compared_message *message =
-            CZ_PUSH(c->arena, out->messages, out->n_messages);
-        int64_t *slices = CZ_NEW(c->arena, int64_t, n);
-        const int64_t *bounds = plan->slices + (size_t)b * ((size_t)n + 1);
-        for (int r = 0; r < n; r++)
-            slices[r] = bounds[r + 1] - bounds[r];
-        *message = (cz_compared_message){reduction_of(c, placement, b),
-                                         plan->length[b], n, slices};
-    }
+    for (int b = 0; b < placement->problem.n_buckets; b++)
+        add_message(c, placement, plan, b, out);
 }
 
 /* ---- gathers and scatters ---- */

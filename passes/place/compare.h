@@ -13,7 +13,9 @@
  * owns. */
 typedef struct cz_compared_message {
     int reduction;
-    int64_t elements;
+    int n_params;
+    const int64_t *params;   /* [n_params] in the order of gradients */
+    int64_t elements, bytes; /* of parameters on a rank, padding included */
     int n_slices;
     const int64_t *slices; /* [n_slices] elements */
 } cz_compared_message;

@@ -1,4 +1,4 @@
-/* An iteration of a baseline: messages in the order of gradients, the
+/* An iteration of a baseline: messages as the backward pass completes them, the
  * optimizer as one piece of work on each rank, and gathers. */
 #include "passes/simulate/internal.h"
 
@@ -6,60 +6,30 @@ enum { GRADIENT_BYTES = 4 }; /* of a reduced one */
 
 typedef struct lister {
     const cz_document_baseline *baseline;
-    const cz_document_bucket *like; /* whose types and axes all messages have */
-    int *layer_of;  /* [n_messages] whose gradients complete it */
-    int *gather_of; /* [n_messages] in the iteration before; -1: none */
-    int *backward;  /* [n_layers] operations */
+    cz_simulate_buckets messages;
+    int *order; /* [n_messages] as they become complete */
 } lister;
-
-static int64_t elements_of(const cz_document_baseline *baseline)
-{
-    int64_t sum = 0;
-    for (int m = 0; m < baseline->n_messages; m++)
-        sum = cz_time_add(sum, baseline->messages[m].elements);
-    return sum;
-}
-
-/* How far to shift elements to the right so that they are below 2^62. */
-static int shift_of(cz_wide elements)
-{
-    int shift = 0;
-    while (elements >> shift >= CZ_MAX_PS)
-        shift++;
-    return shift;
-}
-
-/* A message is complete when as large a part of the model's elements has
- * passed the backward pass as has been sent up to its end. */
-static void find_layers(cz_simulation *s, lister *l)
-{
-    const int64_t all_sent = elements_of(l->baseline);
-    cz_wide all = 0, passed = 0, sent = 0;
-    int layer = s->layers.n;
-    for (int i = 0; i < s->layers.n; i++)
-        all += s->layers.elements[i];
-    const int shift = shift_of(all);
-    for (int m = 0; m < l->baseline->n_messages; m++) {
-        sent += l->baseline->messages[m].elements;
-        while (
-            layer == s->layers.n ||
-            (layer > 0 && (passed >> shift) * all_sent < sent * (all >> shift)))
-            passed += s->layers.elements[--layer];
-        l->layer_of[m] = layer;
-        l->gather_of[m] = -1;
-    }
-}
 
 void *cz_simulate_baseline_lister(cz_simulation *s, int baseline)
 {
     lister *l = CZ_NEW(s->arena, lister, 1);
     l->baseline = &s->document->baselines[baseline];
     const int n = l->baseline->n_messages;
-    l->like = &s->document->buckets[0];
-    l->layer_of = CZ_NEW(s->arena, int, n);
-    l->gather_of = CZ_NEW(s->arena, int, n);
-    l->backward = CZ_NEW(s->arena, int, s->layers.n);
-    find_layers(s, l);
+    int n_ordered = 0;
+    l->messages = cz_simulate_buckets_make(s, n);
+    l->order = CZ_NEW(s->arena, int, n);
+    for (int m = 0; m < n; m++) {
+        const cz_document_message *message = &l->baseline->messages[m];
+        for (int i = 0; i < message->n_params; i++)
+            cz_simulate_put(s, &l->messages, m, (int)message->params[i]);
+    }
+    for (int layer = s->layers.n - 1; layer >= 0; layer--)
+        for (int m = 0; m < n; m++) {
+            if (l->messages.first_layer[m] == layer)
+                l->order[n_ordered++] = m;
+            if (l->baseline->is_exposed)
+                l->messages.has[layer * n + m] = true;
+        }
     return l;
 }
 
@@ -84,7 +54,7 @@ static int64_t reduce_ps(cz_simulation *s, const lister *l,
                          const cz_document_message *message)
 {
     const cz_document_reduction *how =
-        &s->document->reductions[l->like->reduction];
+        &s->document->reductions[message->reduction];
     const cz_wide bytes = (cz_wide)message->elements * how->grad_bytes;
     const cz_document_reduction undivided = {.reduce_set = how->reduce_set};
     const int64_t ps = cz_op_reduce_ps(
@@ -97,80 +67,80 @@ static int64_t reduce_ps(cz_simulation *s, const lister *l,
                : ps;
 }
 
-static void list_forward(cz_simulation *s, const lister *l)
+/* Together over a set of axes, on the ranks that have it. */
+static cz_timeline_op over(cz_simulation *s, int64_t set,
+                           const cz_document_residents *residents, int64_t ps,
+                           const int *waits, int n_waits)
 {
-    int **waits = CZ_NEW(s->arena, int *, s->layers.n);
-    int *n_waits = CZ_NEW(s->arena, int, s->layers.n);
-    for (int m = 0; m < l->baseline->n_messages; m++) {
-        const int last = m > 0 ? l->layer_of[m - 1] : s->layers.n - 1;
-        const int from = l->baseline->is_exposed ? 0 : l->layer_of[m];
-        for (int layer = from; layer <= last && l->gather_of[m] >= 0; layer++)
-            *CZ_PUSH(s->arena, waits[layer], n_waits[layer]) = l->gather_of[m];
-    }
-    cz_simulate_list_forward(s, waits, n_waits);
+    int64_t *of_rank = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
+    for (int r = 0; r < s->document->n_ranks; r++)
+        of_rank[r] = cz_op_is_resident(&s->prices, residents, r) ? ps : -1;
+    return (cz_timeline_op){.stream = CZ_TIMELINE_LINK,
+                            .comm =
+                                cz_op_comm(&s->prices, set, (cz_block){0, 0}),
+                            .ps = of_rank,
+                            .waits = waits,
+                            .n_waits = n_waits};
 }
 
-/* The same on all ranks, together over a set of axes unless that is empty, and
- * behind another operation unless that is -1. */
-static int append(cz_simulation *s, cz_simulate_role role, int64_t set,
-                  int64_t ps, int behind)
+/* The guard and the decision, as plans have them, behind n operations, which
+ * become what the update waits for. */
+static void list_decision(cz_simulation *s, const int **behind, int *n)
 {
-    const int n_ranks = s->document->n_ranks;
-    int64_t *all = CZ_NEW(s->arena, int64_t, n_ranks);
-    int *wait = CZ_NEW(s->arena, int, 1);
-    cz_timeline_op op = {.ps = all, .waits = wait, .n_waits = behind >= 0};
-    for (int r = 0; r < n_ranks; r++)
-        all[r] = ps;
-    wait[0] = behind;
-    if (set != 0) {
-        op.stream = CZ_TIMELINE_LINK;
-        op.comm = cz_op_comm(&s->prices, set, (cz_block){0, 0});
+    const cz_document_residents all = {0};
+    const int64_t set = s->prices.apart, ps = cz_op_agree_ps(&s->prices, set);
+    int *last = CZ_NEW(s->arena, int, 3);
+    for (int i = 0; i < s->document->guards + s->document->decides; i++) {
+        last[i] = cz_simulate_append(s, CZ_SIMULATE_DECIDE,
+                                     over(s, set, &all, ps, *behind, *n));
+        *behind = &last[i];
+        *n = 1;
     }
-    return cz_simulate_append(s, role, op);
-}
-
-/* The guard and the decision, as plans have them; what the update waits for. */
-static int list_decision(cz_simulation *s, int behind)
-{
-    const int64_t all = s->prices.apart;
-    const int64_t agree_ps = cz_op_agree_ps(&s->prices, all);
-    if (s->document->guards)
-        behind = append(s, CZ_SIMULATE_DECIDE, all, agree_ps, behind);
-    if (s->document->decides)
-        append(s, CZ_SIMULATE_DECIDE, 0, s->options->machine->launch,
-               append(s, CZ_SIMULATE_DECIDE, all, agree_ps, behind));
-    return behind;
+    if (!s->document->decides)
+        return;
+    cz_timeline_op launch =
+        over(s, 0, &all, s->options->machine->launch, *behind, *n);
+    launch.stream = CZ_TIMELINE_COMPUTE;
+    last[2] = cz_simulate_append(s, CZ_SIMULATE_DECIDE, launch);
+    *behind = &last[2];
 }
 
 void cz_simulate_list_baseline(cz_simulation *s, void *kept)
 {
     lister *l = kept;
     const cz_document_baseline *baseline = l->baseline;
-    const cz_document_reduction *how =
-        &s->document->reductions[l->like->reduction];
-    int *wait = CZ_NEW(s->arena, int, 1);
-    wait[0] = -1;
-    list_forward(s, l);
-    cz_simulate_list_backward(s, l->backward);
-    for (int m = 0; m < baseline->n_messages; m++)
-        wait[0] = append(s, CZ_SIMULATE_REDUCE, how->reduce_set,
-                         reduce_ps(s, l, &baseline->messages[m]),
-                         l->backward[l->layer_of[m]]);
-    wait[0] = list_decision(s, wait[0]);
-    const int update = cz_simulate_append(
-        s, CZ_SIMULATE_UPDATE,
-        (cz_timeline_op){
-            .ps = baseline->time_ps, .waits = wait, .n_waits = wait[0] >= 0});
-    if (!baseline->gathers || cz_op_extent(&s->prices, how->split_set) == 1)
-        return;
-    for (int m = baseline->n_messages - 1; m >= 0; m--) {
+    const int n = l->messages.n;
+    int n_waits = n;
+    int *reduced = CZ_NEW(s->arena, int, n);
+    const int *waits = reduced;
+    int *updated = CZ_NEW(s->arena, int, 1);
+    int *backward = CZ_NEW(s->arena, int, s->layers.n);
+    cz_simulate_list_forward(s, &l->messages);
+    cz_simulate_list_backward(s, backward);
+    for (int i = 0; i < n; i++) {
+        const cz_document_message *message = &baseline->messages[l->order[i]];
+        const int64_t set =
+            s->document->reductions[message->reduction].reduce_set;
+        reduced[i] = cz_simulate_append(
+            s, CZ_SIMULATE_REDUCE,
+            over(s, set, &message->residents, reduce_ps(s, l, message),
+                 &backward[l->messages.first_layer[l->order[i]]], 1));
+    }
+    list_decision(s, &waits, &n_waits);
+    updated[0] = cz_simulate_append(s, CZ_SIMULATE_UPDATE,
+                                    (cz_timeline_op){.ps = baseline->time_ps,
+                                                     .waits = waits,
+                                                     .n_waits = n_waits});
+    for (int i = n - 1; baseline->gathers && i >= 0; i--) {
+        const int m = l->order[i];
         const cz_document_message *message = &baseline->messages[m];
-        const cz_wide bytes =
-            (cz_wide)message->elements * l->like->element_bytes;
-        l->gather_of[m] =
-            append(s, CZ_SIMULATE_GATHER, how->split_set,
-                   cz_op_gather_ps(&s->prices, bytes, how->split_set,
-                                   is_uneven(message)),
-                   update);
+        const int64_t set =
+            s->document->reductions[message->reduction].split_set;
+        const int64_t ps = cz_op_gather_ps(&s->prices, message->bytes, set,
+                                           is_uneven(message));
+        if (cz_op_extent(&s->prices, set) > 1)
+            l->messages.gather_of[m] = cz_simulate_append(
+                s, CZ_SIMULATE_GATHER,
+                over(s, set, &message->residents, ps, updated, 1));
     }
 }

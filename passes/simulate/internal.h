@@ -15,9 +15,16 @@
 typedef struct cz_simulate_layers {
     int n;
     const int *of_param;           /* [n_params] */
-    const cz_wide *elements;       /* [n] of all trained parameters */
     int64_t **forward, **backward; /* [n][n_ranks] */
 } cz_simulate_layers;
+
+/* Buckets of a plan, or messages of a baseline. */
+typedef struct cz_simulate_buckets {
+    int n;
+    bool *has;        /* [n_layers * n] some of the layer */
+    int *first_layer; /* [n] whose gradients come last */
+    int *gather_of;   /* [n] in the iteration before; -1: none */
+} cz_simulate_buckets;
 
 /* What an operation of the list is for. */
 typedef enum cz_simulate_role {
@@ -54,10 +61,15 @@ void cz_simulate_make_layers(cz_simulation *s);
 int cz_simulate_append(cz_simulation *s, cz_simulate_role role,
                        cz_timeline_op op);
 
-/* The model's passes: each layer of the forward pass with its waits; of the
- * backward pass, ops[layer] is the operation. */
-void cz_simulate_list_forward(cz_simulation *s, int *const *waits,
-                              const int *n_waits);
+/* Empty ones, and a parameter of one of them. */
+cz_simulate_buckets cz_simulate_buckets_make(cz_simulation *s, int n);
+void cz_simulate_put(const cz_simulation *s, cz_simulate_buckets *buckets,
+                     int bucket, int param);
+
+/* The model's passes: a layer of the forward pass waits for the gathers of what
+ * has some of it; of the backward pass, ops[layer] is the operation. */
+void cz_simulate_list_forward(cz_simulation *s,
+                              const cz_simulate_buckets *buckets);
 void cz_simulate_list_backward(cz_simulation *s, int *ops);
 
 /* An iteration is forward, backward, then what follows; gathers of one are

@@ -187,12 +187,8 @@ void cz_simulate_make_layers(cz_simulation *s)
     find_layers(s);
     const int n = s->layers.n;
     const share *shares = find_shares(s, &n_shares);
-    cz_wide *elements = CZ_NEW(s->arena, cz_wide, n);
     s->layers.forward = CZ_NEW(s->arena, int64_t *, n);
     s->layers.backward = CZ_NEW(s->arena, int64_t *, n);
-    for (int i = 0; i < n_shares; i++)
-        elements[shares[i].layer] += shares[i].trained;
     for (int layer = 0; layer < n; layer++)
         time_layer(s, layer, shares, n_shares);
-    s->layers.elements = elements;
 }

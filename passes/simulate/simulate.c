@@ -77,14 +77,42 @@ int cz_simulate_append(cz_simulation *s, cz_simulate_role role,
     return number;
 }
 
-void cz_simulate_list_forward(cz_simulation *s, int *const *waits,
-                              const int *n_waits)
+cz_simulate_buckets cz_simulate_buckets_make(cz_simulation *s, int n)
 {
-    for (int layer = 0; layer < s->layers.n; layer++)
+    cz_simulate_buckets out = {
+        n, CZ_NEW(s->arena, bool, (size_t)s->layers.n *(size_t)n),
+        CZ_NEW(s->arena, int, n), CZ_NEW(s->arena, int, n)};
+    for (int b = 0; b < n; b++) {
+        out.first_layer[b] = s->layers.n - 1;
+        out.gather_of[b] = -1;
+    }
+    return out;
+}
+
+void cz_simulate_put(const cz_simulation *s, cz_simulate_buckets *buckets,
+                     int bucket, int param)
+{
+    const int layer = s->layers.of_param[param];
+    buckets->has[layer * buckets->n + bucket] = true;
+    if (layer < buckets->first_layer[bucket])
+        buckets->first_layer[bucket] = layer;
+}
+
+void cz_simulate_list_forward(cz_simulation *s,
+                              const cz_simulate_buckets *buckets)
+{
+    for (int layer = 0; layer < s->layers.n; layer++) {
+        int *waits = CZ_NEW(s->arena, int, buckets->n + 1);
+        int n = 0;
+        for (int b = 0; b < buckets->n; b++)
+            if (buckets->has[layer * buckets->n + b] &&
+                buckets->gather_of[b] >= 0)
+                waits[n++] = buckets->gather_of[b];
         cz_simulate_append(s, CZ_SIMULATE_FORWARD,
                            (cz_timeline_op){.ps = s->layers.forward[layer],
-                                            .waits = waits[layer],
-                                            .n_waits = n_waits[layer]});
+                                            .waits = waits,
+                                            .n_waits = n});
+    }
 }
 
 void cz_simulate_list_backward(cz_simulation *s, int *ops)
@@ -99,11 +127,9 @@ void cz_simulate_list_backward(cz_simulation *s, int *ops)
 
 typedef struct plan_lister {
     cz_timeline_op *ops; /* [n_ops] of the schedule */
-    int *first_layer;    /* [n_buckets] whose gradients come last */
-    bool *has;           /* [n_layers * n_buckets] */
-    int *gather_of;      /* [n_buckets] in the iteration before; -1: none */
-    int *backward;       /* [n_layers] operations */
-    int *number_of;      /* [n_ops] in the list */
+    cz_simulate_buckets buckets;
+    int *backward;  /* [n_layers] operations */
+    int *number_of; /* [n_ops] in the list */
 } plan_lister;
 
 static void *make_lister(cz_simulation *s)
@@ -112,29 +138,19 @@ static void *make_lister(cz_simulation *s)
     const int n = d->n_buckets;
     plan_lister *l = CZ_NEW(s->arena, plan_lister, 1);
     l->ops = CZ_NEW(s->arena, cz_timeline_op, d->n_ops);
-    l->first_layer = CZ_NEW(s->arena, int, n);
-    l->has = CZ_NEW(s->arena, bool, (size_t)s->layers.n *(size_t)n);
-    l->gather_of = CZ_NEW(s->arena, int, n);
+    l->buckets = cz_simulate_buckets_make(s, n);
     l->backward = CZ_NEW(s->arena, int, s->layers.n);
     l->number_of = CZ_NEW(s->arena, int, d->n_ops);
-    for (int b = 0; b < n; b++) {
-        l->first_layer[b] = s->layers.n - 1;
-        l->gather_of[b] = -1;
-    }
-    for (int p = 0; p < d->n_params; p++) {
-        const int b = d->params[p].bucket, layer = s->layers.of_param[p];
-        if (b < 0)
-            continue;
-        l->has[layer * n + b] = true;
-        if (layer < l->first_layer[b])
-            l->first_layer[b] = layer;
-    }
+    for (int p = 0; p < d->n_params; p++)
+        if (d->params[p].bucket >= 0)
+            cz_simulate_put(s, &l->buckets, d->params[p].bucket, p);
     /* Buckets of one message wait for the last gradient of any. */
+    int *first_layer = l->buckets.first_layer;
     for (int a = 0; a < n; a++)
         for (int b = 0; b < n; b++)
             if (d->buckets[a].message == d->buckets[b].message &&
-                l->first_layer[b] < l->first_layer[a])
-                l->first_layer[a] = l->first_layer[b];
+                first_layer[b] < first_layer[a])
+                first_layer[a] = first_layer[b];
     for (int i = 0; i < d->n_ops; i++)
         l->ops[i] = cz_op_time(&s->prices, i);
     return l;
@@ -151,19 +167,11 @@ static cz_simulate_role part_of(const cz_document_op *op)
                                           : parts[op->section];
 }
 
-/* A layer waits for the gathers of its buckets. */
 static void list_plan(cz_simulation *s, void *kept)
 {
     const cz_document *d = s->document;
     plan_lister *l = kept;
-    int **layer_waits = CZ_NEW(s->arena, int *, s->layers.n);
-    int *n_layer_waits = CZ_NEW(s->arena, int, s->layers.n);
-    for (int layer = 0; layer < s->layers.n; layer++)
-        for (int b = 0; b < d->n_buckets; b++)
-            if (l->has[layer * d->n_buckets + b] && l->gather_of[b] >= 0)
-                *CZ_PUSH(s->arena, layer_waits[layer], n_layer_waits[layer]) =
-                    l->gather_of[b];
-    cz_simulate_list_forward(s, layer_waits, n_layer_waits);
+    cz_simulate_list_forward(s, &l->buckets);
     cz_simulate_list_backward(s, l->backward);
     for (int i = 0; i < d->n_ops; i++) {
         const cz_document_op *op = &d->ops[i];
@@ -172,12 +180,12 @@ static void list_plan(cz_simulation *s, void *kept)
         for (; n < op->n_waits; n++)
             waits[n] = l->number_of[op->waits[n]];
         if (op->kind == CZ_STEP_REDUCE_SCATTER)
-            waits[n++] = l->backward[l->first_layer[op->bucket]];
+            waits[n++] = l->backward[l->buckets.first_layer[op->bucket]];
         l->ops[i].waits = waits;
         l->ops[i].n_waits = n;
         l->number_of[i] = cz_simulate_append(s, part_of(op), l->ops[i]);
         if (op->kind == CZ_STEP_ALL_GATHER)
-            l->gather_of[op->bucket] = l->number_of[i];
+            l->buckets.gather_of[op->bucket] = l->number_of[i];
     }
 }
 

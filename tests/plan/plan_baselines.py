@@ -211,8 +211,12 @@ class Expected:
             step = round_up(ceil_div(ends[-1], self.n), ALIGN)
             slices = [min(ends[-1], step * (r + 1)) - min(ends[-1], step * r)
                       for r in range(self.n)]
-        self.messages.append({"reduction": self.plan.params[bucket[0]]["reduction"],
-                              "elements": ends[-1], "slices": slices})
+        params = [self.plan.params[number] for number in bucket]
+        self.messages.append({
+            "reduction": params[0]["reduction"], "order": bucket,
+            "elements": ends[-1], "slices": slices,
+            "bytes": sum(round_up(p["local_elements"], ALIGN) * BYTES[p["dtype"]]
+                         for p in params)})
 
     def group(self, number, p, r):
         """Gathered, in order of definition, or among what every host does."""

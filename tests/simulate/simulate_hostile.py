@@ -20,6 +20,7 @@ from simulate_inputs import make_up
 MAX_SECONDS, MAX_BYTES, CHANGES, SEED = 5, 512 << 20, 250, 20261122
 DEPTH = 100_000
 FILES = {"simulate": 1, "diff": 2}  # that a command takes
+MESSAGE = ("reduction", "order", "elements", "bytes", "slices")  # of a baseline
 HUGE = (-1, 0, 1, 2**31, 2**40, 2**62, 2**63 - 1)
 TEXTS = {
     "empty object": "{}",
@@ -99,6 +100,13 @@ def main(canzona, source, command="simulate"):
     with tempfile.TemporaryDirectory() as folder:
         for name, data in TEXTS.items():
             messages += judge(name, answer(canzona, command, data, folder), False)
+        for key in MESSAGE:
+            mutant = copy.deepcopy(plan)
+            del mutant["baselines"][0]["messages"][0][key]
+            result = answer(canzona, command, json.dumps(mutant), folder)
+            messages += judge(key, result, False)
+            if f"messages[0].{key} is missing".encode() not in result.stderr:
+                messages.append(f"a message without {key} is not refused by name")
         for path in draw.sample(known, CHANGES):
             result = answer(canzona, command,
                             json.dumps(change(draw, plan, path)), folder)

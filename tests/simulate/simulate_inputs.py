@@ -62,13 +62,27 @@ def slices(draw, elements, n):
     return [b - a for a, b in zip([0] + ends, ends)]
 
 
-def baseline(draw, plan, name):
+def message(draw, plan, bucket):
+    """Some parameters that are at home where those of the bucket are, of its
+    reduction."""
+    def kind(p):
+        return p["home"], plan["buckets"][p["bucket"]]["reduction"]
     sizes = {a["name"]: a["size"] for a in plan["mesh"]["axes"]}
-    first = plan["buckets"][0]
-    how = next(r for r in plan["reductions"] if r["name"] == first["reduction"])
+    how = next(r for r in plan["reductions"] if r["name"] == bucket["reduction"])
+    params = plan["parameters"]
+    like = kind(params[bucket["order"][0]])
+    known = [n for n, p in enumerate(params)
+             if not p["tied_to"] and p["bucket"] is not None and kind(p) == like]
     n = math.prod(sizes[a] for a in how["split_axes"])
-    lengths = [b["length"] for b in plan["buckets"]]
-    draw.shuffle(lengths)
+    return {"reduction": bucket["reduction"],
+            "order": draw.sample(known, draw.randrange(1, min(len(known), 4) + 1)),
+            "elements": bucket["length"],
+            "bytes": bucket["length"] * draw.choice((2, 4)),
+            "slices": slices(draw, bucket["length"], n)}
+
+
+def baseline(draw, plan, name):
+    buckets = draw.sample(plan["buckets"], len(plan["buckets"]))
     groupings = [{"name": f"grouping {i}",
                   "time_ps": [draw.randrange(10**11) for _ in
                               range(plan["mesh"]["ranks"])]}
@@ -79,8 +93,7 @@ def baseline(draw, plan, name):
             "exposed": draw.random() < 0.3,
             "time_ps": [draw.randrange(10**11) for _ in
                         range(plan["mesh"]["ranks"])],
-            "messages": [{"elements": e, "slices": slices(draw, e, n)}
-                         for e in lengths]}
+            "messages": [message(draw, plan, bucket) for bucket in buckets]}
 
 
 def make_up(plan, seed):

@@ -176,7 +176,6 @@ class Simulation:
                 self.layer.append(behind if late else 0)
         self.forward = [{} for _ in range(behind + 1)]
         self.backward = [{} for _ in range(behind + 1)]
-        self.elements = [0] * (behind + 1)
         for p, layer in zip(self.params, self.layer):
             self.add_work(p, layer)
 
@@ -185,8 +184,6 @@ class Simulation:
         n *= self.active if p["names"] else 1
         ranks = self.homes(p)
         frozen = p["bucket"] is None
-        if not frozen:
-            self.elements[layer] += n
         for times, factor in ((self.forward, 2), (self.backward, 2 if frozen else 4)):
             ps = factor * n * self.tokens / len(ranks) / self.rate * 1e12
             for r in ranks:
@@ -337,65 +334,57 @@ class Simulation:
                     gathers[op["bucket"]] = number[-1]
 
     def list_baseline(self, base):
-        c, every = self.costs, self.mesh.ranks
-        first = self.plan["buckets"][0]
-        how = self.how[first["reduction"]]
-        unit = how["leaves"] * BYTES[how["dtype"]]
-        axes, split = how["reduce_axes"], how["split_axes"]
-        rest = [a for a in axes if a not in split]
-        policy = self.plan["policy"]
-        complete = self.completions(base)
-        gathers = {}
+        every, everywhere = self.mesh.ranks, list(self.mesh.sizes)
+        layer_of = {id(p): layer for p, layer in zip(self.params, self.layer)}
+        held, ranks = [], []
+        for message in base["messages"]:
+            members = [self.plan["parameters"][n] for n in message["order"]]
+            held.append({layer_of[id(p)] for p in members})
+            ranks.append(self.homes(members[0]))
+        by_need = sorted(range(len(held)), key=lambda m: (min(held[m]), -m))
+        policy, gathers = self.plan["policy"], {}
+        agreed = dict.fromkeys(every, self.costs.ring(everywhere, 0))
         for i in range(ITERATIONS):
             waits = {}
             for m, op in gathers.items():
-                last = complete[m - 1] if m else len(self.forward) - 1
-                low = 0 if base.get("exposed") else complete[m]
-                for layer in range(low, last + 1):
+                layers = range(len(self.forward)) if base.get("exposed") else held[m]
+                for layer in layers:
                     waits.setdefault(layer, []).append(op)
-            backward, reduced = self.passes(i, waits), ()
-            for m, message in enumerate(base["messages"]):
-                uneven = is_uneven(message["slices"], message["elements"])
-                ps = c.ring(axes, message["elements"] * unit, uneven)
-                if base.get("all_reduces"):
-                    ps *= 2
-                elif set(rest) != set(axes):
-                    ps += c.ring(rest, self.mesh.extent(rest) *
-                                 max(message["slices"]) * 4, uneven)
-                reduced = (self.add("reduce", i, 1, dict.fromkeys(every, ps),
-                                    [backward[complete[m]]], axes),)
-            after = reduced
-            everywhere = list(self.mesh.sizes)
+            backward, after = self.passes(i, waits), []
+            for m in reversed(by_need):
+                axes, ps, _ = self.message_costs(base, base["messages"][m])
+                after.append(self.add("reduce", i, 1, dict.fromkeys(ranks[m], ps),
+                                      [backward[min(held[m])]], axes))
             if policy["clip"] == "0":
-                after = (self.add("decide", i, 1, dict.fromkeys(
-                    every, c.ring(everywhere, 0)), after, everywhere),)
+                after = [self.add("decide", i, 1, agreed, after, everywhere)]
             if policy["skip"] or policy["clip"] != "0":
-                summed = self.add("decide", i, 1, dict.fromkeys(
-                    every, c.ring(everywhere, 0)), after, everywhere)
-                self.add("decide", i, 0, dict.fromkeys(every, c.c["launch"]),
-                         [summed])
+                summed = self.add("decide", i, 1, agreed, after, everywhere)
+                after = [self.add("decide", i, 0, dict.fromkeys(
+                    every, self.costs.c["launch"]), [summed])]
             update = self.add("update", i, 0, dict(enumerate(base["time_ps"])), after)
-            for m in reversed(range(len(base["messages"]))):
+            for m in by_need if base["gathers"] else ():
                 message = base["messages"][m]
-                if base["gathers"] and self.mesh.extent(split) > 1:
-                    gathers[m] = self.add("gather", i, 1, dict.fromkeys(every, c.ring(
-                        split, message["elements"] * BYTES[first["dtype"]],
-                        is_uneven(message["slices"], message["elements"]))),
-                        [update], split)
+                split = self.how[message["reduction"]]["split_axes"]
+                if self.mesh.extent(split) > 1:
+                    _, _, ps = self.message_costs(base, message)
+                    gathers[m] = self.add("gather", i, 1,
+                                          dict.fromkeys(ranks[m], ps),
+                                          [update], split)
 
-    def completions(self, base):
-        """The layer whose gradients complete each message."""
-        total, all_sent = sum(self.elements), sum(
-            m["elements"] for m in base["messages"])
-        layer, passed, sent, found = len(self.elements), 0, 0, []
-        for message in base["messages"]:
-            sent += message["elements"]
-            while layer > 0 and (layer == len(self.elements) or
-                                 passed / total < sent / all_sent * (1 - 1e-9)):
-                layer -= 1
-                passed += self.elements[layer]
-            found.append(layer)
-        return found
+    def message_costs(self, base, message):
+        """Axes and time of a reduction, and time of a gather."""
+        c, how = self.costs, self.how[message["reduction"]]
+        axes, split = how["reduce_axes"], how["split_axes"]
+        rest = [a for a in axes if a not in split]
+        uneven = is_uneven(message["slices"], message["elements"])
+        ps = c.ring(axes, message["elements"] * how["leaves"] * BYTES[how["dtype"]],
+                    uneven)
+        if base.get("all_reduces"):
+            ps *= 2
+        elif set(rest) != set(axes):
+            ps += c.ring(rest, self.mesh.extent(rest) * max(message["slices"]) * 4,
+                         uneven)
+        return axes, ps, c.ring(split, message["bytes"], uneven)
 
     # ---- times ----
 

@@ -13,7 +13,9 @@ static void put_message(cz_report *r, const cz_compared_message *message)
     cz_json_open(json, NULL, '{');
     cz_json_string(json, "reduction",
                    r->view->reductions[message->reduction].sym_name);
+    cz_json_ints(json, "order", message->params, message->n_params);
     cz_json_int(json, "elements", message->elements);
+    cz_json_int(json, "bytes", message->bytes);
     cz_json_ints(json, "slices", message->slices, message->n_slices);
     cz_json_close(json);
 }

@@ -287,6 +287,100 @@ static void test_jitter_only_adds_and_equal_seeds_agree(void **unused)
     assert_int_equal(one.reduce, REDUCE);
 }
 
+/* Of one parameter. */
+static cz_document_message message_of(const fixture *f, const int64_t *param,
+                                      int64_t elements)
+{
+    return (cz_document_message){.elements = elements,
+                                 .bytes = 2 * elements,
+                                 .residents = f->params[*param].residents,
+                                 .n_params = 1,
+                                 .params = param,
+                                 .n_slices = 2,
+                                 .own = f->own};
+}
+
+static cz_simulate_times
+times_of(fixture *f, const cz_document_message *messages, int n_messages)
+{
+    static const int64_t nothing[4] = {0};
+    const cz_machine machine = machine_of(1);
+    const cz_simulate_options options = options_of(&machine);
+    const cz_document_baseline baseline = {.name = "all",
+                                           .time_ps = nothing,
+                                           .gathers = true,
+                                           .n_messages = n_messages,
+                                           .messages = messages};
+    f->document.n_baselines = 1;
+    f->document.baselines = &baseline;
+    return cz_simulate_baseline(&f->document, &options, 0);
+}
+
+/* All dense messages stand before those of experts.  The dense one of the first
+ * layer is complete at the end of the backward pass, behind which it is reduced
+ * over two ranks of four, after that of the last layer's experts over the other
+ * two. */
+static void
+test_a_dense_message_of_the_first_layer_is_not_ready_early(void **unused)
+{
+    const int64_t params[] = {0, 1};
+    const cz_document_reduction reductions[] = {
+        {.reduce_set = 3, .split_set = 3, .grad_bytes = 4},
+        {.reduce_set = 1, .split_set = 1, .grad_bytes = 2}};
+    fixture f;
+    (void)unused;
+    make(&f);
+    const cz_document_axis axes[] = {{"dp.0", 2}, {"dp.1", 2}};
+    f.document.n_axes = 2;
+    f.document.axes = axes;
+    f.document.n_ranks = 4;
+    f.document.n_reductions = 2;
+    f.document.reductions = reductions;
+    cz_document_message messages[] = {message_of(&f, &params[0], 100),
+                                      message_of(&f, &params[1], 100)};
+    messages[1].reduction = 1;
+    const int64_t dense = 7 + 100 * 4 * 3 / 4 * 100;
+    const int64_t experts = 7 + 100 * 2 / 2 * 100;
+    const int64_t dense_back = 7 + 100 * 2 * 3 / 4 * 100;
+    const int64_t experts_back = 7 + 100 * 2 / 2 * 100;
+    const cz_simulate_times times = times_of(&f, messages, 2);
+    assert_int_equal(times.reduce, dense + experts);
+    assert_int_equal(times.gather, dense_back + experts_back);
+    /* On four ranks layers take half the time.  The last layer's reduction
+     * runs from the middle of the backward pass. */
+    assert_int_equal(times.iteration, BACKWARD / 4 + experts + dense +
+                                          dense_back + experts_back +
+                                          FORWARD / 4);
+}
+
+/* Two stages on two ranks each: one layer and one message a stage. */
+static void
+test_a_rank_sends_the_baseline_messages_of_its_stage_alone(void **unused)
+{
+    const int64_t params[] = {1, 0}, stages[] = {0, 1};
+    const cz_document_reduction reduction = {
+        .reduce_set = 2, .split_set = 2, .grad_bytes = 4};
+    const cz_document_axis axes[] = {{"pp", 2}, {"dp", 2}};
+    fixture f;
+    (void)unused;
+    make(&f);
+    for (int p = 0; p < 2; p++)
+        f.params[p].residents = (cz_document_residents){1, 1, &stages[p]};
+    f.document.n_axes = 2;
+    f.document.axes = axes;
+    f.document.n_ranks = 4;
+    f.document.reductions = &reduction;
+    const cz_document_message messages[] = {message_of(&f, &params[0], 100),
+                                            message_of(&f, &params[1], 100)};
+    const int64_t reduce = 7 + 100 * 4 / 2 * 100,
+                  gather = 7 + 100 * 2 / 2 * 100;
+    const cz_simulate_times times = times_of(&f, messages, 2);
+    assert_int_equal(times.reduce, reduce);
+    assert_int_equal(times.gather, gather);
+    assert_int_equal(times.iteration,
+                     (FORWARD + BACKWARD) / 2 + reduce + gather);
+}
+
 static void test_a_baseline_reduces_all_then_waits_for_all(void **unused)
 {
     const cz_machine machine = machine_of(1);
@@ -295,7 +389,9 @@ static void test_a_baseline_reduces_all_then_waits_for_all(void **unused)
     fixture f;
     (void)unused;
     make(&f);
-    const cz_document_message messages[] = {{100, 2, f.own}, {100, 2, f.own}};
+    const int64_t params[] = {1, 0};
+    const cz_document_message messages[] = {message_of(&f, &params[0], 100),
+                                            message_of(&f, &params[1], 100)};
     cz_document_baseline baseline = {.name = "all",
                                      .time_ps = compute,
                                      .all_reduces = true,
@@ -328,6 +424,10 @@ int main(void)
         cmocka_unit_test(test_a_straggler_holds_up_all),
         cmocka_unit_test(test_jitter_only_adds_and_equal_seeds_agree),
         cmocka_unit_test(test_a_baseline_reduces_all_then_waits_for_all),
+        cmocka_unit_test(
+            test_a_dense_message_of_the_first_layer_is_not_ready_early),
+        cmocka_unit_test(
+            test_a_rank_sends_the_baseline_messages_of_its_stage_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
