@@ -4,6 +4,7 @@
 #include "frontend/syntax/parse.h"
 #include "passes/passes.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,6 +247,9 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
 
+    /* Passes let their memory go and take as much again: it stays here. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 25);
+    mallopt(M_TRIM_THRESHOLD, INT32_MAX);
     for (int i = 0; i < N_COMMANDS; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return run_command(commands[i], argc - 1, argv + 1);

@@ -104,7 +104,7 @@ void visit_conflicts(cz_arena *arena, const access *list, int n,
                      int64_t n_spaces, conflict_visitor *visit, void *context)
 {
     const access *sorted =
-        sort_by_key(arena, list, n, sizeof *list, n_spaces, NULL);
+        sort_by_key(arena, list, n, sizeof *list, 0, n_spaces, NULL);
     space s = {arena, NULL, 0, visit, context};
 
     for (int first = 0, end; first < n; first = end) {

@@ -6,13 +6,10 @@
  * complete at once and are left out. */
 #include "passes/verify/internal.h"
 
-#include <stdlib.h>
-
 /* One side of a pair of rows that meet: who has to start what before this
  * rank's operation can complete. */
 typedef struct meeting {
-    int64_t partner, param;
-    int op, partner_op;
+    int64_t rank, op, partner, param, partner_op;
 } meeting;
 
 /* All communicators over one set of axes, or all blocks of them. */
@@ -51,32 +48,6 @@ static bool is_collective(cz_step_kind kind)
 
 /* ---- who meets whom ---- */
 
-static int compare(const void *left, const void *right)
-{
-    const meeting *a = left, *b = right;
-    int c = by_number(a->op, b->op);
-
-    c = c ? c : by_number(a->partner, b->partner);
-    c = c ? c : by_number(a->partner_op, b->partner_op);
-    c = c ? c : by_number(a->param, b->param);
-    return c;
-}
-
-/* Where each rank's meetings begin. */
-static void count_meetings(run *r, const transfer_pair *pairs, int n)
-{
-    const int n_ranks = r->v->view->n_ranks;
-
-    for (int i = 0; i < n; i++) {
-        r->first[pairs[i].source + 1]++;
-        r->first[pairs[i].target + 1]++;
-    }
-    for (int rank = 0; rank < n_ranks; rank++) {
-        r->first[rank + 1] += r->first[rank];
-        r->next[rank] = r->first[rank];
-    }
-}
-
 /* Pairs over the whole list: where partners are in different operations, which
  * V2 does not allow either, it matters whether they would wait for ever. */
 static void find_meetings(run *r)
@@ -84,22 +55,25 @@ static void find_meetings(run *r)
     const int n_ranks = r->v->view->n_ranks;
     int n = 0;
     const transfer_pair *pairs = pair_over_list(r->v, &n);
+    meeting *list = CZ_NEW(r->v->arena, meeting, 2 * (int64_t)n + 1);
 
-    r->meetings = CZ_NEW(r->v->arena, meeting, 2 * (int64_t)n + 1);
-    count_meetings(r, pairs, n);
     for (int i = 0; i < n; i++) {
         const transfer_pair *p = &pairs[i];
-        r->meetings[r->next[p->source]++] =
-            (meeting){p->target, p->send->param, p->sent_in, p->received_in};
-        r->meetings[r->next[p->target]++] =
-            (meeting){p->source, p->receive->param, p->received_in, p->sent_in};
+        list[2 * i] = (meeting){p->source, p->sent_in, p->target,
+                                p->send->param, p->received_in};
+        list[2 * i + 1] = (meeting){p->target, p->received_in, p->source,
+                                    p->receive->param, p->sent_in};
+        r->first[p->source + 1]++;
+        r->first[p->target + 1]++;
     }
     for (int rank = 0; rank < n_ranks; rank++) {
-        const int64_t first = r->first[rank];
-        qsort(&r->meetings[first], (size_t)(r->first[rank + 1] - first),
-              sizeof *r->meetings, compare);
-        r->next[rank] = first;
+        r->first[rank + 1] += r->first[rank];
+        r->next[rank] = r->first[rank];
     }
+    list = sort_by_key(r->v->arena, list, 2 * n, sizeof *list,
+                       offsetof(meeting, op), r->v->view->n_ops, NULL);
+    r->meetings = sort_by_key(r->v->arena, list, 2 * n, sizeof *list,
+                              offsetof(meeting, rank), n_ranks, NULL);
 }
 
 static const comm *find_comm(run *r, const cz_view_op *op)

@@ -11,6 +11,10 @@ typedef struct verifier {
     cz_diags *diags;
     rank_maps maps;
     cz_arena *arena; /* of the check that runs */
+    cz_arena *kept;  /* of all of them */
+    /* Of transfers: those of the whole list, and [n_ops] of each, once they are
+     * paired up. */
+    struct op_pairs *pairs, *pairs_of;
     int n_errors;
 } verifier;
 
@@ -121,13 +125,18 @@ const char *find_lost_value(cz_arena *arena, const cz_view_stage *body,
 
 /* A pair of rows that meet: a send and the receive it goes to. */
 typedef struct transfer_pair {
-    int64_t source, target;   /* ranks */
-    int sent_in, received_in; /* operations */
+    int64_t source, target;       /* ranks */
+    int64_t sent_in, received_in; /* operations */
     const cz_view_transfer_entry *send, *receive;
 } transfer_pair;
 
-/* Pair up all rows of a transfer; *n pairs in the arena.  Reports what does
- * not pair and then returns NULL. */
+typedef struct op_pairs {
+    const transfer_pair *v; /* NULL: not yet */
+    int n;
+} op_pairs;
+
+/* Pair up all rows of a transfer, once for all checks; *n pairs.  Reports what
+ * does not pair and then returns NULL. */
 const transfer_pair *pair_transfers(verifier *v, int op, int *n);
 /* The k-th send from a to b with the k-th receive at b from a, counted over
  * the whole list, whichever operations they belong to: what a communication
@@ -163,10 +172,11 @@ static inline int by_number(int64_t a, int64_t b)
 }
 
 /* A sorted copy, in the arena, of n elements of `size` bytes.  `compare` puts
- * first the int64_t that each begins with, which is in [0, n_groups); NULL: by
+ * first the int64_t at byte key_at of each, which is in [0, n_keys); NULL: by
  * that alone, and otherwise in the order that they had. */
 void *sort_by_key(cz_arena *arena, const void *list, int n, size_t size,
-                  int64_t n_keys, int (*compare)(const void *, const void *));
+                  size_t key_at, int64_t n_keys,
+                  int (*compare)(const void *, const void *));
 
 /* The checks, in order; each may rely on those before it. */
 void check_form(verifier *v);

@@ -5,23 +5,11 @@
 
 #include <string.h>
 
-/* A row on a rank, as the pair (source, target) sees it.  The source comes
- * first, see sort_by_key(). */
+/* A row on a rank, as the pair (source, target) sees it. */
 typedef struct end {
-    int64_t source, target, op, sequence;
+    int64_t source, target, op;
     const cz_view_transfer_entry *row;
 } end;
-
-static int compare(const void *left, const void *right)
-{
-    const end *a = left, *b = right;
-    int c = by_number(a->source, b->source);
-
-    c = c ? c : by_number(a->target, b->target);
-    c = c ? c : by_number(a->op, b->op);
-    c = c ? c : by_number(a->sequence, b->sequence);
-    return c;
-}
 
 typedef struct end_list {
     end *v;
@@ -43,15 +31,19 @@ static void collect(verifier *v, int number, end_list *sends,
             end_list *list = row->is_recv ? receives : sends;
             *CZ_PUSH(v->arena, list->v, list->n) =
                 (end){row->is_recv ? peer : rank, row->is_recv ? rank : peer,
-                      number, i, row};
+                      number, row};
         }
     }
 }
 
+/* By source and target; those of both are in the order of the list. */
 static void sort(const verifier *v, end_list *list)
 {
-    list->v = sort_by_key(v->arena, list->v, list->n, sizeof *list->v,
-                          v->view->n_ranks, compare);
+    const size_t keys[] = {offsetof(end, target), offsetof(end, source)};
+
+    for (int k = 0; k < 2; k++)
+        list->v = sort_by_key(v->arena, list->v, list->n, sizeof *list->v,
+                              keys[k], v->view->n_ranks, NULL);
 }
 
 static bool report_odd(verifier *v, int op, const end *odd)
@@ -96,20 +88,23 @@ static bool check_pair(verifier *v, int op, const end *send, const end *receive)
 
 static transfer_pair pair_of(const end *send, const end *receive)
 {
-    return (transfer_pair){send->source,     send->target, (int)send->op,
-                           (int)receive->op, send->row,    receive->row};
+    return (transfer_pair){send->source, send->target, send->op,
+                           receive->op,  send->row,    receive->row};
 }
 
 const transfer_pair *pair_transfers(verifier *v, int op, int *n)
 {
     end_list sends = {NULL, 0}, receives = {NULL, 0};
+    op_pairs *of = &v->pairs_of[op];
     transfer_pair *pairs;
 
+    *n = of->n;
+    if (of->v)
+        return of->v;
     collect(v, op, &sends, &receives);
     sort(v, &sends);
     sort(v, &receives);
-    pairs = CZ_NEW(v->arena, transfer_pair, sends.n + 1);
-    *n = 0;
+    pairs = CZ_NEW(v->kept, transfer_pair, sends.n + 1);
     for (int i = 0; i < sends.n || i < receives.n; i++) {
         bool ok;
         if (i >= sends.n || i >= receives.n)
@@ -118,8 +113,10 @@ const transfer_pair *pair_transfers(verifier *v, int op, int *n)
             ok = check_pair(v, op, &sends.v[i], &receives.v[i]);
         if (!ok)
             return NULL;
-        pairs[(*n)++] = pair_of(&sends.v[i], &receives.v[i]);
+        pairs[i] = pair_of(&sends.v[i], &receives.v[i]);
     }
+    *of = (op_pairs){pairs, sends.n};
+    *n = sends.n;
     return pairs;
 }
 
@@ -156,7 +153,7 @@ const transfer_pair *pair_over_list(verifier *v, int *n)
             collect(v, op, &sends, &receives);
     sort(v, &sends);
     sort(v, &receives);
-    pairs = CZ_NEW(v->arena, transfer_pair, sends.n + 1);
+    pairs = CZ_NEW(v->kept, transfer_pair, sends.n + 1);
     *n = 0;
     while (s < sends.n && r < receives.n) {
         const int n_sends = n_alike(&sends, s);
@@ -168,11 +165,43 @@ const transfer_pair *pair_over_list(verifier *v, int *n)
         s += meet || send_first ? n_sends : 0;
         r += meet || !send_first ? n_receives : 0;
     }
+    if (2 * (int64_t)*n == (int64_t)sends.n + receives.n)
+        *v->pairs = (op_pairs){pairs, *n};
     return pairs;
+}
+
+/* Whether those of the whole list are pairs of their operations, too, as they
+ * are in every plan that is right. */
+static bool take_pairs_of_list(verifier *v)
+{
+    const op_pairs *all = v->pairs;
+
+    for (int i = 0; i < all->n; i++) {
+        const transfer_pair *p = &all->v[i];
+        if (p->sent_in != p->received_in ||
+            p->send->n_rows != p->receive->n_rows ||
+            p->send->row_bytes != p->receive->row_bytes ||
+            p->send->phases != p->receive->phases)
+            return false;
+    }
+    if (!all->v)
+        return false;
+    const transfer_pair *sorted =
+        sort_by_key(v->kept, all->v, all->n, sizeof *sorted,
+                    offsetof(transfer_pair, sent_in), v->view->n_ops, NULL);
+    for (int op = 0; op < v->view->n_ops; op++)
+        v->pairs_of[op].v = sorted;
+    for (int i = 0; i < all->n; i++) {
+        op_pairs *of = &v->pairs_of[sorted[i].sent_in];
+        of->v = of->n++ ? of->v : &sorted[i];
+    }
+    return true;
 }
 
 void check_matched(verifier *v)
 {
+    if (take_pairs_of_list(v))
+        return;
     for (int op = 0; op < v->view->n_ops; op++) {
         int n;
         if (v->view->ops[op].kind == CZ_STEP_TRANSFER)

@@ -88,7 +88,7 @@ static counts check_runs(verifier *v, run_list *list, int64_t n_replicas,
     const counts found = {n_replicas,
                           CZ_NEW(v->arena, int, v->view->n_params *n_replicas)};
 
-    list->v = sort_by_key(v->arena, list->v, list->n, sizeof *list->v,
+    list->v = sort_by_key(v->arena, list->v, list->n, sizeof *list->v, 0,
                           v->view->n_params, compare);
     for (int first = 0, end; first < list->n && v->n_errors == 0; first = end) {
         end = first + 1;

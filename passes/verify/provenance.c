@@ -265,7 +265,7 @@ static void run_transfer(run *r, int op)
 static region *find_work(const run *r, int64_t rank, int64_t param)
 {
     for (int i = 0; i < r->scratch[rank].n; i++) {
-        region *m = &r->scratch[rank].v[i];
+        region *m = r->scratch[rank].v[i].of;
         if (m->kind == CZ_N_SLOTS && m->param == param && m->index % 2 == 0)
             return m;
     }
@@ -325,9 +325,9 @@ static void run_sums_of(run *r, int op, int64_t rank)
             region there = *work;
             there.index++;
             int k = 0;
-            while (k < others->n && (others->v[k].kind != CZ_N_SLOTS ||
-                                     others->v[k].param != param ||
-                                     others->v[k].index != there.index))
+            while (k < others->n && (others->v[k].of->kind != CZ_N_SLOTS ||
+                                     others->v[k].of->param != param ||
+                                     others->v[k].of->index != there.index))
                 k++;
             if (k == others->n)
                 reject(r->v, (place){op, rank, param},

@@ -1,6 +1,8 @@
 /* Regions: boxes of matrices in strided memory. */
 #include "passes/verify/region.h"
 
+#include <string.h>
+
 static int64_t width_bytes(const region *r)
 {
     return r->what.columns * r->element_bytes;
@@ -26,34 +28,88 @@ static bool overlap(const region *a, const region *b)
     return shift < width_bytes(a) || shift + width_bytes(b) > a->stride_bytes;
 }
 
+/* The first that may reach beyond byte `lo`. */
+static int first_beyond(const region_list *list, int64_t lo)
+{
+    int low = 0, high = list->n;
+
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (list->v[middle].reach > lo)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Behind a change at `at`: those after it, until one is as it was. */
+static void reach_anew(region_list *list, int at)
+{
+    for (int i = at; i < list->n; i++) {
+        const int64_t before = i > 0 ? list->v[i - 1].reach : 0;
+        const int64_t end = end_of(list->v[i].of);
+        const int64_t reach = before > end ? before : end;
+
+        if (i > at && list->v[i].reach == reach)
+            return;
+        list->v[i].reach = reach;
+    }
+}
+
+/* Its memory is the first of what is spare. */
 static void drop(region_list *list, int i)
 {
-    list->v[i] = list->v[--list->n];
+    const placed_region dropped = list->v[i];
+
+    list->n--;
+    memmove(list->v + i, list->v + i + 1,
+            (size_t)(list->n - i) * sizeof *list->v);
+    list->v[list->n] = dropped;
+    reach_anew(list, i);
+}
+
+static void make_room(cz_arena *arena, region_list *list)
+{
+    const int capacity = list->capacity ? 2 * list->capacity : 8;
+    placed_region *bigger = CZ_NEW(arena, placed_region, capacity);
+    region *spare = CZ_NEW(arena, region, capacity - list->capacity);
+
+    for (int i = 0; i < capacity; i++)
+        bigger[i] =
+            i < list->capacity ? list->v[i] : (placed_region){spare++, 0};
+    list->v = bigger;
+    list->capacity = capacity;
 }
 
 void region_put(cz_arena *arena, region_list *list, region r)
 {
-    for (int i = list->n - 1; i >= 0; i--)
-        if (overlap(&list->v[i], &r))
-            drop(list, i);
-    const int capacity = list->capacity ? 2 * list->capacity : 8;
-    region *bigger;
+    const int64_t end = end_of(&r);
+    int at = first_beyond(list, r.offset);
 
-    if (list->n >= list->capacity) {
-        bigger = CZ_NEW(arena, region, capacity);
-        for (int i = 0; i < list->n; i++)
-            bigger[i] = list->v[i];
-        list->v = bigger;
-        list->capacity = capacity;
-    }
-    list->v[list->n++] = r;
+    for (int i = at; i < list->n && list->v[i].of->offset < end;)
+        if (overlap(list->v[i].of, &r))
+            drop(list, i);
+        else if (list->v[i++].of->offset <= r.offset)
+            at = i;
+    if (list->n == list->capacity)
+        make_room(arena, list);
+    const placed_region put = list->v[list->n];
+    memmove(list->v + at + 1, list->v + at,
+            (size_t)(list->n++ - at) * sizeof *list->v);
+    list->v[at] = put;
+    *put.of = r;
+    reach_anew(list, at);
 }
 
 void region_forget(region_list *list, int64_t lo, int64_t hi)
 {
-    for (int i = list->n - 1; i >= 0; i--)
-        if (list->v[i].offset < hi && end_of(&list->v[i]) > lo)
+    for (int i = first_beyond(list, lo);
+         i < list->n && list->v[i].of->offset < hi;)
+        if (end_of(list->v[i].of) > lo)
             drop(list, i);
+        else
+            i++;
 }
 
 static bool same_value(const region *a, const region *b)
@@ -71,10 +127,12 @@ static bool inside(const box *found, const box *whole)
 /* Regions of a list never overlap, so areas add up. */
 bool region_holds(const region_list *list, const region *wanted)
 {
+    const int64_t end = end_of(wanted);
     int64_t area = 0;
 
-    for (int i = 0; i < list->n; i++) {
-        const region *r = &list->v[i];
+    for (int i = first_beyond(list, wanted->offset);
+         i < list->n && list->v[i].of->offset < end; i++) {
+        const region *r = list->v[i].of;
         const int64_t place =
             wanted->offset +
             (r->what.row - wanted->what.row) * wanted->stride_bytes +
@@ -126,8 +184,9 @@ static bool part_of(const region *from, const cz_view_transfer_entry *row,
 bool region_find_named(const region_list *list,
                        const cz_view_transfer_entry *row, region *found)
 {
-    for (int i = 0; i < list->n; i++)
-        if (part_of(&list->v[i], row, found))
+    for (int i = first_beyond(list, row->offset);
+         i < list->n && list->v[i].of->offset <= row->offset; i++)
+        if (part_of(list->v[i].of, row, found))
             return true;
     return false;
 }

@@ -20,8 +20,15 @@ typedef struct region {
     int64_t offset, stride_bytes; /* scratch bytes; rows are stride apart */
 } region;
 
+/* Where it and those before it in a list end at most. */
+typedef struct placed_region {
+    region *of;
+    int64_t reach;
+} placed_region;
+
+/* By their offsets, which ascend. */
 typedef struct region_list {
-    region *v;
+    placed_region *v; /* [capacity], of which n are in use */
     int n, capacity;
 } region_list;
 

@@ -204,6 +204,9 @@ bool cz_verify(const cz_plan_view *view, cz_diags *diags)
 
     cz_arena_init(&all);
     v.maps = rank_maps_build(&all, view);
+    v.kept = &all;
+    v.pairs = CZ_NEW(&all, op_pairs, 1);
+    v.pairs_of = CZ_NEW(&all, op_pairs, view->n_ops + 1);
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         cz_arena arena;
         cz_arena_init(&arena);

@@ -76,7 +76,7 @@ TABLE = {
         "frontend/document frontend/document/plan frontend/report "
         "frontend/report/page frontend/run passes passes/cost passes/gpu "
         "passes/grid passes/share passes/simulate passes/verify",
-        JSON | HASH | {"argp.h"}),
+        JSON | HASH | {"argp.h", "malloc.h"}),
     "frontend/cmd/run": (f"{PLAN} dsl/reference frontend/cmd frontend/run "
                          "runtime/cuda/exec",
                          set()),

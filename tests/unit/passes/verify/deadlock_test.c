@@ -222,7 +222,12 @@ static bool compare_one(plan *p)
 {
     cz_arena arena;
     cz_diags diags;
-    verifier v = {.view = &p->view, .diags = &diags, .arena = &arena};
+    op_pairs pairs = {NULL, 0};
+    verifier v = {.view = &p->view,
+                  .diags = &diags,
+                  .arena = &arena,
+                  .kept = &arena,
+                  .pairs = &pairs};
     int op, rank;
     const bool stuck = find_first_stuck(p, &op, &rank);
 

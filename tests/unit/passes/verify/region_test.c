@@ -139,8 +139,8 @@ static void what_is_claimed_is_there(void **state)
             else
                 move(&m, &n_moved);
             for (int k = 0; k < m.list.n; k++) {
-                assert_true(tags_hold(&m, &m.list.v[k]));
-                assert_true(region_holds(&m.list, &m.list.v[k]));
+                assert_true(tags_hold(&m, m.list.v[k].of));
+                assert_true(region_holds(&m.list, m.list.v[k].of));
             }
             const region wanted = random_region(&m);
             if (region_holds(&m.list, &wanted)) {
