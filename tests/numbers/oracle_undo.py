@@ -210,7 +210,7 @@ class Undo(unittest.TestCase):
         self.assertEqual({status for status, _ in opened},
                          {"CZR_ERR_MISMATCH"})
         for _, words in opened:
-            self.assertIn("of ranks 0 and 2 one alone", words)
+            self.assertIn("ranks 0 and 2 are not asked alike to undo", words)
 
     def test_a_factorisation_that_fails_poisons_where_nothing_is_undone(self):
         for mesh in MESHES:
