@@ -197,6 +197,12 @@ class Edits(unittest.TestCase):
                      r"    return %s : f64",
                      "leaves what is rounded elsewhere")
 
+    def test_two_states_of_one_name(self):
+        done = run(self.planned(MUON).replace('states = ["m", "v"]',
+                                              'states = ["m", "m"]', 1), "verify")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("two states are called 'm'", done.stderr)
+
     def test_bf16_that_no_tolerance_admits(self):
         self.assertIn('in_dtypes = ["bf16"]', self.planned(TOLERANT))
         self.refuses(TOLERANT, "tolerance = 5.0+e-02", "tolerance = 0.0",

@@ -69,6 +69,11 @@ static bool read_states(cz_view_builder *b, cz_view_rule *rule)
                             "values and their shapes differ in number",
                             fact->sym_name);
     for (int i = 0; i < fact->states.n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(fact->states.v[i], fact->states.v[k]) == 0)
+                return cz_view_fail(b, "rule '%s': two states are called '%s'",
+                                    fact->sym_name, fact->states.v[i]);
+    for (int i = 0; i < fact->states.n; i++)
         ok &= cz_view_dtype(b, "rule: state_dtypes", fact->state_dtypes.v[i],
                             &states[i]) &&
               check_state(b, fact, i);
