@@ -56,9 +56,10 @@ static void add(tiler *t, const cz_tile_product *product)
                              .stages = choice.shape.stages,
                              .splits = choice.cost.splits,
                              .time = choice.time};
-    tiling.library = choice.is_library;
-    tiling.library_time = choice.library_time;
-    cz_ir_add_tiling(t->ir, &tiling);
+    cz_fact_tiling *made = &tiling;
+    made->library = choice.is_library;
+    made->library_time = choice.library_time;
+    cz_ir_add_tiling(t->ir, made);
 }
 
 /* Of each stage the most matrices that it runs for at once; 0: one by one. */

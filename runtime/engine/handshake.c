@@ -34,7 +34,8 @@ static czr_status compare(czr_engine *engine, const descriptor *descriptors,
     if (mine->status != CZR_OK)
         return (czr_status)mine->status;
     for (int rank = 1; rank < n; rank++)
-        if (descriptors[rank].status == CZR_OK &&
+        if (descriptors[0].status == CZR_OK &&
+            descriptors[rank].status == CZR_OK &&
             (descriptors[rank].undoes != descriptors[0].undoes ||
              descriptors[rank].replica_check != descriptors[0].replica_check))
             return czr_engine_refuse(

@@ -1,7 +1,6 @@
 /* Who ranks are.  In the sum that decides a step each has a word of its own;
  * all see all of them, so that none goes on with gradients of another engine,
- * at another update or by other run-time values.  And whether copies of
- * parameters are still equal, from time to time. */
+ * at another update or by other run-time values. */
 #include "runtime/engine/engine.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@
 /* Of a word, from its lowest bit on. */
 enum { VALUES_BITS = 24, UPDATE_BITS = 24, ENGINE_BITS = 15 };
 
-/* As collect_step.cu mixes them: no two neighbours are alike. */
+/* As collect_step.cu does. */
 static uint64_t mix(uint64_t hash, uint64_t bits)
 {
     hash = (hash ^ bits) * UINT64_C(0x9e3779b97f4a7c15);

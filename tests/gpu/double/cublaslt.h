@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 typedef struct test_cublaslt {
-    void *library;
+    void *handle;
     int *fails;    /* the call from now on that fails, 0: none */
     int *products; /* that came */
     int *narrow;   /* of these, to bf16 */
@@ -17,12 +17,12 @@ static inline test_cublaslt test_cublaslt_open(void)
 {
     test_cublaslt c = {0};
 
-    c.library = dlopen(CUBLASLT_PATH, RTLD_NOW | RTLD_LOCAL);
-    if (!c.library)
+    c.handle = dlopen(CUBLASLT_PATH, RTLD_NOW | RTLD_LOCAL);
+    if (!c.handle)
         abort();
-    c.fails = dlsym(c.library, "double_cublaslt_fails");
-    c.products = dlsym(c.library, "double_cublaslt_products");
-    c.narrow = dlsym(c.library, "double_cublaslt_narrow");
+    c.fails = dlsym(c.handle, "double_cublaslt_fails");
+    c.products = dlsym(c.handle, "double_cublaslt_products");
+    c.narrow = dlsym(c.handle, "double_cublaslt_narrow");
     if (!c.fails || !c.products || !c.narrow)
         abort();
     return c;
