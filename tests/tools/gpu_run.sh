@@ -12,6 +12,7 @@ out=$(cd "${3:-out}" && pwd)
 end=$(($(date +%s) + seconds))
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 status=0
+PATH=$PATH:/usr/local/cuda/bin # where compute-sanitizer is installed
 # A product that waits for 2 s traps and says where.
 [ "$part" != test ] || export CZR_CUDA_DEBUG=1
 
