@@ -120,12 +120,18 @@ static int append(builder *b, cz_timeline_stream stream, int micro_group,
     return b->list.n_ops - 1;
 }
 
+static void add(int64_t *sum_ps, int64_t ps)
+{
+    *sum_ps = cz_solve_end(*sum_ps, ps);
+}
+
 static int append_compute(builder *b, int micro_group, int wait)
 {
     int64_t *ps = CZ_NEW(b->arena, int64_t, b->problem->n_ranks);
     for (int i = 0; i < b->problem->n_items; i++)
         if (b->micro_groups->of[i] == micro_group)
-            ps[b->micro_groups->owner[i]] += b->problem->items[i].compute_ps;
+            add(&ps[b->micro_groups->owner[i]],
+                b->problem->items[i].compute_ps);
     return append(b, CZ_TIMELINE_COMPUTE, micro_group, ps, wait);
 }
 
@@ -140,14 +146,14 @@ static int append_transfer(builder *b, int micro_group, bool is_gather,
         const cz_timeline_item *item = &b->problem->items[i];
         for (int r = 0; r < n && b->micro_groups->of[i] == micro_group; r++)
             if (r == b->micro_groups->owner[i])
-                own[r] += is_gather ? item->gather_ps : item->scatter_ps;
+                add(&own[r], is_gather ? item->gather_ps : item->scatter_ps);
             else
-                other[r] +=
-                    is_gather ? item->gather_other_ps : item->scatter_other_ps;
+                add(&other[r],
+                    is_gather ? item->gather_other_ps : item->scatter_other_ps);
     }
     for (int r = 0; r < n; r++) {
         const int64_t most = cz_solve_max(own[r], other[r]);
-        own[r] = most > 0 ? most + b->problem->latency_ps : -1;
+        own[r] = most > 0 ? cz_solve_end(most, b->problem->latency_ps) : -1;
     }
     return append(b, CZ_TIMELINE_LINK, micro_group, own, wait);
 }

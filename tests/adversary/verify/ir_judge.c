@@ -22,9 +22,9 @@ enum { MAX_TEXT = 1 << 24, MAX_NAME = 4096, SECONDS = 60 };
 static const char hash[] = "00000000000000000000000000000000"
                            "00000000000000000000000000000000";
 
-/* A plan read from a file; NULL: it is none. */
+/* A plan read from a file, a view of *ir; NULL: it is none. */
 static const cz_plan_view *read_plan(const char *name, cz_arena *arena,
-                                     cz_diags *diags)
+                                     cz_diags *diags, cz_ir **ir)
 {
     cz_text text = {0};
     const char *why = "";
@@ -33,9 +33,9 @@ static const cz_plan_view *read_plan(const char *name, cz_arena *arena,
         fprintf(stderr, "%s %s\n", name, why);
         exit(2);
     }
-    cz_ir *ir = cz_ir_parse(cz_text_string(&text), text.n, diags);
+    *ir = cz_ir_parse(cz_text_string(&text), text.n, diags);
     cz_text_fini(&text);
-    return ir ? cz_plan_view_build(arena, ir, diags) : NULL;
+    return *ir ? cz_plan_view_build(arena, *ir, diags) : NULL;
 }
 
 static void say(const char *verdict, const char *why)
@@ -69,10 +69,11 @@ static void judge(const char *name, int64_t microbatches,
     cz_arena arena;
     cz_diags diags;
     cz_loaded loaded;
+    cz_ir *ir; /* ends with its process */
 
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
-    const cz_plan_view *view = read_plan(name, &arena, &diags);
+    const cz_plan_view *view = read_plan(name, &arena, &diags, &ir);
     if (!view) {
         say("malformed", diags.n > 0 ? diags.list[0].message : "");
         return;
@@ -118,13 +119,14 @@ int main(int argc, char **argv)
     cz_loaded loaded;
     cz_run_result expected;
     char name[MAX_NAME];
+    cz_ir *ir;
 
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
     if (argc != 3)
         return 2;
     const int64_t microbatches = atoll(argv[2]);
-    const cz_plan_view *view = read_plan(argv[1], &arena, &diags);
+    const cz_plan_view *view = read_plan(argv[1], &arena, &diags, &ir);
     if (!view || !cz_verify(view, &diags) ||
         !cz_loaded_open(view, hash, &diags, &loaded) ||
         planned_run(view, loaded.program, microbatches, false, &arena,
@@ -136,6 +138,7 @@ int main(int argc, char **argv)
         judge_apart(name, microbatches, &expected);
     }
     fflush(stdout);
+    cz_ir_close(ir);
     cz_arena_fini(&arena);
     return 0;
 }
