@@ -69,7 +69,7 @@ bool cz_cmd_machine(cz_arena *arena, const char *input,
                     const char *const *defines, int n, cz_diags *diags,
                     cz_machine *out)
 {
-    cz_machine_given said;
+    cz_machine_given said = {0};
     int i = 0;
     if ((!name && !read(arena, input, document, diags, &said)) ||
         ((name || n > 0) &&

@@ -131,6 +131,7 @@ CASES = [
     (["plan", "-D", "group=1K", GPT], UNSUPPORTED, "at least `group "),
     (["plan", "-D", "machine.node_rate=0", GPT], ERRORS,
      "node_rate cannot be 0: it is a whole number of at least 1"),
+    (["simulate", "--machine=h800", GPT], OK, "machine     h800;"),
     (["simulate", "-D", "machine.node_rate=1", "-D", "machine.network_rate=1",
       EXAMPLES / "qwen3-32b.cz"], OK, "published greedy"),
     (["run", "--steps=0", "--seed=1Ki", "norate.cz"], OK, "norate: 0 steps"),
