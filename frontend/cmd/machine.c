@@ -89,3 +89,22 @@ bool cz_cmd_machine(cz_arena *arena, const char *input,
 #undef CZ_CONSTANT
     return true;
 }
+
+static bool is_of_links(const char *constant)
+{
+    return strcmp(constant, "gpus_per_node") == 0 ||
+           strncmp(constant, "node_", strlen("node_")) == 0 ||
+           strncmp(constant, "network_", strlen("network_")) == 0;
+}
+
+bool cz_cmd_has_kernels_of(const cz_document *document,
+                           const cz_machine *machine)
+{
+    bool same = true;
+#define CZ_CONSTANT(field, unit, scale, low, what)                             \
+    const cz_document_constant *field = find(document, #field);                \
+    same &= is_of_links(#field) || (field && field->value == machine->field);
+#include "dsl/vocab/machine.def"
+#undef CZ_CONSTANT
+    return same;
+}

@@ -13,7 +13,10 @@ static const struct argp_option options[] = {
     CZ_OPTIONS_SOURCE,
     CZ_OPTION_DIAGNOSTICS,
     {"machine", CZ_SETTING_KEY(MACHINE), "NAME|FILE.cz", 0,
-     "Another machine than the plan's", 0},
+     "Plan a source for this machine; one of another file, "
+     "or beside plan JSON, times a plan that was made for its own, "
+     "without baselines",
+     0},
     {"tokens", CZ_SETTING_KEY(TOKENS), "N", 0,
      "Tokens of an iteration, over all ranks, as 4M (1048576)", 0},
     {"mfu", CZ_SETTING_KEY(MFU), "PERCENT", 0,
@@ -40,19 +43,41 @@ typedef struct simulation {
     cz_document document;
     cz_machine machine;
     cz_simulate_options options;
+    int n_baselines; /* 0 on a machine with other kernels than the plan's,
+                      * whose times theirs are */
 } simulation;
 
 /* ---- the machine ---- */
 
-static bool read_machine(simulation *s, bool has_defines)
+/* What a source is planned with: for the machine that is named, too. */
+static cz_cmd_options with_machine(simulation *s)
 {
     const char *name = s->given->settings[CZ_SETTING_MACHINE];
+    const char *end = name ? strstr(name, ".cz") : NULL;
+    cz_cmd_options out = *s->given;
+    if (!name || (end && !end[strlen(".cz")]))
+        return out;
+    const char **defines =
+        CZ_NEW(&s->arena, const char *, s->given->n_defines + 1);
+    for (int i = 0; i < s->given->n_defines; i++)
+        defines[i] = s->given->defines[i];
+    defines[out.n_defines++] = cz_arena_printf(&s->arena, "machine=%s", name);
+    out.defines = defines;
+    out.settings[CZ_SETTING_MACHINE] = NULL;
+    return out;
+}
+
+static bool read_machine(simulation *s, const char *name, bool has_defines)
+{
     const int n = has_defines ? s->given->n_defines : 0;
     if (!cz_cmd_machine(&s->arena, s->given->input, &s->document, name,
                         s->given->defines, n, &s->diags, &s->machine))
         return false;
     s->options.machine = &s->machine;
     s->options.is_plans_machine = !name && n == 0;
+    s->n_baselines = cz_cmd_has_kernels_of(&s->document, &s->machine)
+                         ? s->document.n_baselines
+                         : 0;
     return true;
 }
 
@@ -68,10 +93,10 @@ static cz_simulation_row *simulate(simulation *s)
 {
     const cz_document *f = &s->document;
     cz_simulation_row *rows =
-        CZ_NEW(&s->arena, cz_simulation_row, f->n_baselines + 1);
+        CZ_NEW(&s->arena, cz_simulation_row, s->n_baselines + 1);
     show_progress("the plan");
     rows[0] = (cz_simulation_row){"plan", cz_simulate_plan(f, &s->options)};
-    for (int i = 0; i < f->n_baselines; i++) {
+    for (int i = 0; i < s->n_baselines; i++) {
         show_progress(f->baselines[i].name);
         rows[i + 1] = (cz_simulation_row){
             f->baselines[i].name, cz_simulate_baseline(f, &s->options, i)};
@@ -113,7 +138,7 @@ static void print(simulation *s, const cz_simulation_row *rows)
         .slowdown = o->slowdown,
         .seed = o->seed,
         .n_stragglers = o->n_stragglers,
-        .n_rows = s->document.n_baselines + 1,
+        .n_rows = s->n_baselines + 1,
         .rows = rows};
     cz_text out = {0};
     if (s->given->json)
@@ -141,13 +166,16 @@ static bool check_tokens(simulation *s)
 static int run_text(simulation *s, cz_text *text)
 {
     bool is_json;
+    const cz_cmd_options planned = with_machine(s);
     const int status =
-        cz_cmd_plan_text(s->given, s->given->input, &s->diags, &is_json, text);
+        cz_cmd_plan_text(&planned, s->given->input, &s->diags, &is_json, text);
     if (status != CZ_EXIT_OK)
         return status;
     if (!cz_document_read(&s->arena, s->given->input, text, &s->diags, false,
                           &s->document) ||
-        !read_machine(s, is_json))
+        !read_machine(
+            s, (is_json ? s->given : &planned)->settings[CZ_SETTING_MACHINE],
+            is_json))
         return CZ_EXIT_ERRORS;
     if (!check_tokens(s))
         return CZ_EXIT_INFEASIBLE;

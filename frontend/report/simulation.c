@@ -78,6 +78,10 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
         put_compared(out, row->step_gather, plan->step_gather);
         cz_text_puts(out, "\n");
     }
+    if (report->n_rows == 1 && report->document->n_baselines > 0)
+        cz_text_puts(out,
+                     "baselines are left out: the plan's machine has other "
+                     "kernels, and theirs are timed there\n");
     const int64_t n = report->document->n_ranks;
     cz_text_puts(out, "\nof the plan, on the busiest rank\n");
     put_part(out, "forward", plan->forward);

@@ -131,7 +131,9 @@ CASES = [
     (["plan", "-D", "group=1K", GPT], UNSUPPORTED, "at least `group "),
     (["plan", "-D", "machine.node_rate=0", GPT], ERRORS,
      "node_rate cannot be 0: it is a whole number of at least 1"),
-    (["simulate", "--machine=h800", GPT], OK, "machine     h800;"),
+    (["simulate", "--machine=h800", GPT], OK, "published greedy"),
+    (["simulate", "--machine=h8", GPT], ERRORS, "'h8'"),
+    (["simulate", "--machine=a100", "plan.json"], OK, "baselines are left out"),
     (["simulate", "-D", "machine.node_rate=1", "-D", "machine.network_rate=1",
       EXAMPLES / "qwen3-32b.cz"], OK, "published greedy"),
     (["run", "--steps=0", "--seed=1Ki", "norate.cz"], OK, "norate: 0 steps"),
@@ -278,6 +280,7 @@ def main():
         (folder / "late.trace.json").write_text(LATE)
         (folder / "rules.cz").write_text(RULES)
         (folder / "norate.cz").write_text(NO_RATE)
+        (folder / "plan.json").write_text(run(["plan", "--json", GPT], folder).stdout)
         found = [*complaints(folder), *check_files(folder),
                  *check_gpu(folder), *check_time(folder), *check_run(folder),
                  *check_world(folder)]

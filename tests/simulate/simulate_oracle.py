@@ -64,6 +64,8 @@ def check(canzona, plan, seed, validator, folder):
     if canonical(parse(text)) + "\n" != text or run(command) != text:
         messages.append("not canonical, or not alike twice")
     expected = simulate(plan, constants, options, is_plans)
+    if not is_plans:
+        expected = expected[:1]  # baselines have the times of the plan's machine
     rows = parse(text)["rows"]
     if len(rows) != len(expected):
         messages.append(f"{len(rows)} rows, not {len(expected)}")
