@@ -18,6 +18,8 @@
 /* Work of an element-wise stage is given for so many elements. */
 #define CZ_DOCUMENT_ELEMENTS ((int64_t)1 << 20)
 
+enum { CZ_DOCUMENT_DIMS = 3 };
+
 typedef struct cz_document_axis {
     const char *name;
     int64_t size;
@@ -66,10 +68,14 @@ typedef struct cz_document_param {
     const char *grad, *master;           /* types; "" of a frozen one */
     const char *shape;                   /* "8192 x 5120" */
     const char *layout;                  /* "8192/tp x 5120" */
-    const char *stages;                  /* "0, 3"; "" where all have it */
-    int64_t elements;                    /* of one name, on all ranks */
-    int n_names;                /* on ranks that have others in its place */
-    bool is_expert_partitioned; /* there are such ranks */
+    int n_dims;
+    int64_t dims[CZ_DOCUMENT_DIMS]; /* as stored, on all ranks */
+    int64_t cuts[CZ_DOCUMENT_DIMS]; /* sets of axes that shard each of them */
+    int64_t expert_set;             /* axes along which ranks have others */
+    const char *stages;             /* "0, 3"; "" where all have it */
+    int64_t elements;               /* of one name, on all ranks */
+    int n_names;                    /* on ranks that have others in its place */
+    bool is_expert_partitioned;     /* there are such ranks */
     cz_document_residents residents;
     int bucket; /* -1: frozen */
 } cz_document_param;
@@ -226,8 +232,9 @@ typedef struct cz_document {
     const cz_document_axis *axes;  /* their coordinates are a rank's */
     const cz_document_axis *names; /* as the source says them; experts' too */
     int64_t data_set; /* axes over which tokens are dealt out: dp, fsdp, cp */
-    bool decides;     /* clips or skips */
-    bool guards;      /* does not clip */
+    int64_t sequence_set, shard_set, pipeline_set; /* cp, fsdp, pp */
+    bool decides;                                  /* clips or skips */
+    bool guards;                                   /* does not clip */
     int n_params, n_ties; /* params: names of ties stand behind */
     int n_constants, n_uneven_reduces, n_reductions, n_matrices, n_states;
     int n_stages, n_buckets, n_ops, n_bounds, n_baselines, n_geometries;

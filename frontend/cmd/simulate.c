@@ -23,6 +23,10 @@ static const struct argp_option options[] = {
      "Of the machine's bf16 rate that forward and backward reach (45)", 0},
     {"active", CZ_SETTING_KEY(ACTIVE), "PERCENT", 0,
      "Of experts' parameters that work on a token (100)", 0},
+    {"sequence", CZ_SETTING_KEY(SEQUENCE), "N", 0,
+     "Tokens of a sequence, as 4096: also price attention, what ranks wait for "
+     "of activations and shards, and the pipeline's bubble (left out)",
+     0},
     {"e", CZ_SETTING_KEY(E), "PERCENT", 0,
      "Of a link that reductions and gathers of unequal slices reach (as the "
      "machine says, else 100)",
@@ -133,6 +137,8 @@ static void print(simulation *s, const cz_simulation_row *rows)
         .tokens_per_rank = o->tokens / replicas_of(&s->document),
         .mfu = o->mfu,
         .active = o->active,
+        .sequence = o->sequence,
+        .model = cz_simulate_passes(&s->document, o),
         .e = o->uneven,
         .jitter = o->jitter,
         .slowdown = o->slowdown,

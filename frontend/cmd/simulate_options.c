@@ -61,12 +61,16 @@ static bool read_percent(const char *text, const char *option, int64_t low,
     return true;
 }
 
-static bool read_tokens(const char *text, int64_t *out)
+static bool read_tokens(const char *text, const char *option, int bits,
+                        int64_t *out)
 {
+    char wanted[64];
     if (!text ||
-        (cz_parse_integer(text, out) && *out > 0 && *out <= (int64_t)1 << 40))
+        (cz_parse_integer(text, out) && *out > 0 && *out <= (int64_t)1 << bits))
         return true;
-    return complain("tokens", "a number from 1 to 2^40, as 1M", text);
+    snprintf(wanted, sizeof wanted, "a number from 1 to 2^%d, as %s", bits,
+             bits == 40 ? "1M" : "4096");
+    return complain(option, wanted, text);
 }
 
 /* N:FACTOR */
@@ -95,7 +99,9 @@ bool cz_cmd_simulate_options(const cz_cmd_options *given,
                                  .active = CZ_TIME_MILLION,
                                  .seed = given->seed,
                                  .slowdown = CZ_TIME_MILLION};
-    return read_tokens(said[CZ_SETTING_TOKENS], &out->tokens) &&
+    return read_tokens(said[CZ_SETTING_TOKENS], "tokens", 40, &out->tokens) &&
+           read_tokens(said[CZ_SETTING_SEQUENCE], "sequence", 30,
+                       &out->sequence) &&
            read_percent(said[CZ_SETTING_MFU], "mfu", 1, 100, &out->mfu) &&
            read_percent(said[CZ_SETTING_ACTIVE], "active", 0, 100,
                         &out->active) &&

@@ -84,15 +84,26 @@ static void read_axes(reader *r, const cz_json_at *mesh)
 /* Tokens are dealt out over the data-parallel axes. */
 static void read_name(void *context, const cz_json_at *at, void *entry)
 {
-    static const char *const data[] = {"dp", "fsdp", "cp"};
     reader *r = context;
+    cz_document *d = r->out;
+    int64_t dp_set = 0;
+    const struct {
+        const char *name;
+        int64_t *set;
+        bool is_of_data;
+    } known[] = {{"dp", &dp_set, true},
+                 {"fsdp", &d->shard_set, true},
+                 {"cp", &d->sequence_set, true},
+                 {"pp", &d->pipeline_set, false}};
     cz_document_axis *out = entry;
     const int64_t set = set_of(r, at, "axes");
     out->name = cz_json_word_of(at, "name");
     out->size = extent_of(r, set);
-    for (size_t k = 0; k < sizeof data / sizeof *data; k++)
-        if (strcmp(out->name, data[k]) == 0)
-            r->out->data_set |= set;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (strcmp(out->name, known[k].name) == 0) {
+            *known[k].set = set;
+            d->data_set |= known[k].is_of_data ? set : 0;
+        }
 }
 
 /* ---- types ---- */
@@ -171,8 +182,8 @@ static const cz_json_field param_fields[] = {
     NUMBER(cz_document_param, elements, "element_count", 0, CZ_MAX_BYTES),
     {0}};
 
-/* "8192/tp x 5120" */
-static const char *layout_of(reader *r, const cz_json_at *at)
+/* "8192/tp x 5120", and the same in numbers. */
+static void read_layout(reader *r, const cz_json_at *at, cz_document_param *out)
 {
     const cz_json_at shape = cz_json_member(at, "shape");
     const cz_json_at shard = cz_json_member(at, "shard");
@@ -180,19 +191,24 @@ static const char *layout_of(reader *r, const cz_json_at *at)
     const char *text = "";
     if (cz_json_length(&shard) != n)
         cz_json_wrong(&shard, "is not of as many dimensions as the shape");
+    if (n > CZ_DOCUMENT_DIMS)
+        cz_json_wrong(&shape, "has more than %d dimensions", CZ_DOCUMENT_DIMS);
+    out->n_dims = n;
     for (int d = 0; d < n && !r->reading.failed; d++) {
         const cz_json_at size = cz_json_element(&shape, d);
         const cz_json_at axes = cz_json_element(&shard, d);
         const int n_axes = cz_json_length(&axes);
+        out->dims[d] = cz_json_number(&size, 0, CZ_MAX_BYTES);
         text = cz_arena_printf(r->reading.arena, "%s%s%s", text,
                                d > 0 ? " x " : "", cz_json_any_text(&size));
         for (int i = 0; i < n_axes && !r->reading.failed; i++) {
             const cz_json_at axis = cz_json_element(&axes, i);
             text = cz_arena_printf(r->reading.arena, "%s/%s", text,
                                    cz_json_word(&axis));
+            out->cuts[d] |= (int64_t)1 << axis_of(r->out, &axis);
         }
     }
-    return text;
+    out->layout = text;
 }
 
 static void read_param(void *context, const cz_json_at *at, void *entry)
@@ -206,7 +222,8 @@ static void read_param(void *context, const cz_json_at *at, void *entry)
     out->n_names = out->is_expert_partitioned ? n_names : 1;
     out->bucket = (int)cz_json_optional_of(at, "bucket", r->n_buckets - 1);
     out->stages = cz_json_joined_of(at, "stage", ", ");
-    out->layout = layout_of(r, at);
+    out->expert_set = set_of(r, at, "spread");
+    read_layout(r, at, out);
     read_home(r, at, &out->residents);
     if (!cz_json_is_null(&tie))
         r->out->n_ties++;

@@ -85,7 +85,8 @@ typedef struct cz_simulation_report {
     int64_t tokens, tokens_per_rank; /* of those that hold a whole model, or
                                       * parts of one, together */
     int64_t mfu, active, e, jitter, slowdown; /* millionths */
-    int64_t seed;
+    int64_t seed, sequence;
+    cz_simulate_model model; /* with a sequence */
     int n_stragglers;
     int n_rows; /* the plan, then baselines */
     const cz_simulation_row *rows;

@@ -59,6 +59,12 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
         cz_text_printf(out, "; %s of experts work on a token",
                        percent(report->active).text);
     cz_text_puts(out, "\n");
+    if (report->sequence > 0)
+        cz_text_printf(out,
+                       "%-11s attention over sequences of %s tokens, links of "
+                       "activations, bubbles; %s microbatches\n",
+                       "", cz_number_full(report->sequence).text,
+                       cz_number_full(report->model.microbatches).text);
     if (report->jitter > 0 || report->n_stragglers > 0)
         cz_text_printf(
             out,
@@ -86,11 +92,19 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
     cz_text_puts(out, "\nof the plan, on the busiest rank\n");
     put_part(out, "forward", plan->forward);
     put_part(out, "backward", plan->backward);
+    if (report->sequence > 0) {
+        put_part(out, "  of both, links", plan->links);
+        put_part(out, "bubble of the pipeline", plan->bubble);
+    }
     put_part(out, "reduction, links", plan->reduce);
     put_part(out, "gathers, links", plan->gather);
     put_part(out, "update, kernels", plan->update);
     put_part(out, "  mean of ranks",
              plan->update_sum / n + (plan->update_sum % n != 0));
+    if (report->sequence > 0)
+        cz_text_printf(
+            out, "  %-26s%s\n", "activations",
+            cz_number_short(report->model.activation_bytes, "B").text);
 }
 
 /* ---- JSON ---- */
@@ -104,6 +118,8 @@ static const cz_json_field row_fields[] = {
     TIME(step_gather),
     TIME(forward),
     TIME(backward),
+    TIME(links),
+    TIME(bubble),
     TIME(reduce),
     TIME(gather),
     TIME(update),
@@ -123,6 +139,10 @@ void cz_simulation_json(const cz_simulation_report *report, cz_text *out)
     cz_json_int(&json, "tokens", report->tokens);
     cz_json_int(&json, "mfu", report->mfu);
     cz_json_int(&json, "active", report->active);
+    cz_json_optional(&json, "sequence",
+                     report->sequence > 0 ? report->sequence : -1);
+    cz_json_int(&json, "microbatches", report->model.microbatches);
+    cz_json_int(&json, "activation_bytes", report->model.activation_bytes);
     cz_json_optional(&json, "e", report->e > 0 ? report->e : -1);
     cz_json_int(&json, "jitter", report->jitter);
     cz_json_int(&json, "seed", report->seed);

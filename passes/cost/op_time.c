@@ -131,6 +131,12 @@ int64_t cz_op_gather_ps(cz_op_prices *p, cz_wide bytes, int64_t set,
     return ring_ps(p, bytes, set, is_uneven);
 }
 
+int64_t cz_op_send_ps(cz_op_prices *p, cz_wide bytes, int64_t set)
+{
+    const cz_link_speed link = cz_machine_link(p->machine, link_over(p, set));
+    return cz_time_send(&link, bytes);
+}
+
 int64_t cz_op_agree_ps(cz_op_prices *p, int64_t set)
 {
     return ring_ps(p, 0, set, false);

@@ -45,6 +45,7 @@ int64_t cz_op_reduce_ps(cz_op_prices *prices, cz_wide bytes,
                         const cz_document_reduction *reduction, bool is_uneven);
 int64_t cz_op_gather_ps(cz_op_prices *prices, cz_wide bytes, int64_t set,
                         bool is_uneven);
+int64_t cz_op_send_ps(cz_op_prices *prices, cz_wide bytes, int64_t set);
 /* The ranks over a set agree on something. */
 int64_t cz_op_agree_ps(cz_op_prices *prices, int64_t set);
 

@@ -16,6 +16,9 @@ typedef struct cz_simulate_layers {
     int n;
     const int *of_param;           /* [n_params] */
     int64_t **forward, **backward; /* [n][n_ranks] */
+    int64_t *links;                /* [n_ranks] of them, of all layers */
+    int64_t fill, drain; /* on every rank: of the pipeline; 0 without one */
+    int64_t microbatches, activation_bytes; /* as cz_simulate_model has them */
 } cz_simulate_layers;
 
 /* Buckets of a plan, or messages of a baseline. */
@@ -30,6 +33,7 @@ typedef struct cz_simulate_buckets {
 typedef enum cz_simulate_role {
     CZ_SIMULATE_FORWARD,
     CZ_SIMULATE_BACKWARD,
+    CZ_SIMULATE_BUBBLE,
     CZ_SIMULATE_REDUCE,
     CZ_SIMULATE_DECIDE,
     CZ_SIMULATE_UPDATE,

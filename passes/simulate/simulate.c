@@ -98,9 +98,20 @@ void cz_simulate_put(const cz_simulation *s, cz_simulate_buckets *buckets,
         buckets->first_layer[bucket] = layer;
 }
 
+/* On every rank, where there is a pipeline. */
+static void list_bubble(cz_simulation *s, int64_t bubble)
+{
+    int64_t *ps = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
+    for (int r = 0; r < s->document->n_ranks; r++)
+        ps[r] = bubble;
+    if (bubble > 0)
+        cz_simulate_append(s, CZ_SIMULATE_BUBBLE, (cz_timeline_op){.ps = ps});
+}
+
 void cz_simulate_list_forward(cz_simulation *s,
                               const cz_simulate_buckets *buckets)
 {
+    list_bubble(s, s->layers.fill);
     for (int layer = 0; layer < s->layers.n; layer++) {
         int *waits = CZ_NEW(s->arena, int, buckets->n + 1);
         int n = 0;
@@ -121,6 +132,7 @@ void cz_simulate_list_backward(cz_simulation *s, int *ops)
         ops[layer] = cz_simulate_append(
             s, CZ_SIMULATE_BACKWARD,
             (cz_timeline_op){.ps = s->layers.backward[layer]});
+    list_bubble(s, s->layers.drain);
 }
 
 /* ---- a plan: its schedule, between passes of the model ---- */
@@ -249,12 +261,15 @@ static cz_simulate_times read_times(const cz_simulation *s,
     const int64_t updated = end_of(s, times, CZ_SIMULATE_UPDATE, BEFORE);
     out.forward = busy_of(s, CZ_SIMULATE_FORWARD, true, &sum);
     out.backward = busy_of(s, CZ_SIMULATE_BACKWARD, true, &sum);
+    out.bubble = busy_of(s, CZ_SIMULATE_BUBBLE, true, &sum);
+    for (int r = 0; r < s->document->n_ranks; r++)
+        out.links = larger(out.links, s->layers.links[r]);
     out.reduce = busy_of(s, CZ_SIMULATE_REDUCE, false, &sum);
     out.gather = busy_of(s, CZ_SIMULATE_GATHER, false, &sum);
     out.update = busy_of(s, CZ_SIMULATE_UPDATE, true, &out.update_sum);
     out.step = larger(updated - reduced, 0);
     out.step_gather = larger(end_of(s, times, CZ_SIMULATE_FORWARD, LAST) -
-                                 reduced - out.forward,
+                                 reduced - out.forward - s->layers.fill,
                              out.step);
     return out;
 }
@@ -278,7 +293,7 @@ static void begin(cz_simulation *s, cz_arena *arena,
     cz_simulate_make_layers(s);
     pick_stragglers(s);
     s->prices.most_ps =
-        CZ_MAX_PS / N_ITERATIONS / (n_ops + 2 * s->layers.n + 8);
+        CZ_MAX_PS / N_ITERATIONS / (n_ops + 2 * s->layers.n + 10);
 }
 
 static cz_simulate_times finish(cz_simulation *s, void *lister,
@@ -289,6 +304,31 @@ static cz_simulate_times finish(cz_simulation *s, void *lister,
     const cz_timeline_times times = cz_timeline_simulate(s->arena, &s->list);
     const cz_simulate_times out = read_times(s, &times);
     cz_arena_fini(s->arena);
+    return out;
+}
+
+cz_simulate_model cz_simulate_passes(const cz_document *document,
+                                     const cz_simulate_options *options)
+{
+    cz_arena arena;
+    cz_simulation s;
+    cz_simulate_model out = {0};
+    begin(&s, &arena, document, options, 0);
+    const cz_simulate_layers *l = &s.layers;
+    for (int r = 0; r < document->n_ranks; r++) {
+        int64_t forward = 0, backward = 0;
+        for (int layer = 0; layer < l->n; layer++) {
+            forward = cz_time_add(forward, larger(l->forward[layer][r], 0));
+            backward = cz_time_add(backward, larger(l->backward[layer][r], 0));
+        }
+        out.forward = larger(out.forward, forward);
+        out.backward = larger(out.backward, backward);
+        out.links = larger(out.links, l->links[r]);
+    }
+    out.bubble = cz_time_add(l->fill, l->drain);
+    out.activation_bytes = l->activation_bytes;
+    out.microbatches = l->microbatches;
+    cz_arena_fini(&arena);
     return out;
 }
 

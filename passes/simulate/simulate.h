@@ -16,6 +16,9 @@ typedef struct cz_simulate_options {
                             * products reach; positive */
     int64_t active;        /* millionths of experts' elements that work on a
                             * token */
+    int64_t sequence;      /* tokens of a sequence: attention, activations
+                            * between ranks and the pipeline's bubble are
+                            * priced, too; 0: they are left out */
     int64_t uneven;        /* e: millionths of the rate that reductions and
                             * gathers of uneven slices reach; 0: what the
                             * machine's nearest entry says, else all */
@@ -34,10 +37,25 @@ typedef struct cz_simulate_times {
     int64_t step_gather; /* to the end of the next forward pass, less that
                           * pass itself */
     int64_t forward, backward; /* the model's own work on the busiest rank */
-    int64_t reduce, gather;    /* of links, likewise */
-    int64_t update;            /* the optimizer's kernels, likewise */
-    int64_t update_sum;        /* over all ranks */
+    int64_t links;  /* in these: what it waits for activations, and parameters
+                     * that shards gather */
+    int64_t bubble; /* and beside these: filling and draining the pipeline */
+    int64_t reduce, gather; /* of links, likewise */
+    int64_t update;         /* the optimizer's kernels, likewise */
+    int64_t update_sum;     /* over all ranks */
 } cz_simulate_times;
+
+/* The model's own work alone, as an iteration has it: of a document that has
+ * its axes and parameters, and no more than their names, elements and places.
+ */
+typedef struct cz_simulate_model {
+    int64_t forward, backward, links, bubble; /* as above */
+    int64_t activation_bytes; /* of the fullest rank; 0 without `sequence` */
+    int64_t microbatches;     /* of each replica; 0 likewise */
+} cz_simulate_model;
+
+cz_simulate_model cz_simulate_passes(const cz_document *document,
+                                     const cz_simulate_options *options);
 
 /* The plan itself, and one of its baselines. */
 cz_simulate_times cz_simulate_plan(const cz_document *document,

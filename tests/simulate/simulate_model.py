@@ -142,7 +142,7 @@ def layer_number(name):
 
 
 class Simulation:
-    def __init__(self, plan, constants, tokens, mfu, active, e, is_plans):
+    def __init__(self, plan, constants, tokens, mfu, active, sequence, e, is_plans):
         self.plan, self.mesh = plan, Mesh(plan)
         self.costs = Costs(self.mesh, constants, e, plan["uneven_reduce"])
         self.is_plans = is_plans
@@ -150,7 +150,11 @@ class Simulation:
         self.tokens, self.active = tokens, active
         self.how = {r["name"]: r for r in plan["reductions"]}
         self.params = [p for p in plan["parameters"] if not p["tied_to"]]
+        self.sequence, self.bubbles, self.links = sequence, (0, 0), {}
+        self.activations = self.microbatches = 0
         self.find_layers()
+        if sequence:
+            self.add_terms()
         self.ops = []
 
     # ---- the model ----
@@ -189,6 +193,117 @@ class Simulation:
             for r in ranks:
                 times[layer][r] = times[layer].get(r, 0) + ps
 
+    # ---- with a length of sequences ----
+
+    def named(self, *names):
+        found = [a for n in self.plan["mesh"]["names"] if n["name"] in names
+                 for a in n["axes"]]
+        return [a for a in self.mesh.sizes if a in found]
+
+    def rings(self, axes, data):
+        return (self.costs.ring(axes, data) +
+                (self.microbatches - 1) * self.costs.ring(axes, 0))
+
+    def is_called(self, p, words):
+        parts = p["name"].replace("[", ".").replace("]", ".").split(".")
+        return any(w in words and (w != "c_proj" or parts[i - 1] == "attn")
+                   for i, w in enumerate(parts) if w != "c_proj" or i > 0)
+
+    def add_terms(self):
+        self.microbatches = max(1, self.tokens // self.sequence //
+                                self.mesh.extent(self.named("dp", "fsdp")))
+        sizes = {}
+        for p in self.params:
+            for n in set(p["shape"][-2:]) if len(p["shape"]) > 1 else ():
+                sizes[n] = sizes.get(n, 0) + 1
+        self.width = min(sizes, key=lambda n: (-sizes[n], n)) if sizes else 0
+        products = [dict(ps) for ps in self.forward + self.backward]
+        shares = {}
+        for p, layer in zip(self.params, self.layer):
+            ranks = tuple(self.homes(p))
+            shares.setdefault((layer, ranks), []).append(p)
+        kept, beside = dict.fromkeys(self.mesh.ranks, 0), [{}, {}]
+        for (layer, ranks), params in shares.items():
+            found = [self.terms(layer, len(ranks), params, back)
+                     for back in (False, True)]
+            for r in ranks:
+                kept[r] += self.kept(params, len(ranks)) if layer > 0 else 0
+                for back, (flops, waits, gathers) in enumerate(found):
+                    times = (self.forward, self.backward)[back][layer]
+                    computed = flops / self.rate * 1e12
+                    products[layer + back * len(self.forward)][r] += computed
+                    times[r] += computed + waits
+                    at = beside[back].setdefault((layer, r), [0])
+                    at[0] += gathers
+        for back, found in enumerate(beside):
+            for (layer, r), (ps,) in found.items():
+                times = (self.forward, self.backward)[back][layer]
+                times[r] = max(times[r], ps)
+        for ps, computed in zip(self.forward + self.backward, products):
+            for r in ps:
+                self.links[r] = self.links.get(r, 0) + ps[r] - computed[r]
+        stages = self.mesh.extent(self.named("pp"))
+        self.activations = max(kept.values()) * min(1, stages / self.microbatches)
+        self.bubbles = [self.bubble(stages, times)
+                        for times in (self.forward, self.backward)]
+
+    def bubble(self, stages, times):
+        if stages == 1:
+            return 0
+        busiest = max(sum(ps.get(r, 0) for ps in times) for r in self.mesh.ranks)
+        rate, latency, _ = self.costs.link(self.named("pp"))
+        data = self.tokens * self.width * 2 * stages / len(self.mesh.ranks)
+        return ((stages - 1) * busiest / self.microbatches +
+                self.microbatches * latency + data / rate * 1e12)
+
+    def kept(self, params, n):
+        return sum(self.tokens * sum(p["shape"][-2:]) * math.prod(p["shape"][:-2]) *
+                   2 / n * (len(p["names"]) * self.active if p["names"] else 1)
+                   for p in params if len(p["shape"]) > 1)
+
+    def terms(self, layer, n, params, back):
+        """Flops of a rank, what it waits for, and what runs beside."""
+        fsdp, cp = self.named("fsdp"), self.named("cp")
+        flops = waits = gathered = grads = experts = 0
+        out = key = None
+        spread, cut_experts = set(), set()
+        for p in params:
+            cuts = [[a for a in cut if a not in fsdp] for cut in p["shard"]]
+            parts = self.mesh.extent([a for cut in cuts for a in cut])
+            if any(a in fsdp for cut in p["shard"] for a in cut):
+                gathered += p["element_count"] // parts * BYTES[p["dtype"]]
+                if p["bucket"] is not None:
+                    grads += p["element_count"] // parts * BYTES[p["grad"]]
+            if len(p["shape"]) < 2:
+                continue
+            made = (self.tokens * parts / n * p["shape"][-2] *
+                    math.prod(p["shape"][:-2]) * 2)
+            made *= len(p["names"]) * self.active if p["names"] else 1
+            if p["spread"]:
+                if p["shape"][-2] == self.width:
+                    experts += made
+                    spread.update(p["spread"])
+                    cut_experts.update(cuts[-1])
+            elif cuts[-1]:
+                waits += 2 * self.rings(cuts[-1], made)
+            if layer > 0 and self.is_called(p, ("o_proj", "wo", "o", "linear_proj",
+                                                "c_proj")):
+                out = p
+            elif layer > 0 and self.is_called(p, ("k_proj", "wk", "k")):
+                key = p
+        if spread:
+            waits += 2 * self.rings(spread, experts / self.mesh.extent(cut_experts))
+            waits += 2 * self.rings(cut_experts, experts)
+        if out:
+            width = out["shape"][-1]
+            flops = ((4 if back else 2) * self.sequence * width * self.tokens / n)
+            kept = key["shape"][-2] if key else width
+            waits += (2 if back else 1) * self.rings(
+                cp, self.tokens * self.mesh.extent(cp) / n * 2 * kept * 2)
+        gathers = self.rings(fsdp, gathered) if gathered else 0
+        gathers += self.rings(fsdp, grads) if back and grads else 0
+        return flops, waits, gathers
+
     # ---- lists ----
 
     def add(self, *values):
@@ -196,11 +311,16 @@ class Simulation:
         return len(self.ops) - 1
 
     def passes(self, i, waits):
+        fill, drain = (dict.fromkeys(self.mesh.ranks, ps) if ps else {}
+                       for ps in self.bubbles)
+        self.add("bubble", i, 0, fill)
         for layer, ps in enumerate(self.forward):
             self.add("forward", i, 0, ps, waits.get(layer, ()))
         last = len(self.backward) - 1
-        return {layer: self.add("backward", i, 0, self.backward[layer])
-                for layer in range(last, -1, -1)}
+        ops = {layer: self.add("backward", i, 0, self.backward[layer])
+               for layer in range(last, -1, -1)}
+        self.add("bubble", i, 0, drain)
+        return ops
 
     def own(self, bucket):
         lists = [bucket["slices"]] + ([bucket["fills"]] if "fills" in bucket else [])
@@ -452,9 +572,12 @@ class Simulation:
         step = max(0, last("update", 2) - reduced)
         return {"iteration_ps": last("backward", 3) - last("backward", 2),
                 "step_ps": step,
-                "step_gather_ps": max(step, last("forward", 3) - reduced - forward),
+                "step_gather_ps": max(step, last("forward", 3) - reduced - forward -
+                                      self.bubbles[0]),
                 "forward_ps": forward,
                 "backward_ps": max(busy("backward", True)),
+                "links_ps": max(self.links.values(), default=0),
+                "bubble_ps": sum(self.bubbles),
                 "reduce_ps": max(busy("reduce", False)),
                 "gather_ps": max(busy("gather", False)),
                 "update_ps": max(busy("update", True)),
@@ -463,7 +586,7 @@ class Simulation:
 
 def simulate(plan, constants, options, is_plans):
     """Times of the plan, then of its baselines, each also in micro-groups."""
-    values = (options["tokens"], options["mfu"], options["active"], options["e"])
+    values = [options[key] for key in ("tokens", "mfu", "active", "sequence", "e")]
     found = []
     bases = [None]
     for base in plan["baselines"]:
@@ -477,5 +600,7 @@ def simulate(plan, constants, options, is_plans):
             simulation.list_baseline(base)
         else:
             simulation.list_plan()
-        found.append(simulation.times())
+        found.append({**simulation.times(),
+                      "activation_bytes": simulation.activations,
+                      "microbatches": simulation.microbatches})
     return found

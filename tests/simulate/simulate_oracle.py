@@ -33,11 +33,14 @@ def options_of(seed):
     return {"tokens": draw.choice((1000, 262144, 4000000)),
             "mfu": draw.choice((0.2, 0.45, 0.68469)),
             "active": draw.choice((1, 0.0625)),
-            "e": draw.choice((None, None, 1, 0.85, 0.6))}
+            "e": draw.choice((None, None, 1, 0.85, 0.6)),
+            "sequence": draw.choice((None, 128, 4096))}
 
 
 def told(options):
     words = [f"--tokens={options['tokens']}"]
+    if options["sequence"]:
+        words.append(f"--sequence={options['sequence']}")
     return words + [f"--{key}={options[key] * 100:.4f}"
                     for key in ("mfu", "active", "e") if options[key] is not None]
 
@@ -66,7 +69,9 @@ def check(canzona, plan, seed, validator, folder):
     expected = simulate(plan, constants, options, is_plans)
     if not is_plans:
         expected = expected[:1]  # baselines have the times of the plan's machine
-    rows = parse(text)["rows"]
+    rows, whole = parse(text)["rows"], ("activation_bytes", "microbatches")
+    for row in rows:
+        row.update({key: parse(text)[key] for key in whole})
     if len(rows) != len(expected):
         messages.append(f"{len(rows)} rows, not {len(expected)}")
     for row, times in zip(rows, expected):
