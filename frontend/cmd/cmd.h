@@ -272,8 +272,8 @@ bool cz_cmd_machine(cz_arena *arena, const char *input,
                     const cz_document *document, const char *name,
                     const char *const *defines, int n, cz_diags *diags,
                     cz_machine *out);
-/* Whether kernels take as long on the machine as where the plan was made: it may
- * have other links. */
+/* Whether kernels take as long on the machine as where the plan was made: it
+ * may have other links. */
 bool cz_cmd_has_kernels_of(const cz_document *document,
                            const cz_machine *machine);
 
