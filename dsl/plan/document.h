@@ -169,13 +169,15 @@ typedef struct cz_document_message {
     cz_document_residents residents;
     int n_params, n_slices;
     const int64_t *params; /* [n_params] */
-    const int64_t *own;    /* [n_slices] elements */
+    const int64_t *own;    /* [n_slices] elements, as they travel */
 } cz_document_message;
 
 typedef struct cz_document_baseline {
     const char *name;
-    bool has_micro_groups;  /* of the one before it, in so many micro-groups */
-    const int64_t *time_ps; /* [n_ranks] the optimizer's compute */
+    int64_t bucket_elements; /* in buckets of so many; 0: not said */
+    bool is_variant;         /* of one before it: in micro-groups, or in other
+                              * buckets */
+    const int64_t *time_ps;  /* [n_ranks] the optimizer's compute */
     const int64_t *state_bytes; /* [n_ranks]; NULL: not said */
     bool all_reduces;           /* gradients go to every rank whole */
     bool gathers;               /* parameters come from their owners */

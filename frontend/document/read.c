@@ -609,7 +609,7 @@ static void add_micro_groups(reader *r, const cz_json_at *baseline,
         cz_document_baseline *out =
             CZ_PUSH(r->reading.arena, *all, r->out->n_baselines);
         *out = *of;
-        out->has_micro_groups = true;
+        out->is_variant = true;
         out->name = cz_arena_printf(r->reading.arena, "%s, %s", of->name,
                                     cz_json_word_of(&at, "name"));
         out->time_ps = ranks_of(r, &at, "time_ps");
@@ -620,6 +620,7 @@ static void read_baselines(reader *r, const cz_json_at *root)
 {
     const cz_json_at list = cz_json_member(root, "baselines");
     const int n = cz_json_length(&list);
+    const char *last = "";
     cz_document_baseline *all = NULL;
     for (int i = 0; i < n && !r->reading.failed; i++) {
         const cz_json_at at = cz_json_element(&list, i);
@@ -628,11 +629,18 @@ static void read_baselines(reader *r, const cz_json_at *root)
                                     .all_reduces = flag_of(&at, "all_reduces"),
                                     .gathers = flag_of(&at, "gathers"),
                                     .is_exposed = flag_of(&at, "exposed")};
+        if (cz_json_has(&at, "bucket_elements"))
+            one.bucket_elements =
+                cz_json_number_of(&at, "bucket_elements", 1, CZ_MAX_BYTES);
         if (cz_json_has(&at, "state_bytes"))
             one.state_bytes = ranks_of(r, &at, "state_bytes");
         one.messages =
             cz_json_list_of(&at, "messages", sizeof *one.messages,
                             message_fields, read_message, r, &one.n_messages);
+        if (!r->reading.failed) {
+            one.is_variant = strcmp(one.name, last) == 0;
+            last = one.name;
+        }
         *CZ_PUSH(r->reading.arena, all, r->out->n_baselines) = one;
         if (cz_json_has(&at, "groupings"))
             add_micro_groups(r, &at, &one, &all);

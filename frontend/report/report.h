@@ -72,9 +72,11 @@ void cz_diff_json(const cz_document *before, const cz_document *after,
 
 /* ---- a simulation: times alone, not how they came about ---- */
 
-/* One plan that was simulated. */
+/* One plan that was simulated; a baseline in the buckets in which its iteration
+ * is shortest. */
 typedef struct cz_simulation_row {
     const char *name;
+    int64_t bucket_elements; /* of so many; -1: the plan's own */
     cz_simulate_times times;
 } cz_simulation_row;
 

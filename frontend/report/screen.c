@@ -7,7 +7,7 @@
 #include "frontend/document/plan/pipeline.h"
 #include "passes/bound/time_bounds.h"
 #include "passes/cost/wire.h"
-#include "passes/place/compare.h"
+#include "passes/baseline/compare.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -226,7 +226,7 @@ static void print_baselines(screen *s, const cz_stage_time *times, int64_t ours)
     enum { NAME = 38 };
     const int n_ranks = s->view->n_ranks;
     int n;
-    const cz_compared *list = cz_compare(s->arena, s->view, times, &n);
+    const cz_compared *list = cz_compare(s->arena, s->view, times, false, &n);
     for (const cz_compared *of = list; of < list + n; of++) {
         const int64_t theirs = largest(of->time_ps, n_ranks);
         label(s, of == list ? "instead of" : "");

@@ -16,13 +16,6 @@ static void put_ms(cz_text *out, int64_t ps)
     cz_text_printf(out, "%7" PRId64 ".%" PRId64, tenths / 10, tenths % 10);
 }
 
-/* One time, and how often it has the plan's. */
-static void put_compared(cz_text *out, int64_t ps, int64_t plan)
-{
-    put_ms(out, ps);
-    cz_text_printf(out, " %7s", cz_number_ratio(ps, 1, plan).text);
-}
-
 /* "45 %", "12.50 %" */
 static cz_number percent(int64_t millionths)
 {
@@ -33,6 +26,17 @@ static cz_number percent(int64_t millionths)
     else
         snprintf(out.text, sizeof out.text, "%" PRId64 ".%02" PRId64 " %%",
                  millionths / 10000, millionths % 10000 / 100);
+    return out;
+}
+
+/* "400M", "1.50 M" */
+static cz_number bucket_size(int64_t elements)
+{
+    cz_number out = {""};
+    if (elements > 0 && elements % 1000000 == 0)
+        snprintf(out.text, sizeof out.text, "%" PRId64 "M", elements / 1000000);
+    else if (elements > 0)
+        out = cz_number_short(elements, "");
     return out;
 }
 
@@ -72,16 +76,21 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
             "as slow; seed %" PRId64 "\n",
             "disturbed", percent(report->jitter).text, report->n_stragglers,
             cz_number_ratio(report->slowdown, 1, 1000000).text, report->seed);
-    cz_text_printf(out, "\n%-28s%17s%17s%17s\n%-28s%9s%8s%9s%8s%9s%8s\n", "",
-                   "iteration", "step", "with gather", "", "ms", "ratio", "ms",
-                   "ratio", "ms", "ratio");
+    cz_text_printf(out, "\n%-34s%7s%10s%8s%9s%12s\n%-34s%7s%10s%8s%9s%12s\n",
+                   "", "buckets", "iteration", "", "step", "with gather", "",
+                   "", "ms", "ratio", "ms", "ms");
     const cz_simulate_times *plan = &report->rows[0].times;
     for (int i = 0; i < report->n_rows; i++) {
-        const cz_simulate_times *row = &report->rows[i].times;
-        cz_text_printf(out, "%-28.28s", report->rows[i].name);
-        put_compared(out, row->iteration, plan->iteration);
-        put_compared(out, row->step, plan->step);
-        put_compared(out, row->step_gather, plan->step_gather);
+        const cz_simulation_row *row = &report->rows[i];
+        cz_text_printf(out, "%-34.34s%7s ", row->name,
+                       bucket_size(row->bucket_elements).text);
+        put_ms(out, row->times.iteration);
+        cz_text_printf(
+            out, "%8s",
+            cz_number_ratio(row->times.iteration, 1, plan->iteration).text);
+        put_ms(out, row->times.step);
+        cz_text_puts(out, "   ");
+        put_ms(out, row->times.step_gather);
         cz_text_puts(out, "\n");
     }
     if (report->n_rows == 1 && report->document->n_baselines > 0)
@@ -113,6 +122,8 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
     CZ_JSON_FIELD(cz_simulation_row, times.name, #name "_ps", NUMBER, 0, 0)
 static const cz_json_field row_fields[] = {
     CZ_JSON_FIELD(cz_simulation_row, name, "name", WORD, 0, 0),
+    CZ_JSON_FIELD(cz_simulation_row, bucket_elements, "bucket_elements",
+                  OPTIONAL, 0, 0),
     TIME(iteration),
     TIME(step),
     TIME(step_gather),

@@ -137,46 +137,53 @@ static int *sort_params(const maker *m)
     return sorted;
 }
 
-static int reduction_of(const maker *m, int item)
+static int reduction_of(const cz_plan_view *view,
+                        const cz_placement_problem *placement, int item)
 {
-    const int pattern = m->view->params[m->out->params[item]].pattern;
-    return m->view->patterns[pattern].reduction;
+    return view->patterns[view->params[placement->params[item]].pattern]
+        .reduction;
+}
+
+static int64_t elements_of(const cz_solve_problem *problem, int item)
+{
+    return problem->classes[problem->class_of[item]].elements;
 }
 
 /* Elements of item i and of those of its reduction behind it. */
-static int64_t *elements_left(const maker *m, const cz_solve_problem *problem)
+static int64_t *elements_left(cz_arena *arena, const cz_plan_view *view,
+                              const cz_placement_problem *placement)
 {
-    int64_t *left = CZ_NEW(m->arena, int64_t, problem->n_items + 1);
+    const cz_solve_problem *problem = &placement->problem;
+    int64_t *left = CZ_NEW(arena, int64_t, problem->n_items + 1);
     for (int i = problem->n_items - 1; i >= 0; i--) {
         const bool is_last = i + 1 == problem->n_items ||
-                             reduction_of(m, i) != reduction_of(m, i + 1);
-        left[i] = m->classes[problem->class_of[i]].elements +
-                  (is_last ? 0 : left[i + 1]);
+                             reduction_of(view, placement, i) !=
+                                 reduction_of(view, placement, i + 1);
+        left[i] = elements_of(problem, i) + (is_last ? 0 : left[i + 1]);
     }
     return left;
 }
 
-/* A bucket that holds enough is closed, as Megatron does it.  What is reduced
- * behind the backward pass, and gathered before the next, waits for nobody: at
- * the end a bucket takes no more than half of what is left. */
-static void fill_buckets(const maker *m, cz_solve_problem *problem)
+void cz_place_fill_buckets(cz_arena *arena, const cz_plan_view *view,
+                           int64_t most, cz_placement_problem *placement)
 {
     enum { SMALLEST = 16 }; /* of the capacity, the part */
-    const int64_t most = m->view->policy->bucket_elements;
-    const int64_t *left = elements_left(m, problem);
-    int *start = CZ_NEW(m->arena, int, problem->n_items + 2);
+    cz_solve_problem *problem = &placement->problem;
+    const int64_t *left = elements_left(arena, view, placement);
+    int *start = CZ_NEW(arena, int, problem->n_items + 2);
     int64_t filled = 0, capacity = 0;
     int n = 0;
     for (int i = 0; i < problem->n_items; i++) {
         const bool is_first = i == 0 || filled >= capacity ||
-                              reduction_of(m, i) != reduction_of(m, i - 1);
+                              reduction_of(view, placement, i) !=
+                                  reduction_of(view, placement, i - 1);
         if (is_first) {
             start[n++] = i;
             filled = 0;
             capacity = cz_solve_max(left[i] / 2, most / SMALLEST);
             capacity = cz_solve_min(capacity, most);
         }
-        filled += m->classes[problem->class_of[i]].elements;
+        filled += elements_of(problem, i);
     }
     start[n] = problem->n_items;
     problem->n_buckets = n;
@@ -227,7 +234,7 @@ bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
     for (int i = 0; i < n; i++)
         class_of[i] = m.class_of[m.view->params[m.out->params[i]].pattern];
     out->problem.class_of = class_of;
-    fill_buckets(&m, &out->problem);
+    cz_place_fill_buckets(arena, view, view->policy->bucket_elements, out);
     if (fits(&out->problem))
         return true;
     cz_diag_error(diags, CZ_TOO_LARGE, (cz_span){0},

@@ -23,4 +23,11 @@ bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                            const cz_placement *placement,
                            cz_placement_problem *out);
 
+/* Buckets of `most` elements in place of those that the policy says: one that
+ * holds enough is closed, as Megatron does it.  What is reduced behind the
+ * backward pass, and gathered before the next, waits for nobody: at the end a
+ * bucket takes no more than half of what is left. */
+void cz_place_fill_buckets(cz_arena *arena, const cz_plan_view *view,
+                           int64_t most, cz_placement_problem *placement);
+
 #endif

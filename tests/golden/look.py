@@ -133,8 +133,8 @@ def table_complaints(page, plan):
                  for c in plan["constants"]]
     if [tuple(row) for row in page.rows("constant")] != constants:
         yield "constants"
-    if [row[0] for row in page.rows("plan")][1:] != [
-            b["name"] for b in plan["baselines"]]:
+    if [row[0] for row in page.rows("plan")][1:] != list(dict.fromkeys(
+            b["name"] for b in plan["baselines"])):
         yield "baselines"
 
 

@@ -1,12 +1,16 @@
 """What public optimizers would make of a plan's parameters, computed again:
 owners, slices, state, and time of each split coordinate.  Written from the
 schema and the published formula."""
-from plan_groupings import check_groupings
+import sys
+
+import plan_megatron
+from plan_groupings import Matrix, check_groupings, link_of
 from plan_numbers import BYTES, equal, round_up, wire_bytes
 from plan_times import ceil_div, work_ps
 
 ALIGN = 16
-LAYER_WISE = ("layer-wise round robin", "layer-wise longest first by elements")
+LEGACY = "Megatron layer-wise, legacy"
+SIZES = (40000000, 100000000, 200000000, 400000000)
 
 
 def owned_axes(plan, p):
@@ -49,11 +53,10 @@ class Domain:
         self.axes = self.axes or owned_axes(self.plan, p)
         self.members.append(number)
 
-    def buckets(self, order):
+    def buckets(self, order, most):
         """As gradients come, one reduction after the other; a bucket that
-        holds enough is closed, which at the end is half of what is left."""
-        plan, found = self.plan, []
-        mine, most = set(self.members), plan.data["policy"]["bucket_elements"]
+        holds `most` is closed, which at the end is half of what is left."""
+        plan, found, mine = self.plan, [], set(self.members)
         for name in plan.reductions:
             members = [n for n in order
                        if n in mine and plan.params[n]["reduction"] == name]
@@ -88,12 +91,6 @@ def ends_of(plan, bucket):
 
 
 # ---- owners: a list per bucket ----
-
-def dealt_round_robin(plan, buckets, n):
-    count = sum(map(len, buckets))
-    order = iter(range(count))
-    return [[(count - 1 - next(order)) % n for _ in b] for b in buckets]
-
 
 def dealt_longest_first(plan, buckets, n):
     items = [(b, i) for b, bucket in enumerate(buckets) for i in range(len(bucket))]
@@ -144,8 +141,7 @@ def dealt_greedily(plan, buckets, n):
     return owners
 
 
-DEALERS = {"layer-wise round robin": dealt_round_robin,
-           "layer-wise longest first by elements": dealt_longest_first,
+DEALERS = {LEGACY: dealt_longest_first,
            "equal slices": dealt_by_start,
            "published greedy": dealt_greedily}
 
@@ -185,13 +181,13 @@ class Expected:
     """Of one baseline: time summed over the shard coordinates of each split
     coordinate, state of each, slices."""
 
-    def __init__(self, plan, domain, name):
-        self.plan, self.domain, self.name = plan, domain, name
+    def __init__(self, plan, domain, name, most, sizes):
+        self.plan, self.domain, self.name, self.sizes = plan, domain, name, sizes
         self.n = plan.extent(domain.split)
         self.hosts = plan.extent(domain.axes)
         self.time, self.state, self.messages = [0] * self.n, [0] * self.n, []
         self.others, self.rows = [0] * self.n, [[] for _ in range(self.n)]
-        buckets = domain.buckets(gradient_order(plan))
+        buckets = domain.buckets(gradient_order(plan), most)
         owners = (DEALERS[name](plan, buckets, self.n) if name in DEALERS
                   else [[None] * len(b) for b in buckets])
         for bucket, owned in zip(buckets, owners):
@@ -236,9 +232,13 @@ class Expected:
 
     def time_of(self, p):
         """On all of a split coordinate's shards' ranks together."""
-        is_alike = (not owned_axes(self.plan, p) or self.name in LAYER_WISE or
-                    self.name == "replicated")
-        return (near_ps(self.plan, p) * self.hosts +
+        is_alike = (not owned_axes(self.plan, p) or
+                    self.name in (LEGACY, "replicated"))
+        gather = 0
+        if self.name == LEGACY and owned_axes(self.plan, p):
+            rate, latency = link_of(self.plan, self.domain.axes)
+            gather = latency + Matrix(self.plan, p, self.sizes(p)[0], rate).gather[0]
+        return ((near_ps(self.plan, p) + gather) * self.hosts +
                 full_matrix_ps(self.plan, p) * (self.hosts if is_alike else 1))
 
 
@@ -306,8 +306,9 @@ def check_transfers(plan, baseline, sizes):
     yield from equal("ranks", [len(sent), len(received)], [len(plan.ranks)] * 2)
     least, most = 0, 0
     for p in plan.params:
-        if not owned_axes(plan, p) or baseline["name"] in LAYER_WISE or (
-                baseline["name"] == "replicated" or plan.shards(p) == 1):
+        if (not owned_axes(plan, p) or plan.shards(p) == 1 or
+                baseline["name"] in (LEGACY, "replicated") or
+                baseline["name"] in plan_megatron.NAMES[:3]):
             continue
         axes, coordinates = plan.home(p)
         copies = (len(plan.ranks) // plan.shards(p) // plan.n_split(p) //
@@ -321,20 +322,61 @@ def check_transfers(plan, baseline, sizes):
         yield f"sent {sum(sent)}, not {least} to {most}"
 
 
+def expected_of(plan, domain, name, most, sizes):
+    if name not in plan_megatron.NAMES:
+        return Expected(plan, domain, name, most, sizes)
+    return plan_megatron.Megatron(plan, domain, name, most, sys.modules[__name__],
+                                  gradient_order(plan), sizes)
+
+
+def lengths(plan, domain, name, most):
+    """Of its buckets."""
+    order = gradient_order(plan)
+    if name in plan_megatron.NAMES:
+        mine = [k for k in order if k in set(domain.members)]
+        layout = plan_megatron.Layout(plan, mine, plan.extent(domain.split), most)
+        return [len(bucket) for bucket, _ in layout.buckets]
+    return [len(bucket) for bucket in domain.buckets(order, most)]
+
+
+def expected_variants(plan, every):
+    """Names and sizes of buckets: no two of a name have equal buckets."""
+    gathers = any(owned_axes(plan, p) and plan.shards(p) > 1 for p in plan.params)
+    megatron = plan_megatron.NAMES[1:] if gathers else plan_megatron.NAMES[:1]
+    for name in ("replicated", LEGACY) + megatron + ("equal slices",
+                                                     "published greedy"):
+        seen = []
+        for most in (plan.data["policy"]["bucket_elements"],) + SIZES:
+            buckets = [lengths(plan, d, name, most) for d in every]
+            if buckets not in seen:
+                seen.append(buckets)
+                yield [name, most]
+
+
 def check_baselines(plan):
     every, sizes = domains(plan), ShardSizes(plan)
-    for b, baseline in enumerate(plan.data["baselines"]):
+    baselines = plan.data["baselines"]
+    if baselines:
+        yield from equal("baselines", [[b["name"], b["bucket_elements"]]
+                                       for b in baselines],
+                         list(expected_variants(plan, every)))
+    for b, baseline in enumerate(baselines):
         name = baseline["name"]
-        found = [Expected(plan, d, name) for d in every]
+        found = [expected_of(plan, d, name, baseline["bucket_elements"], sizes)
+                 for d in every]
         messages = list(check_sums(plan, found, baseline))
         messages += check_domain_times(plan, found, baseline)
         messages += equal("messages", baseline["messages"],
                           [m for e in found for m in e.messages])
         flags = [baseline[k] for k in ("all_reduces", "gathers", "exposed")]
         messages += equal("all_reduces, gathers, exposed", flags,
-                          [name in LAYER_WISE or name == "replicated",
-                           name != "replicated", name in LAYER_WISE])
+                          [name in (LEGACY, "replicated"),
+                           name != "replicated", name == LEGACY])
         messages += check_transfers(plan, baseline, sizes)
-        messages += check_groupings(plan, baseline, [e.grouped() for e in found],
-                                    lambda p: sizes(p)[0])
+        if name != "published greedy":
+            messages += equal("groupings", baseline["groupings"], [])
+        else:
+            messages += check_groupings(plan, baseline,
+                                        [e.grouped() for e in found],
+                                        lambda p: sizes(p)[0])
         yield from (f"baselines[{b}], {name}: {m}" for m in messages)

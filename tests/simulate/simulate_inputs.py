@@ -88,6 +88,7 @@ def baseline(draw, plan, name):
                               range(plan["mesh"]["ranks"])]}
                  for i in range(draw.randrange(3))]
     return {"name": name, "groupings": groupings,
+            "bucket_elements": draw.choice((1, 40000000, 123456789)),
             "all_reduces": draw.random() < 0.3,
             "gathers": draw.random() < 0.8,
             "exposed": draw.random() < 0.3,
@@ -109,5 +110,6 @@ def make_up(plan, seed):
     for i, bucket in enumerate(plan["buckets"]):
         bucket["message"] = i // draw.choice((1, 1, 2))
         bucket["geometry"] = draw.choice(("padded", "equal", "uneven", "uneven"))
-    plan["baselines"] = [baseline(draw, plan, f"baseline {i}") for i in range(2)]
+    plan["baselines"] = [baseline(draw, plan, f"baseline {i // 2}")
+                         for i in range(3)]
     return plan

@@ -61,10 +61,10 @@ TABLE = {
     "frontend/document": (PLAN, JSON | HASH),
     "frontend/document/plan": (
         f"{PLAN} frontend/document passes/bound passes/cost passes/grid "
-        "passes/kernel passes/place passes/solve", set()),
+        "passes/baseline passes/kernel passes/solve", set()),
     "frontend/report": (
         f"{PLAN} frontend/document frontend/document/plan passes/bound "
-        "passes/cost passes/place passes/simulate", set()),
+        "passes/baseline passes/cost passes/simulate", set()),
     "frontend/report/page": (f"{BASE} frontend/document frontend/report", set()),
     "frontend/run": (f"{PLAN} codegen runtime runtime/base "
                      "runtime/cuda/driver runtime/cuda/library "
@@ -98,6 +98,9 @@ TABLE = {
     "passes/solve/search": (f"{BASE} passes/solve passes/solve/bound", set()),
     "passes/solve/subgroup": (f"{BASE} passes/timeline", set()),
     "passes/gpu": (f"{BUILT} passes passes/cost passes/grid", set()),
+    "passes/baseline": (f"{PLAN} passes/cost passes/grid passes/kernel "
+                        "passes/place passes/solve passes/solve/subgroup "
+                        "passes/timeline", set()),
     "passes/place": (f"{BUILT} passes passes/cost passes/grid passes/kernel "
                      "passes/solve passes/solve/search passes/solve/subgroup "
                      "passes/timeline", set()),

@@ -3,7 +3,7 @@
 #include "frontend/document/plan/geometry.h"
 #include "frontend/document/plan/internal.h"
 
-#include "passes/place/compare.h"
+#include "passes/baseline/compare.h"
 
 /* ---- baselines ---- */
 
@@ -37,6 +37,7 @@ static void put_baseline(cz_report *r, const cz_compared *it)
     cz_json *json = &r->json;
     cz_json_open(json, NULL, '{');
     cz_json_string(json, "name", it->name);
+    cz_json_int(json, "bucket_elements", it->bucket_elements);
     cz_json_bool(json, "all_reduces", it->all_reduces);
     cz_json_bool(json, "gathers", it->gathers);
     cz_json_bool(json, "exposed", it->is_exposed);
@@ -58,7 +59,7 @@ static void put_baseline(cz_report *r, const cz_compared *it)
 void cz_report_put_baselines(cz_report *r)
 {
     int n;
-    const cz_compared *list = cz_compare(r->arena, r->view, r->times, &n);
+    const cz_compared *list = cz_compare(r->arena, r->view, r->times, true, &n);
     for (int i = 0; i < n; i++)
         put_baseline(r, &list[i]);
 }

@@ -134,7 +134,7 @@ static void put_bars(cz_page *page)
     int n = 1;
     for (int i = 0; i < s->n_baselines; i++) {
         times[i] = cz_rank_sums_of(s->baselines[i].time_ps, s->n_ranks).max;
-        if (s->baselines[i].has_micro_groups)
+        if (s->baselines[i].is_variant)
             continue;
         most = times[i] > most && times[i] / CUT <= ours ? times[i] : most;
         n++;
@@ -142,7 +142,7 @@ static void put_bars(cz_page *page)
     cz_page_open_svg(page, (int64_t)n * ROW, "busiest rank of each plan");
     put_bar(page, 0, "this plan", ours, most);
     for (int i = 0, row = 1; i < s->n_baselines; i++)
-        if (!s->baselines[i].has_micro_groups)
+        if (!s->baselines[i].is_variant)
             put_bar(page, row++, s->baselines[i].name, times[i], most);
     cz_page_close_svg(page);
 }
@@ -161,7 +161,7 @@ void cz_page_baselines(cz_page *page)
     cz_page_open_table(page, columns, 6);
     put_baseline(page, "this plan", s->time_ps, s->memory[CZ_MEMORY_STATE]);
     for (int i = 0; i < s->n_baselines; i++)
-        if (!s->baselines[i].has_micro_groups)
+        if (!s->baselines[i].is_variant)
             put_baseline(page, s->baselines[i].name, s->baselines[i].time_ps,
                          s->baselines[i].state_bytes);
     cz_page_close_table(page);

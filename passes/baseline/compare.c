@@ -1,15 +1,18 @@
 /* Baselines of a plan, placement by placement. */
-#include "passes/place/compare.h"
+#include "passes/baseline/compare.h"
 
 #include "dsl/base/arithmetic.h"
 #include "dsl/base/checked.h"
-#include "passes/place/compare_micro_groups.h"
+#include "passes/cost/time.h"
+#include "passes/baseline/megatron.h"
+#include "passes/baseline/micro_groups.h"
 #include "passes/solve/baseline.h"
 
 typedef struct comparer {
     cz_arena *arena;
     const cz_plan_view *view;
     cz_owner_grid grid;
+    const cz_stage_time *times;
     bool has_machine;
     cz_machine machine;
     int n_placements;
@@ -57,6 +60,29 @@ static cz_solve_problem redundant(cz_arena *arena,
     return out;
 }
 
+/* Before that each matrix is gathered, one after the other. */
+static void add_gathers(const comparer *c,
+                        const cz_placement_problem *placement,
+                        const cz_solve_plan *plan, cz_solve_score *score)
+{
+    const int n = placement->problem.n_hosts;
+    if (!c->has_machine || !cz_compare_has_micro_groups(c->view, placement))
+        return;
+    const cz_link_speed link = cz_machine_link(
+        &c->machine, cz_compare_link(c->view, &c->machine, placement));
+    for (int i = 0; i < placement->problem.n_items; i++) {
+        if (!cz_compare_is_gathered(c->view, placement, i))
+            continue;
+        const int64_t ps = cz_time_add(
+            link.latency,
+            cz_compare_item(c->view, placement, i, link.rate).gather_ps);
+        for (int h = 0; h < n; h++) {
+            int64_t *load = &score->load_ps[plan->owner[i] * n + h];
+            *load = cz_time_add(*load, ps);
+        }
+    }
+}
+
 /* To each rank what its slot has, or its row: `width` slots.  Sums stay where
  * JSON can be read back, also of links that hardly move. */
 static void add_to_ranks(const comparer *c,
@@ -84,10 +110,12 @@ static const cz_view_pattern *pattern_of(const comparer *c, int64_t param)
     return &c->view->patterns[c->view->params[param].pattern];
 }
 
-/* One of the plan's buckets. */
+/* One of the plan's buckets; all slices as long as the longest, unless that is
+ * 0. */
 static void add_message(const comparer *c,
                         const cz_placement_problem *placement,
-                        const cz_solve_plan *plan, int bucket, cz_compared *out)
+                        const cz_solve_plan *plan, int bucket, int64_t longest,
+                        cz_compared *out)
 {
     const cz_solve_problem *problem = &placement->problem;
     const int n = problem->n_ranks, first = problem->bucket_start[bucket];
@@ -95,7 +123,7 @@ static void add_message(const comparer *c,
     int64_t *params = CZ_NEW(c->arena, int64_t, n_params);
     int64_t *slices = CZ_NEW(c->arena, int64_t, n);
     const int64_t *bounds = plan->slices + (size_t)bucket * ((size_t)n + 1);
-    int64_t bytes = 0;
+    int64_t bytes = 0, elements = plan->length[bucket];
     for (int i = 0; i < n_params; i++) {
         params[i] = placement->params[first + i];
         const cz_view_pattern *f = pattern_of(c, params[i]);
@@ -103,12 +131,17 @@ static void add_message(const comparer *c,
                  cz_dtype_bytes(f->dtype);
     }
     for (int r = 0; r < n; r++)
-        slices[r] = bounds[r + 1] - bounds[r];
+        slices[r] = longest > 0 ? longest : bounds[r + 1] - bounds[r];
+    if (longest > 0) {
+        bytes += (n * longest - elements) *
+                 cz_dtype_bytes(pattern_of(c, params[0])->dtype);
+        elements = n * longest;
+    }
     *CZ_PUSH(c->arena, out->messages, out->n_messages) =
         (cz_compared_message){.reduction = pattern_of(c, params[0])->reduction,
                               .n_params = n_params,
                               .params = params,
-                              .elements = plan->length[bucket],
+                              .elements = elements,
                               .bytes = bytes,
                               .n_slices = n,
                               .slices = slices};
@@ -116,10 +149,11 @@ static void add_message(const comparer *c,
 
 static void add_messages(const comparer *c,
                          const cz_placement_problem *placement,
-                         const cz_solve_plan *plan, cz_compared *out)
+                         const cz_solve_plan *plan, const int64_t *longest,
+                         cz_compared *out)
 {
     for (int b = 0; b < placement->problem.n_buckets; b++)
-        add_message(c, placement, plan, b, out);
+        add_message(c, placement, plan, b, longest ? longest[b] : 0, out);
 }
 
 /* ---- gathers and scatters ---- */
@@ -244,53 +278,153 @@ static cz_compared compare_replicated(const comparer *c)
             cz_solve_replicated(c->arena, &placement->problem);
         cz_solve_plan_slice_equally(&placement->problem, &plan);
         add_score(c, placement, &score, &out);
-        add_messages(c, placement, &plan, &out);
+        add_messages(c, placement, &plan, NULL, &out);
     }
     return out;
 }
 
-static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind)
+static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind,
+                                const char *name)
 {
-    const bool is_layer_wise =
-        kind == CZ_BASELINE_ROUND_ROBIN || kind == CZ_BASELINE_LPT_ELEMENTS;
-    cz_compared out = open_one(c, "");
-    out.all_reduces = out.is_exposed = is_layer_wise;
+    const bool is_older = kind == CZ_BASELINE_LPT_ELEMENTS;
+    cz_compared out = open_one(c, name);
+    out.all_reduces = out.is_exposed = is_older;
     if (kind == CZ_BASELINE_GREEDY)
         open_groupings(c, &out);
     for (int d = 0; d < c->n_placements; d++) {
         const cz_placement_problem *placement = &c->placements[d];
         const cz_solve_problem problem =
-            is_layer_wise ? redundant(c->arena, &placement->problem)
-                          : placement->problem;
+            is_older ? redundant(c->arena, &placement->problem)
+                     : placement->problem;
         const cz_solve_baseline baseline =
             cz_solve_baseline_make(c->arena, &problem, kind, 100);
-        const cz_solve_score score =
+        cz_solve_score score =
             cz_solve_evaluate(c->arena, &baseline.problem, &baseline.plan);
-        out.name = baseline.plan.method;
-        add_score(c, placement, &score, &out);
-        add_messages(c, placement, &baseline.plan, &out);
-        if (!is_layer_wise)
+        if (is_older)
+            add_gathers(c, placement, &baseline.plan, &score);
+        else
             add_traffic(c, placement, &baseline.plan, &out);
+        add_score(c, placement, &score, &out);
+        add_messages(c, placement, &baseline.plan, NULL, &out);
         add_groupings(c, placement, &baseline.plan, &score, &out);
     }
     return out;
 }
 
-cz_compared *cz_compare(cz_arena *arena, const cz_plan_view *view,
-                        const cz_stage_time *times, int *n)
+static cz_compared compare_megatron(const comparer *c, cz_megatron_mode mode,
+                                    const char *name, int64_t bucket_elements)
 {
-    static const cz_solve_baseline_kind kinds[] = {
-        CZ_BASELINE_ROUND_ROBIN, CZ_BASELINE_LPT_ELEMENTS, CZ_BASELINE_EQUAL,
-        CZ_BASELINE_GREEDY};
-    enum { N_KINDS = sizeof kinds / sizeof *kinds };
-    comparer c = {.arena = arena, .view = view};
+    cz_compared out = open_one(c, name);
+    for (int d = 0; d < c->n_placements; d++) {
+        const cz_megatron of = cz_compare_megatron(
+            c->arena, c->view, c->has_machine ? &c->machine : NULL, c->times,
+            &c->placements[d], mode, bucket_elements);
+        add_score(c, &of.placement, &of.score, &out);
+        add_messages(c, &of.placement, &of.plan, of.longest, &out);
+        if (mode == CZ_MEGATRON_SHARDED)
+            add_traffic(c, &of.placement, &of.plan, &out);
+    }
+    return out;
+}
+
+/* ---- all of them ---- */
+
+static bool is_gathered(const comparer *c)
+{
+    bool any = false;
+    for (int d = 0; d < c->n_placements; d++)
+        any = any || cz_compare_has_micro_groups(c->view, &c->placements[d]);
+    return any;
+}
+
+static bool has_same_messages(const cz_compared *a, const cz_compared *b)
+{
+    bool same = a->n_messages == b->n_messages;
+    for (int m = 0; same && m < a->n_messages; m++)
+        same = a->messages[m].n_params == b->messages[m].n_params;
+    return same;
+}
+
+typedef enum baseline_kind {
+    REPLICATED,
+    LEGACY,
+    DUPLICATED,
+    DISTRIBUTED,
+    SHARDED,
+    EQUAL,
+    GREEDY,
+    N_KINDS
+} baseline_kind;
+
+static cz_compared compare_one(const comparer *c, baseline_kind kind,
+                               int64_t bucket_elements)
+{
+    cz_compared out;
+    for (int d = 0; d < c->n_placements; d++)
+        cz_place_fill_buckets(c->arena, c->view, bucket_elements,
+                              &c->placements[d]);
+    switch (kind) {
+    case REPLICATED:
+        out = compare_replicated(c);
+        break;
+    case LEGACY:
+        out = compare_kind(c, CZ_BASELINE_LPT_ELEMENTS,
+                           "Megatron layer-wise, legacy");
+        break;
+    case EQUAL:
+        out = compare_kind(c, CZ_BASELINE_EQUAL, "equal slices");
+        break;
+    case DUPLICATED:
+        out =
+            compare_megatron(c, CZ_MEGATRON_DUPLICATED,
+                             is_gathered(c) ? "Megatron layer-wise, duplicated"
+                                            : "Megatron layer-wise",
+                             bucket_elements);
+        break;
+    case DISTRIBUTED:
+        out = compare_megatron(c, CZ_MEGATRON_DISTRIBUTED,
+                               "Megatron layer-wise, distributed",
+                               bucket_elements);
+        break;
+    case SHARDED:
+        out = compare_megatron(c, CZ_MEGATRON_SHARDED,
+                               "Megatron layer-wise, layer-sharded",
+                               bucket_elements);
+        break;
+    case GREEDY:
+    case N_KINDS:
+        out = compare_kind(c, CZ_BASELINE_GREEDY, "published greedy");
+        break;
+    }
+    out.bucket_elements = bucket_elements;
+    return out;
+}
+
+cz_compared *cz_compare(cz_arena *arena, const cz_plan_view *view,
+                        const cz_stage_time *times, bool in_all_buckets, int *n)
+{
+    const int64_t sizes[] = {view->policy->bucket_elements, 40000000, 100000000,
+                             200000000, 400000000};
+    const int n_sizes =
+        in_all_buckets ? (int)(sizeof sizes / sizeof *sizes) : 1;
+    comparer c = {.arena = arena, .view = view, .times = times};
     c.has_machine = cz_machine_of(arena, view, &c.machine);
-    cz_compared *list = CZ_NEW(arena, cz_compared, N_KINDS + 1);
+    cz_compared *list = NULL;
     *n = 0;
     if (!make_problems(&c, times) || c.n_placements == 0)
-        return list;
-    list[(*n)++] = compare_replicated(&c);
-    for (int k = 0; k < N_KINDS; k++)
-        list[(*n)++] = compare_kind(&c, kinds[k]);
+        return NULL;
+    for (baseline_kind kind = REPLICATED; kind < N_KINDS; kind++) {
+        const int first = *n;
+        if ((kind == DISTRIBUTED || kind == SHARDED) && !is_gathered(&c))
+            continue;
+        for (int s = 0; s < n_sizes; s++) {
+            const cz_compared one = compare_one(&c, kind, sizes[s]);
+            bool is_new = true;
+            for (int i = first; i < *n; i++)
+                is_new = is_new && !has_same_messages(&list[i], &one);
+            if (is_new)
+                *CZ_PUSH(arena, list, *n) = one;
+        }
+    }
     return list;
 }

@@ -1,5 +1,5 @@
 /* Public micro-groups, row by row, on the simulated executor. */
-#include "passes/place/compare_micro_groups.h"
+#include "passes/baseline/micro_groups.h"
 
 #include "passes/cost/time.h"
 #include "passes/grid/owned.h"
@@ -13,8 +13,8 @@ static int pattern_of(const cz_plan_view *view,
     return view->params[placement->params[item]].pattern;
 }
 
-static bool is_gathered(const cz_plan_view *view,
-                        const cz_placement_problem *placement, int item)
+bool cz_compare_is_gathered(const cz_plan_view *view,
+                            const cz_placement_problem *placement, int item)
 {
     const int pattern = pattern_of(view, placement, item);
     return cz_pattern_is_owned(view, pattern) &&
@@ -25,7 +25,7 @@ bool cz_compare_has_micro_groups(const cz_plan_view *view,
                                  const cz_placement_problem *placement)
 {
     for (int i = 0; i < placement->problem.n_items; i++)
-        if (is_gathered(view, placement, i))
+        if (cz_compare_is_gathered(view, placement, i))
             return true;
     return false;
 }
@@ -36,7 +36,7 @@ void cz_compare_ungroup(const cz_plan_view *view,
 {
     const cz_solve_problem *problem = &placement->problem;
     for (int i = 0; i < problem->n_items; i++)
-        if (is_gathered(view, placement, i))
+        if (cz_compare_is_gathered(view, placement, i))
             load_ps[plan->owner[i] * problem->n_hosts + plan->host[i]] -=
                 problem->classes[problem->class_of[i]].cost_ps;
 }
@@ -47,11 +47,12 @@ typedef struct shards {
     int64_t n, all, least; /* of them; elements of all, and of the least */
 } shards;
 
-/* The owner's own shard stays, the least if they differ; each of the others
- * moves an even part of the rest. */
-static cz_timeline_item item_of(const cz_plan_view *view, int pattern,
-                                int64_t compute_ps, int64_t rate)
+cz_timeline_item cz_compare_item(const cz_plan_view *view,
+                                 const cz_placement_problem *placement,
+                                 int item, int64_t rate)
 {
+    const cz_solve_problem *problem = &placement->problem;
+    const int pattern = pattern_of(view, placement, item);
     const cz_view_stage *stage =
         &view->stages[cz_rule_stages_find(view, view->patterns[pattern].rule)
                           .full_matrix];
@@ -74,7 +75,7 @@ static cz_timeline_item item_of(const cz_plan_view *view, int pattern,
     const int64_t each = cz_ceil_div(moved, of.n - 1);
     return (cz_timeline_item){
         .elements = of.all,
-        .compute_ps = compute_ps,
+        .compute_ps = problem->classes[problem->class_of[item]].cost_ps,
         .gather_ps = cz_time_of((cz_wide)moved * in, rate),
         .gather_other_ps = cz_time_of((cz_wide)each * in, rate),
         .scatter_ps = cz_time_of((cz_wide)moved * out, rate),
@@ -94,16 +95,16 @@ typedef struct grouper {
     cz_timeline_item *of_this_row; /* [n_items] */
 } grouper;
 
-static cz_link_speed link_of(const grouper *g, const cz_machine *machine)
+cz_link cz_compare_link(const cz_plan_view *view, const cz_machine *machine,
+                        const cz_placement_problem *placement)
 {
     int i = 0;
-    while (!is_gathered(g->view, g->placement, i))
+    while (!cz_compare_is_gathered(view, placement, i))
         i++;
-    const int64_t set =
-        cz_view_shard_set(g->view, pattern_of(g->view, g->placement, i));
-    return cz_machine_link(
-        machine, cz_machine_link_over(machine, cz_view_mesh_axes(g->view), set,
-                                      (cz_block){0, 0}));
+    return cz_machine_link_over(
+        machine, cz_view_mesh_axes(view),
+        cz_view_shard_set(view, pattern_of(view, placement, i)),
+        (cz_block){0, 0});
 }
 
 static void make_items(grouper *g, int64_t rate)
@@ -111,10 +112,8 @@ static void make_items(grouper *g, int64_t rate)
     const cz_solve_problem *problem = &g->placement->problem;
     g->item_of = CZ_NEW(g->arena, cz_timeline_item, problem->n_items);
     for (int i = 0; i < problem->n_items; i++)
-        if (is_gathered(g->view, g->placement, i))
-            g->item_of[i] =
-                item_of(g->view, pattern_of(g->view, g->placement, i),
-                        problem->classes[problem->class_of[i]].cost_ps, rate);
+        if (cz_compare_is_gathered(g->view, g->placement, i))
+            g->item_of[i] = cz_compare_item(g->view, g->placement, i, rate);
 }
 
 /* Items by the number of their parameter. */
@@ -166,7 +165,8 @@ cz_grouped_rows cz_compare_micro_groups(cz_arena *arena,
                  .plan = plan,
                  .kind = kind};
     cz_grouped_rows out = {.row_ps = CZ_NEW(arena, int64_t, problem->n_ranks)};
-    const cz_link_speed link = link_of(&g, machine);
+    const cz_link_speed link =
+        cz_machine_link(machine, cz_compare_link(view, machine, placement));
     make_items(&g, link.rate);
     g.in_order = sort_items(&g);
     g.of_this_row = CZ_NEW(arena, cz_timeline_item, problem->n_items);
@@ -177,7 +177,8 @@ cz_grouped_rows cz_compare_micro_groups(cz_arena *arena,
         g.row.n_items = 0;
         for (int k = 0; k < g.placement->problem.n_items; k++) {
             const int i = g.in_order[k];
-            if (g.plan->owner[i] == row && is_gathered(g.view, g.placement, i))
+            if (g.plan->owner[i] == row &&
+                cz_compare_is_gathered(g.view, g.placement, i))
                 g.of_this_row[g.row.n_items++] = g.item_of[i];
         }
         run_row(&g, row, &out);

@@ -1,7 +1,7 @@
 /* What public optimizers would make of a plan's matrices: the same machine,
  * the same kernels, the same buckets, by the solver's evaluator. */
-#ifndef CZ_PASSES_PLACE_COMPARE_H
-#define CZ_PASSES_PLACE_COMPARE_H
+#ifndef CZ_PASSES_BASELINE_COMPARE_H
+#define CZ_PASSES_BASELINE_COMPARE_H
 
 #include "dsl/base/arena.h"
 #include "dsl/plan/plan.h"
@@ -17,7 +17,7 @@ typedef struct cz_compared_message {
     const int64_t *params;   /* [n_params] in the order of gradients */
     int64_t elements, bytes; /* of parameters on a rank, padding included */
     int n_slices;
-    const int64_t *slices; /* [n_slices] elements */
+    const int64_t *slices; /* [n_slices] elements, as they travel */
 } cz_compared_message;
 
 /* The kernels of its matrices in public micro-groups, with gathers before and
@@ -32,8 +32,9 @@ typedef struct cz_compared_micro_groups {
 
 typedef struct cz_compared {
     const char *name;
-    int64_t *time_ps;     /* [n_ranks] of kernels, without waits */
-    int64_t *state_bytes; /* [n_ranks] masters and states */
+    int64_t bucket_elements; /* in buckets of so many */
+    int64_t *time_ps;        /* [n_ranks] of kernels, without waits */
+    int64_t *state_bytes;    /* [n_ranks] masters and states */
     /* [n_ranks] what of matrices goes to owners and back: all slots, in every
      * update. */
     int64_t *sent_bytes, *received_bytes;
@@ -48,11 +49,15 @@ typedef struct cz_compared {
     bool is_exposed;  /* before the next forward pass, not under it */
 } cz_compared;
 
-/* Layer-wise optimizers compute a matrix on all shards' ranks alike; the
- * others gather it to one of them, the least loaded by time.  Nothing is cut
- * that is a parameter.  The published greedy's rows are grouped in each public
- * way, too. */
+/* Those of Megatron-LM compute a matrix as megatron.h says, but for its
+ * older path, which reduces all to all and exposes its gathers; the others
+ * gather it to one rank, the least loaded by time.  Nothing is cut that is a
+ * matrix.  The published greedy's rows are grouped in each public way, too.
+ *
+ * In the policy's buckets; `in_all_buckets` then also in those of 40M, 100M,
+ * 200M and 400M elements that make others. */
 cz_compared *cz_compare(cz_arena *arena, const cz_plan_view *view,
-                        const cz_stage_time *times, int *n);
+                        const cz_stage_time *times, bool in_all_buckets,
+                        int *n);
 
 #endif

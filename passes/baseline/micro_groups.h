@@ -1,7 +1,7 @@
 /* Public micro-groups of a baseline's matrices: what one row of shards' ranks
  * takes to gather, compute and scatter those that its split coordinate owns. */
-#ifndef CZ_PASSES_PLACE_COMPARE_MICRO_GROUPS_H
-#define CZ_PASSES_PLACE_COMPARE_MICRO_GROUPS_H
+#ifndef CZ_PASSES_BASELINE_MICRO_GROUPS_H
+#define CZ_PASSES_BASELINE_MICRO_GROUPS_H
 
 #include "passes/cost/machine.h"
 #include "passes/place/problem.h"
@@ -15,9 +15,22 @@ typedef struct cz_grouped_rows {
     int64_t *row_ps;       /* [n_ranks of the problem] */
 } cz_grouped_rows;
 
-/* Whether a matrix of the placement has shards to gather. */
+/* Whether a parameter of the placement is a matrix with shards to gather, and
+ * whether any is. */
+bool cz_compare_is_gathered(const cz_plan_view *view,
+                            const cz_placement_problem *placement, int item);
 bool cz_compare_has_micro_groups(const cz_plan_view *view,
                                  const cz_placement_problem *placement);
+
+/* Between the ranks that shard those matrices; there must be one. */
+cz_link cz_compare_link(const cz_plan_view *view, const cz_machine *machine,
+                        const cz_placement_problem *placement);
+/* A matrix that is gathered, over a link of that rate.  The owner's own shard
+ * stays, the least if they differ; each of the others moves an even part of
+ * the rest. */
+cz_timeline_item cz_compare_item(const cz_plan_view *view,
+                                 const cz_placement_problem *placement,
+                                 int item, int64_t rate);
 
 /* `plan` says which row has each matrix; the grouping which of its ranks. */
 cz_grouped_rows cz_compare_micro_groups(cz_arena *arena,

@@ -1,0 +1,355 @@
+/* Buckets and owners as Megatron-LM's layout makes them, then what each rank of
+ * a row does. */
+#include "passes/baseline/megatron.h"
+
+#include "dsl/base/arithmetic.h"
+#include "passes/cost/candidates.h"
+#include "passes/cost/time.h"
+#include "passes/kernel/outline.h"
+#include "passes/baseline/micro_groups.h"
+
+#include <stdlib.h>
+
+enum { SLICE_ALIGN = 64 }; /* of padded slices */
+
+typedef struct maker {
+    cz_arena *arena;
+    const cz_plan_view *view;
+    const cz_machine *machine; /* NULL: none */
+    const cz_stage_time *times;
+    cz_megatron *out;
+} maker;
+
+static const cz_solve_class *class_of(const maker *m, int item)
+{
+    const cz_solve_problem *problem = &m->out->placement.problem;
+    return &problem->classes[problem->class_of[item]];
+}
+
+static const cz_view_pattern *pattern_of(const maker *m, int item)
+{
+    return &m->view->patterns[m->view->params[m->out->placement.params[item]]
+                                  .pattern];
+}
+
+static int least(const int64_t *values, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        if (values[i] < values[best])
+            best = i;
+    return best;
+}
+
+/* ---- buckets ---- */
+
+/* Of each reduction first matrices, then what is element-wise. */
+static void sort_items(maker *m, const cz_placement_problem *placement)
+{
+    const cz_solve_problem *from = &placement->problem;
+    cz_placement_problem *to = &m->out->placement;
+    int *params = CZ_NEW(m->arena, int, from->n_items + 1);
+    int *classes = CZ_NEW(m->arena, int, from->n_items + 1);
+    int n = 0, end = 0;
+    for (int first = 0; first < from->n_items; first = end) {
+        const int reduction = pattern_of(m, first)->reduction;
+        for (end = first;
+             end < from->n_items && pattern_of(m, end)->reduction == reduction;)
+            end++;
+        for (int divisible = 0; divisible < 2; divisible++)
+            for (int i = first; i < end; i++) {
+                if (from->classes[from->class_of[i]].divisible != divisible)
+                    continue;
+                params[n] = placement->params[i];
+                classes[n++] = from->class_of[i];
+            }
+    }
+    to->params = params;
+    to->problem.class_of = classes;
+    to->problem.geometry = CZ_SLICES_UNEVEN;
+    to->problem.order = CZ_ORDER_ENGINE;
+}
+
+/* Whether a bucket with such slices, to which its matrices went one after the
+ * other, each to the shortest, takes one more without a longer one. */
+static bool has_room(const int64_t *slices, int n, int64_t elements)
+{
+    int64_t longest = 0;
+    for (int r = 0; r < n; r++)
+        longest = cz_solve_max(longest, slices[r]);
+    return slices[least(slices, n)] + elements <=
+           cz_round_up(longest, SLICE_ALIGN);
+}
+
+/* A bucket of matrices is closed when it has so many elements, and nine tenths
+ * of what slices as long as its largest matrix would have, before the one that
+ * would make it longer; others when they have so many. */
+static void fill_buckets(maker *m, int64_t most)
+{
+    cz_solve_problem *problem = &m->out->placement.problem;
+    const int n = problem->n_ranks;
+    int64_t *slices = CZ_NEW(m->arena, int64_t, n);
+    int *start = CZ_NEW(m->arena, int, problem->n_items + 2);
+    int64_t filled = 0, largest = 0;
+    int n_buckets = 0;
+    for (int i = 0; i < problem->n_items; i++) {
+        const cz_solve_class *c = class_of(m, i);
+        const int64_t enough =
+            c->divisible ? most : cz_solve_max(most, n * largest * 9 / 10);
+        if (i == 0 || c->divisible != class_of(m, i - 1)->divisible ||
+            pattern_of(m, i)->reduction != pattern_of(m, i - 1)->reduction ||
+            (filled >= enough &&
+             (c->divisible || !has_room(slices, n, c->elements)))) {
+            start[n_buckets++] = i;
+            filled = largest = 0;
+            for (int r = 0; r < n; r++)
+                slices[r] = 0;
+        }
+        const int shortest = least(slices, n);
+        slices[shortest] = cz_round_up(slices[shortest], SLICE_ALIGN);
+        slices[shortest] += c->elements;
+        filled += c->elements;
+        largest = cz_solve_max(largest, c->elements);
+    }
+    start[n_buckets] = problem->n_items;
+    problem->n_buckets = n_buckets;
+    problem->bucket_start = start;
+}
+
+/* ---- owners ---- */
+
+typedef struct priced {
+    int64_t ps;
+    int item;
+} priced;
+
+static int by_falling_time(const void *left, const void *right)
+{
+    const priced *a = left, *b = right;
+    if (a->ps != b->ps)
+        return a->ps > b->ps ? -1 : 1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+/* Longest first, to the coordinate that has least to do in all buckets so far,
+ * of those whose slice stays within 1.3 times the mean; where there is none, to
+ * the shortest slice. */
+static void choose_owners(maker *m, int bucket, int64_t *load)
+{
+    const cz_solve_problem *problem = &m->out->placement.problem;
+    const int first = problem->bucket_start[bucket], n = problem->n_ranks;
+    const int n_items = problem->bucket_start[bucket + 1] - first;
+    priced *order = CZ_NEW(m->arena, priced, n_items);
+    int64_t *slices = CZ_NEW(m->arena, int64_t, n), all = 0;
+    for (int i = 0; i < n_items; i++) {
+        const cz_solve_class *c = class_of(m, first + i);
+        order[i] = (priced){c->cost_ps + c->coordinate_ps, first + i};
+        all += c->elements;
+    }
+    const int64_t cap = all * 13 / 10 / n;
+    qsort(order, (size_t)n_items, sizeof *order, by_falling_time);
+    for (int i = 0; i < n_items; i++) {
+        const int64_t elements = class_of(m, order[i].item)->elements;
+        int best = -1;
+        for (int r = 0; r < n; r++)
+            if (cz_round_up(slices[r], SLICE_ALIGN) + elements <= cap &&
+                (best < 0 || load[r] < load[best]))
+                best = r;
+        if (best < 0)
+            best = least(slices, n);
+        slices[best] = cz_round_up(slices[best], SLICE_ALIGN) + elements;
+        load[best] += order[i].ps;
+        m->out->plan.owner[order[i].item] = best;
+    }
+    for (int r = 0; r < n; r++)
+        m->out->longest[bucket] = cz_solve_max(
+            m->out->longest[bucket], cz_round_up(slices[r], SLICE_ALIGN));
+}
+
+static void lay_out(maker *m)
+{
+    const cz_solve_problem *problem = &m->out->placement.problem;
+    cz_solve_plan *plan = &m->out->plan;
+    int64_t *load = CZ_NEW(m->arena, int64_t, problem->n_ranks);
+    *plan = cz_solve_plan_make(m->arena, problem);
+    m->out->longest = CZ_NEW(m->arena, int64_t, problem->n_buckets + 1);
+    for (int b = 0; b < problem->n_buckets; b++)
+        if (!class_of(m, problem->bucket_start[b])->divisible)
+            choose_owners(m, b, load);
+    cz_solve_plan_sort(m->arena, problem, plan);
+    cz_solve_plan_lay_out(problem, plan);
+    cz_solve_plan equal = *plan;
+    equal.slices =
+        CZ_NEW(m->arena, int64_t,
+               (size_t)problem->n_buckets * ((size_t)problem->n_ranks + 1));
+    cz_solve_plan_slice(problem, plan);
+    cz_solve_plan_slice_equally(problem, &equal);
+    for (int b = 0; b < problem->n_buckets; b++)
+        for (int r = 0; m->out->longest[b] == 0 && r <= problem->n_ranks; r++) {
+            const size_t at =
+                (size_t)b * ((size_t)problem->n_ranks + 1) + (size_t)r;
+            plan->slices[at] = equal.slices[at];
+        }
+    cz_solve_plan_host(m->arena, problem, plan);
+}
+
+/* ---- one row ---- */
+
+/* What each of all who shard a matrix computes of it, and adds up: of a batch
+ * as its stage is timed.  -1: it cannot be shared like that. */
+static int64_t distributed_ps(const maker *m, int item, cz_link link)
+{
+    const cz_placement_problem *placement = &m->out->placement;
+    const int pattern = m->view->params[placement->params[item]].pattern;
+    const int rule = m->view->patterns[pattern].rule;
+    const int n = placement->problem.n_hosts;
+    const int number = cz_rule_stages_find(m->view, rule).full_matrix;
+    const cz_candidates_call call = {
+        .stage = &m->view->stages[number],
+        .sharded = cz_candidates_sharded_along(m->view, pattern),
+        .width = n,
+        .n_near = link == CZ_LINK_NODE ? n : 1,
+        .max_g = n};
+    const int batch = (int)m->times[number].batch;
+    const int64_t latency = cz_machine_link(m->machine, link).latency;
+    cz_outline outline;
+    cz_subgroup_candidate one[2], all[2];
+    int64_t compute = 0, all_compute = 0;
+    if (cz_view_is_uneven(pattern_of(m, item)) ||
+        cz_outline_check(m->arena, m->view, call.stage,
+                         m->view->rules[rule].fact->shape.v, n,
+                         &outline) != CZ_OUTLINE_OK)
+        return -1;
+    cz_cost_forms(m->arena, m->view, m->machine, &call, 1, n, one);
+    cz_cost_forms(m->arena, m->view, m->machine, &call, batch, n, all);
+    for (int p = 0; p < one->n_segments; p++)
+        compute = cz_time_add(compute, one->segments[p].compute_ps);
+    for (int p = 0; p < all->n_segments; p++)
+        all_compute = cz_time_add(all_compute, all->segments[p].compute_ps);
+    return cz_time_add(cz_ceil_div(all_compute, batch),
+                       cz_subgroup_alone_ps(one, latency) - compute);
+}
+
+/* Of a matrix that all who shard it compute alike, or share. */
+static int64_t alike_ps(const maker *m, int item, cz_megatron_mode mode,
+                        cz_link link)
+{
+    const cz_link_speed speed = cz_machine_link(m->machine, link);
+    const cz_timeline_item it =
+        cz_compare_item(m->view, &m->out->placement, item, speed.rate);
+    const int64_t distributed =
+        mode == CZ_MEGATRON_DISTRIBUTED ? distributed_ps(m, item, link) : -1;
+    return distributed >= 0
+               ? distributed
+               : cz_time_add(it.compute_ps,
+                             cz_time_add(speed.latency, it.gather_ps));
+}
+
+/* Nobody has a matrix for himself. */
+static void compute_alike(maker *m, cz_megatron_mode mode, cz_link link)
+{
+    cz_megatron *out = m->out;
+    const cz_placement_problem *placement = &out->placement;
+    const int n_hosts = placement->problem.n_hosts;
+    cz_solve_problem rest = placement->problem;
+    cz_solve_class *classes =
+        CZ_NEW(m->arena, cz_solve_class, rest.n_classes + 1);
+    int64_t *of_class = CZ_NEW(m->arena, int64_t, rest.n_classes + 1);
+    for (int c = 0; c < rest.n_classes; c++) {
+        classes[c] = rest.classes[c];
+        if (!classes[c].divisible)
+            classes[c].cost_ps = 0;
+        of_class[c] = -1;
+    }
+    rest.classes = classes;
+    out->score = cz_solve_evaluate(m->arena, &rest, &out->plan);
+    for (int i = 0; i < rest.n_items; i++) {
+        int64_t *ps = &of_class[rest.class_of[i]];
+        if (!cz_compare_is_gathered(m->view, placement, i))
+            continue;
+        if (*ps < 0)
+            *ps = alike_ps(m, i, mode, link);
+        for (int h = 0; h < n_hosts; h++) {
+            int64_t *load =
+                &out->score.load_ps[out->plan.owner[i] * n_hosts + h];
+            *load = cz_time_add(*load, *ps);
+        }
+    }
+}
+
+/* Of each row, by link: all matrices gather, and all scatter. */
+typedef struct moved {
+    int64_t *gather, *scatter; /* [n_hosts] */
+} moved;
+
+static void add_moved(const maker *m, int item, int64_t rate, moved *own,
+                      moved *other)
+{
+    const cz_timeline_item it =
+        cz_compare_item(m->view, &m->out->placement, item, rate);
+    const int host = m->out->plan.host[item];
+    for (int h = 0; h < m->out->placement.problem.n_hosts; h++) {
+        moved *of = h == host ? own : other;
+        of->gather[h] = cz_time_add(
+            of->gather[h], h == host ? it.gather_ps : it.gather_other_ps);
+        of->scatter[h] = cz_time_add(
+            of->scatter[h], h == host ? it.scatter_ps : it.scatter_other_ps);
+    }
+}
+
+/* Every matrix has a rank of its owner's row.  Who sends and receives takes the
+ * longer of both. */
+static void compute_sharded(maker *m, cz_link link)
+{
+    const cz_link_speed speed = cz_machine_link(m->machine, link);
+    const cz_solve_problem *problem = &m->out->placement.problem;
+    const int n = problem->n_hosts;
+    m->out->score = cz_solve_evaluate(m->arena, problem, &m->out->plan);
+    for (int row = 0; row < problem->n_ranks; row++) {
+        moved own = {CZ_NEW(m->arena, int64_t, n),
+                     CZ_NEW(m->arena, int64_t, n)};
+        moved other = {CZ_NEW(m->arena, int64_t, n),
+                       CZ_NEW(m->arena, int64_t, n)};
+        int64_t *load = m->out->score.load_ps + (size_t)row * (size_t)n;
+        int64_t gather = 0, compute = 0, scatter = 0;
+        bool any = false;
+        for (int i = 0; i < problem->n_items; i++)
+            if (m->out->plan.owner[i] == row &&
+                cz_compare_is_gathered(m->view, &m->out->placement, i)) {
+                add_moved(m, i, speed.rate, &own, &other);
+                any = true;
+            }
+        for (int h = 0; h < n; h++) {
+            gather = cz_solve_max(gather,
+                                  cz_solve_max(own.gather[h], other.gather[h]));
+            scatter = cz_solve_max(
+                scatter, cz_solve_max(own.scatter[h], other.scatter[h]));
+            compute = cz_solve_max(compute, load[h]);
+        }
+        if (any)
+            compute = cz_time_add(cz_time_add(compute, 2 * speed.latency),
+                                  cz_time_add(gather, scatter));
+        for (int h = 0; h < n; h++)
+            load[h] = compute;
+    }
+}
+
+cz_megatron cz_compare_megatron(cz_arena *arena, const cz_plan_view *view,
+                                const cz_machine *machine,
+                                const cz_stage_time *times,
+                                const cz_placement_problem *placement,
+                                cz_megatron_mode mode, int64_t most)
+{
+    cz_megatron out = {.placement = *placement};
+    maker m = {arena, view, machine, times, &out};
+    sort_items(&m, placement);
+    fill_buckets(&m, most);
+    lay_out(&m);
+    if (!machine || !cz_compare_has_micro_groups(view, &out.placement))
+        out.score = cz_solve_evaluate(arena, &out.placement.problem, &out.plan);
+    else if (mode == CZ_MEGATRON_SHARDED)
+        compute_sharded(&m, cz_compare_link(view, machine, placement));
+    else
+        compute_alike(&m, mode, cz_compare_link(view, machine, placement));
+    return out;
+}
