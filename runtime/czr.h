@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 25u /* version of the tables of part 2 */
+#define CZR_ABI 26u /* version of the tables of part 2 */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -577,13 +577,17 @@ typedef struct czr_kernel_entry {
     int64_t offset, count, gather, scatter, temp, work;
 } czr_kernel_entry;
 
-/* A box to or from a member: n_rows runs of row_bytes, stride_bytes apart, from
- * byte `offset` of scratch on. */
+/* Boxes of members member, member + member_step, ..., n_members of them: each
+ * has one to or from each of n_peers peers.  That of peer + k * peer_step is
+ * n_rows runs of row_bytes, stride_bytes apart, from byte offset + k *
+ * offset_step of scratch on.  Members and peers are positions in the
+ * communicator. */
 typedef struct czr_transfer_entry {
-    int32_t param;
-    int16_t is_recv, peer; /* peer: its position in the communicator */
+    int32_t param, is_recv, peer;
     int64_t offset, n_rows, row_bytes, stride_bytes;
     uint32_t phases; /* bit p: it travels in phase p of its parameter's rule */
+    int32_t member, n_members, member_step, n_peers, peer_step;
+    int64_t offset_step;
 } czr_transfer_entry;
 
 /* What a subgroup exchanges. */

@@ -1,6 +1,8 @@
 /* Frequencies of phases, and means over them. */
 #include "dsl/plan/frequency.h"
 
+#include "dsl/plan/box.h"
+
 /* Bytes of a whole period need more than 64 bits. */
 __extension__ typedef __int128 wide;
 
@@ -89,8 +91,10 @@ int64_t cz_frequency_moved(const cz_plan_view *view,
         const cz_frequency *f = frequency_of(view, frequencies, param);
         wide bytes = 0;
         for (; i < end && rows[i].param == param; i++)
-            if (rows[i].peer != self && rows[i].is_recv == is_recv)
+            if (rows[i].is_recv == is_recv &&
+                cz_view_has_member(&rows[i], self))
                 bytes += (wide)(rows[i].n_rows * rows[i].row_bytes) *
+                         (rows[i].n_peers - cz_view_has_peer(&rows[i], self)) *
                          times_of(f, rows[i].phases);
         moved += (int64_t)((bytes + f->divisor - 1) / f->divisor);
     }

@@ -1,4 +1,5 @@
 /* Counts a plan's costs rank by rank, from the rows that the rank runs. */
+#include "dsl/plan/box.h"
 #include "dsl/plan/metrics.h"
 
 #include "dsl/base/checked.h"
@@ -223,9 +224,8 @@ static void count_transfer(counter *c, const cz_view_op *op, int number,
     const cz_view_transfer_entry *rows =
         c->view->tables[op->table].rows.transfer;
     for (int64_t i = first; i < end; i++)
-        touch_scratch(c, rows[i].offset +
-                             (rows[i].n_rows - 1) * rows[i].stride_bytes +
-                             rows[i].row_bytes);
+        if (cz_view_has_member(&rows[i], self))
+            touch_scratch(c, cz_view_boxes_end(&rows[i]));
     c->out->sent[number] = cz_frequency_moved(c->view, c->frequencies, rows,
                                               first, end, self, false);
     c->out->received[number] = cz_frequency_moved(c->view, c->frequencies, rows,

@@ -289,6 +289,15 @@ static cz_ints shard_axes(const cz_scheduler *s, int micro_group)
     return s->grid.row_axes;
 }
 
+/* Entries of transfers say which members have them: of the grid's axes, those
+ * that are not the communicator's. */
+static cz_ints axes_beside(const cz_scheduler *s, cz_ints comm)
+{
+    int64_t *axes = CZ_NEW(s->arena, int64_t, CZ_VIEW_MAX_AXES);
+    return cz_view_axes_of(
+        s->view, cz_view_set_of(&s->grid.axes) & ~cz_view_set_of(&comm), axes);
+}
+
 /* ---- tables ---- */
 
 typedef struct table_kind {
@@ -328,9 +337,10 @@ static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
         return shard_axes(s, op->micro_group);
     case CZ_ROLE_FULL_MATRIX:
     case CZ_ROLE_ADD:
+        return s->grid.axes;
     case CZ_ROLE_GATHER:
     case CZ_ROLE_SCATTER:
-        return s->grid.axes;
+        return axes_beside(s, cz_schedule_comm(s, op));
     case CZ_ROLE_REDUCE:
     case CZ_ROLE_ALL_GATHER:
         return cz_schedule_comm(s, op);

@@ -6,6 +6,7 @@
 #include "passes/schedule/internal.h"
 
 #include "dsl/base/checked.h"
+#include "dsl/plan/box.h"
 #include "dsl/plan/within.h"
 
 #include <limits.h>
@@ -149,7 +150,37 @@ static int64_t first_entry(const walk *w, const cz_fact_table *table,
     return table->starts.v[c];
 }
 
-static void touch_rows(walk *w, accesses *a, const cz_fact_table *table)
+static int64_t position_of(const walk *w, const cz_planned_op *op)
+{
+    const cz_ints comm = cz_schedule_comm(w->s, op);
+    return cz_view_coordinate(w->s->view, &comm, w->rank);
+}
+
+static bool is_of(const cz_fact_table *table, int64_t i, int64_t position)
+{
+    cz_entry e;
+    cz_entry_read(table->row,
+                  table->rows.v + i * cz_entry_schemas[table->row].n_columns,
+                  &e);
+    return table->row != CZ_ENTRY_TRANSFER ||
+           cz_view_has_member(&e.transfer, position);
+}
+
+/* Boxes that leave no byte between them are one span. */
+static void touch_boxes(walk *w, accesses *a,
+                        const cz_view_transfer_entry *entry)
+{
+    const int64_t n = cz_view_boxes_touch(entry) ? 1 : entry->n_peers;
+    const int64_t bytes = n == 1 ? cz_view_boxes_end(entry) - entry->offset
+                                 : cz_view_box_length(entry);
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t lo = entry->offset + k * entry->offset_step;
+        touch_scratch(w, a, lo, lo + bytes, entry->is_recv == 1);
+    }
+}
+
+static void touch_rows(walk *w, accesses *a, const cz_fact_table *table,
+                       int64_t position)
 {
     int64_t end;
     for (int64_t i = first_entry(w, table, &end); i < end; i++) {
@@ -162,12 +193,8 @@ static void touch_rows(walk *w, accesses *a, const cz_fact_table *table)
             touch_kernel(w, a, &e.kernel);
             break;
         case CZ_ENTRY_TRANSFER:
-            touch_scratch(w, a, e.transfer.offset,
-                          e.transfer.offset +
-                              (e.transfer.n_rows - 1) *
-                                  e.transfer.stride_bytes +
-                              e.transfer.row_bytes,
-                          e.transfer.is_recv == 1);
+            if (cz_view_has_member(&e.transfer, position))
+                touch_boxes(w, a, &e.transfer);
             break;
         case CZ_ENTRY_SUM:
             touch_scratch(w, a, e.sum.offset,
@@ -243,7 +270,7 @@ static void touch_all(walk *w, int i)
     case CZ_ROLE_POST_SCATTER:
         touch_whole(w, a, DECISION, false);
         touch_whole(w, a, SCALARS, false);
-        touch_rows(w, a, &w->s->tables[op->table]);
+        touch_rows(w, a, &w->s->tables[op->table], position_of(w, op));
         return;
     case CZ_N_ROLES:
         return;
@@ -252,12 +279,16 @@ static void touch_all(walk *w, int i)
 
 static bool skips(const walk *w, const cz_planned_op *op)
 {
-    int64_t end;
     if (op->table < 0 || op->role == CZ_ROLE_REDUCE ||
         op->role == CZ_ROLE_ALL_GATHER)
         return op->bucket >= 0 &&
                !cz_view_bucket_is_resident(w->s->view, op->bucket, w->rank);
-    return first_entry(w, &w->s->tables[op->table], &end) == end;
+    const cz_fact_table *table = &w->s->tables[op->table];
+    const int64_t position = position_of(w, op);
+    int64_t end, i = first_entry(w, table, &end);
+    while (i < end && !is_of(table, i, position))
+        i++;
+    return i == end;
 }
 
 /* ---- order ---- */
@@ -376,8 +407,8 @@ static int by_number(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Every axis that some table or home depends on: ranks that agree on them are
- * equal.  Exchanges touch no scratch. */
+/* Every axis that some table, transfer or home depends on: ranks that agree on
+ * them are equal.  Exchanges touch no scratch. */
 static cz_ints class_axes(const cz_scheduler *s)
 {
     const int n_axes = s->view->mesh->axes.n;
@@ -387,6 +418,11 @@ static cz_ints class_axes(const cz_scheduler *s)
         of_homes |= s->view->patterns[f].fact->resident_axes;
     for (int axis = 0; axis < n_axes; axis++) {
         bool used = of_homes >> axis & 1;
+        for (int i = 0; i < s->n_ops; i++)
+            if (cz_schedule_role(s->ops[i].role)->kind == CZ_STEP_TRANSFER) {
+                const cz_ints comm = cz_schedule_comm(s, &s->ops[i]);
+                used |= cz_view_set_of(&comm) >> axis & 1;
+            }
         for (int t = 0; t < s->n_tables; t++)
             for (int i = 0; i < s->tables[t].selector.n; i++)
                 used = used || (s->tables[t].selector.v[i] == axis &&

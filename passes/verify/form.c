@@ -277,27 +277,47 @@ static void check_kernel_row(verifier *v, int op, int64_t rank,
         check_kernel_scratch(v, op, rank, row);
 }
 
+/* n positions in a communicator of so many members. */
+static bool are_positions(int64_t first, int64_t n, int64_t step,
+                          int64_t members)
+{
+    return first >= 0 && first < members && n > 0 && step > 0 &&
+           n - 1 <= (members - 1 - first) / step;
+}
+
 static void check_transfer_row(verifier *v, int op, int64_t rank,
                                const cz_view_transfer_entry *row)
 {
     const int64_t members =
         cz_view_extent(v->view, &v->view->ops[op].fact->comm);
-    int64_t last, end;
+    int64_t last, next, end;
 
-    if (!is_param(v, op, rank, row->param))
-        return;
-    if (row->peer < 0 || row->peer >= members)
+    if (!are_positions(row->member, row->n_members, row->member_step, members))
         reject(v, (place){op, rank, row->param},
-               "peer %lld of %lld does not exist", (long long)row->peer,
-               (long long)members);
+               "%lld members from %lld on, %lld apart, are not of %lld",
+               (long long)row->n_members, (long long)row->member,
+               (long long)row->member_step, (long long)members);
+    else if (!cz_view_has_member(
+                 row, cz_view_coordinate(v->view, &v->view->ops[op].fact->comm,
+                                         rank)))
+        return;
+    if (v->n_errors || !is_param(v, op, rank, row->param))
+        return;
+    if (!are_positions(row->peer, row->n_peers, row->peer_step, members))
+        reject(v, (place){op, rank, row->param},
+               row->n_peers == 1 ? "peer %lld of %lld does not exist"
+                                 : "peers from %lld on are not of %lld",
+               (long long)row->peer, (long long)members);
     if (row->is_recv != 0 && row->is_recv != 1)
         reject(v, (place){op, rank, row->param},
                "a row is neither send nor receive");
     if (row->n_rows <= 0 || row->row_bytes <= 0 || row->offset < 0 ||
-        row->stride_bytes < row->row_bytes ||
+        row->offset_step < 0 || row->stride_bytes < row->row_bytes ||
         __builtin_mul_overflow(row->n_rows - 1, row->stride_bytes, &last) ||
+        __builtin_mul_overflow(row->n_peers - 1, row->offset_step, &next) ||
         __builtin_add_overflow(last, row->row_bytes, &end) ||
-        end > arena_of(v, rank) || row->offset > arena_of(v, rank) - end)
+        __builtin_add_overflow(end, next, &end) || end > arena_of(v, rank) ||
+        row->offset > arena_of(v, rank) - end)
         reject(v, (place){op, rank, row->param},
                "a box lies outside the scratch of %lld bytes",
                (long long)arena_of(v, rank));

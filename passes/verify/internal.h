@@ -2,6 +2,7 @@
 #ifndef CZ_PASSES_VERIFY_INTERNAL_H
 #define CZ_PASSES_VERIFY_INTERNAL_H
 
+#include "dsl/plan/box.h"
 #include "passes/verify/rank_maps.h"
 #include "passes/verify/region.h"
 #include "passes/verify/verify.h"
@@ -10,11 +11,10 @@ typedef struct verifier {
     const cz_plan_view *view;
     cz_diags *diags;
     rank_maps maps;
-    cz_arena *arena; /* of the check that runs */
-    cz_arena *kept;  /* of all of them */
-    /* Of transfers: those of the whole list, and [n_ops] of each, once they are
-     * paired up. */
-    struct op_pairs *pairs, *pairs_of;
+    cz_arena *arena;        /* of the check that runs */
+    cz_arena *kept;         /* of all of them */
+    struct op_pairs *pairs; /* [n_ops] of transfers, once they are paired up */
+    bool **moves; /* [n_ops] of transfers: has a rank boxes there, [n_ranks] */
     int n_errors;
 } verifier;
 
@@ -27,9 +27,15 @@ typedef struct row_range {
 } row_range;
 
 row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank);
+/* Whether row i of these is the rank's: an entry of a transfer says which
+ * members have its boxes. */
+bool has_row(const verifier *v, const cz_view_op *op, int64_t rank, int64_t i);
 /* An operation with a table and no row on this rank is skipped there, and so is
  * a collective of a bucket that is not resident. */
 bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank);
+
+/* Fills `moves`, which is_skipped() asks time and again. */
+void find_moves(verifier *v);
 
 /* Where a mistake shows.  Numbers of the view; -1 only for an operation or a
  * parameter where the plan has none at all. */
@@ -123,10 +129,11 @@ void forget_reused(const cz_view_stage *stage, const cz_view_kernel_entry *row,
 const char *find_lost_value(cz_arena *arena, const cz_view_stage *body,
                             int *step);
 
-/* A pair of rows that meet: a send and the receive it goes to. */
+/* A pair of boxes that meet: a send and the receive it goes to. */
 typedef struct transfer_pair {
-    int64_t source, target;       /* ranks */
-    int64_t sent_in, received_in; /* operations */
+    int source, target;              /* ranks */
+    int sent_in, received_in;        /* operations */
+    int send_number, receive_number; /* of the boxes of their entries */
     const cz_view_transfer_entry *send, *receive;
 } transfer_pair;
 
@@ -135,9 +142,9 @@ typedef struct op_pairs {
     int n;
 } op_pairs;
 
-/* Pair up all rows of a transfer, once for all checks; *n pairs.  Reports what
- * does not pair and then returns NULL. */
-const transfer_pair *pair_transfers(verifier *v, int op, int *n);
+/* Pair up all boxes of a transfer, once for all checks; *n pairs.  NULL: they
+ * do not pair, which is reported if the caller wants that. */
+const transfer_pair *pair_transfers(verifier *v, int op, bool reports, int *n);
 /* The k-th send from a to b with the k-th receive at b from a, counted over
  * the whole list, whichever operations they belong to: what a communication
  * library would make of it.  Left out where there are not as many of both. */

@@ -3,11 +3,10 @@
  * between their parts and their slices, each element once. */
 #include "passes/verify/internal.h"
 
-#include <string.h>
-
-/* A row on a rank, as the pair (source, target) sees it. */
+/* A box on a rank, as the pair (source, target) sees it. */
 typedef struct end {
-    int64_t source, target, op;
+    int64_t source, target;
+    int op, number; /* of the entry's boxes */
     const cz_view_transfer_entry *row;
 } end;
 
@@ -26,12 +25,15 @@ static void collect(verifier *v, int number, end_list *sends,
         for (int64_t i = rows.first; i < rows.end; i++) {
             const cz_view_transfer_entry *row =
                 &v->view->tables[op->table].rows.transfer[i];
-            const int64_t peer =
-                cz_view_rank_at(v->view, &op->fact->comm, row->peer, rank);
             end_list *list = row->is_recv ? receives : sends;
-            *CZ_PUSH(v->arena, list->v, list->n) =
-                (end){row->is_recv ? peer : rank, row->is_recv ? rank : peer,
-                      number, row};
+            for (int k = 0; k < row->n_peers && has_row(v, op, rank, i); k++) {
+                const int64_t peer =
+                    cz_view_rank_at(v->view, &op->fact->comm,
+                                    row->peer + k * row->peer_step, rank);
+                *CZ_PUSH(v->arena, list->v, list->n) =
+                    (end){row->is_recv ? peer : rank,
+                          row->is_recv ? rank : peer, number, k, row};
+            }
         }
     }
 }
@@ -46,7 +48,7 @@ static void sort(const verifier *v, end_list *list)
                               keys[k], v->view->n_ranks, NULL);
 }
 
-static bool report_odd(verifier *v, int op, const end *odd)
+static void report_odd(verifier *v, int op, const end *odd)
 {
     const bool is_recv = odd->row->is_recv != 0;
 
@@ -54,75 +56,98 @@ static bool report_odd(verifier *v, int op, const end *odd)
            is_recv ? "a receive from rank %lld that nobody sends"
                    : "a send to rank %lld that nobody receives",
            (long long)(is_recv ? odd->source : odd->target));
-    return false;
 }
 
-static bool check_pair(verifier *v, int op, const end *send, const end *receive)
+static bool same_ends(const end *a, const end *b)
+{
+    return a->source == b->source && a->target == b->target;
+}
+
+static bool comes_before(const end *a, const end *b)
+{
+    return a->source != b->source ? a->source < b->source
+                                  : a->target < b->target;
+}
+
+static bool have_one_form(const cz_view_transfer_entry *a,
+                          const cz_view_transfer_entry *b)
+{
+    return a->n_rows == b->n_rows && a->row_bytes == b->row_bytes;
+}
+
+static void report_pair(verifier *v, int op, const end *send,
+                        const end *receive)
 {
     const cz_view_transfer_entry *from = send->row, *to = receive->row;
-    const bool alike =
-        from->n_rows == to->n_rows && from->row_bytes == to->row_bytes;
 
-    if (send->source != receive->source || send->target != receive->target) {
-        const int64_t x[] = {send->source, send->target};
-        const int64_t y[] = {receive->source, receive->target};
-        const bool send_first = x[0] != y[0] ? x[0] < y[0] : x[1] < y[1];
-        return report_odd(v, op, send_first ? send : receive);
-    }
-    if (alike && from->phases != to->phases) {
+    if (!same_ends(send, receive))
+        report_odd(v, op, comes_before(send, receive) ? send : receive);
+    else if (have_one_form(from, to))
         reject(v, (place){op, send->source, from->param},
                "is sent in other phases of its rule than rank %lld expects it "
                "in",
                (long long)send->target);
-        return false;
-    }
-    if (!alike)
+    else
         reject(v, (place){op, send->source, from->param},
                "sends %lld x %lld bytes to rank %lld, which expects %lld x "
                "%lld",
                (long long)from->n_rows, (long long)from->row_bytes,
                (long long)send->target, (long long)to->n_rows,
                (long long)to->row_bytes);
-    return alike;
 }
 
 static transfer_pair pair_of(const end *send, const end *receive)
 {
-    return (transfer_pair){send->source, send->target, send->op,
-                           receive->op,  send->row,    receive->row};
+    return (transfer_pair){
+        (int)send->source, (int)send->target, send->op,  receive->op,
+        send->number,      receive->number,   send->row, receive->row};
 }
 
-const transfer_pair *pair_transfers(verifier *v, int op, int *n)
+/* NULL, and which are the first that do not pair. */
+static const transfer_pair *pair_ends(verifier *v, const end_list *sends,
+                                      const end_list *receives, int *odd)
 {
+    const int n = sends->n > receives->n ? sends->n : receives->n;
+    transfer_pair *pairs = CZ_NEW(v->kept, transfer_pair, n + 1);
+
+    for (*odd = 0; *odd < n; ++*odd) {
+        const end *send = &sends->v[*odd], *receive = &receives->v[*odd];
+        if (*odd >= sends->n || *odd >= receives->n ||
+            !same_ends(send, receive) ||
+            !have_one_form(send->row, receive->row) ||
+            send->row->phases != receive->row->phases)
+            return NULL;
+        pairs[*odd] = pair_of(send, receive);
+    }
+    return pairs;
+}
+
+const transfer_pair *pair_transfers(verifier *v, int op, bool reports, int *n)
+{
+    cz_arena *const outer = v->arena;
     end_list sends = {NULL, 0}, receives = {NULL, 0};
-    op_pairs *of = &v->pairs_of[op];
-    transfer_pair *pairs;
+    op_pairs *of = &v->pairs[op];
+    cz_arena arena;
+    int odd = 0;
 
     *n = of->n;
     if (of->v)
         return of->v;
+    cz_arena_init(&arena);
+    v->arena = &arena;
     collect(v, op, &sends, &receives);
     sort(v, &sends);
     sort(v, &receives);
-    pairs = CZ_NEW(v->kept, transfer_pair, sends.n + 1);
-    for (int i = 0; i < sends.n || i < receives.n; i++) {
-        bool ok;
-        if (i >= sends.n || i >= receives.n)
-            ok = report_odd(v, op, i < sends.n ? &sends.v[i] : &receives.v[i]);
-        else
-            ok = check_pair(v, op, &sends.v[i], &receives.v[i]);
-        if (!ok)
-            return NULL;
-        pairs[i] = pair_of(&sends.v[i], &receives.v[i]);
-    }
-    *of = (op_pairs){pairs, sends.n};
-    *n = sends.n;
-    return pairs;
-}
-
-static bool same_ends(const end *a, const end *b)
-{
-    return a->source == b->source && a->target == b->target;
+    of->v = pair_ends(v, &sends, &receives, &odd);
+    if (of->v)
+        *n = of->n = sends.n;
+    else if (reports && odd < sends.n && odd < receives.n)
+        report_pair(v, op, &sends.v[odd], &receives.v[odd]);
+    else if (reports)
+        report_odd(v, op, odd < sends.n ? &sends.v[odd] : &receives.v[odd]);
+    cz_arena_fini(&arena);
+    v->arena = outer;
+    return of->v;
 }
 
 /* How many from the first on have the same two ends. */
@@ -134,12 +159,6 @@ static int n_alike(const end_list *list, int first)
            same_ends(&list->v[first], &list->v[first + n]))
         n++;
     return n;
-}
-
-static bool comes_before(const end *a, const end *b)
-{
-    return a->source != b->source ? a->source < b->source
-                                  : a->target < b->target;
 }
 
 const transfer_pair *pair_over_list(verifier *v, int *n)
@@ -165,47 +184,15 @@ const transfer_pair *pair_over_list(verifier *v, int *n)
         s += meet || send_first ? n_sends : 0;
         r += meet || !send_first ? n_receives : 0;
     }
-    if (2 * (int64_t)*n == (int64_t)sends.n + receives.n)
-        *v->pairs = (op_pairs){pairs, *n};
     return pairs;
-}
-
-/* Whether those of the whole list are pairs of their operations, too, as they
- * are in every plan that is right. */
-static bool take_pairs_of_list(verifier *v)
-{
-    const op_pairs *all = v->pairs;
-
-    for (int i = 0; i < all->n; i++) {
-        const transfer_pair *p = &all->v[i];
-        if (p->sent_in != p->received_in ||
-            p->send->n_rows != p->receive->n_rows ||
-            p->send->row_bytes != p->receive->row_bytes ||
-            p->send->phases != p->receive->phases)
-            return false;
-    }
-    if (!all->v)
-        return false;
-    const transfer_pair *sorted =
-        sort_by_key(v->kept, all->v, all->n, sizeof *sorted,
-                    offsetof(transfer_pair, sent_in), v->view->n_ops, NULL);
-    for (int op = 0; op < v->view->n_ops; op++)
-        v->pairs_of[op].v = sorted;
-    for (int i = 0; i < all->n; i++) {
-        op_pairs *of = &v->pairs_of[sorted[i].sent_in];
-        of->v = of->n++ ? of->v : &sorted[i];
-    }
-    return true;
 }
 
 void check_matched(verifier *v)
 {
-    if (take_pairs_of_list(v))
-        return;
     for (int op = 0; op < v->view->n_ops; op++) {
         int n;
         if (v->view->ops[op].kind == CZ_STEP_TRANSFER)
-            pair_transfers(v, op, &n);
+            pair_transfers(v, op, true, &n);
     }
 }
 

@@ -50,7 +50,8 @@ static bool find_in_op(const verifier *v, int op, const row_filter *wanted,
         const row_range rows = rows_of(v, &v->view->ops[op], rank);
         for (int64_t i = rows.first; i < rows.end; i++) {
             const int64_t param = param_of_row(table, i);
-            if (is_wanted(v, wanted, param)) {
+            if (is_wanted(v, wanted, param) &&
+                has_row(v, &v->view->ops[op], rank, i)) {
                 *found = (place){op, rank, param};
                 return true;
             }

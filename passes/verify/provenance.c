@@ -213,52 +213,64 @@ static void run_kernel(run *r, int op)
 
 /* What a row carries travels in the phases that read it: so whatever is read in
  * one has come in it, and what has not been made is not sent. */
-static bool has_its_phases(run *r, int op, const transfer_pair *pair,
-                           const region *sent)
+static bool has_its_phases(run *r, int op, int64_t rank,
+                           const cz_view_box *moved, const region *sent)
 {
     const uint32_t wanted = cz_view_slot_phases(
         r->v->view, rule_of_param(r->v, sent->param), sent->kind, sent->index);
 
-    if ((uint64_t)pair->send->phases == wanted)
+    if ((uint64_t)moved->phases == wanted)
         return true;
-    reject(r->v, (place){op, pair->source, sent->param},
+    reject(r->v, (place){op, rank, sent->param},
            "sends scratch byte %lld in other phases of its rule than those "
            "that read it",
-           (long long)pair->send->offset);
+           (long long)moved->offset);
+    return false;
+}
+
+static bool take_sent(run *r, int op, const transfer_pair *pair, region *sent)
+{
+    const cz_view_box moved = cz_view_box_at(pair->send, pair->send_number);
+
+    if (region_find_named(&r->scratch[pair->source], &moved, sent) &&
+        sent->param == moved.param)
+        return has_its_phases(r, op, pair->source, &moved, sent);
+    reject(r->v, (place){op, pair->source, moved.param},
+           "sends scratch byte %lld, where no value of it lies",
+           (long long)moved.offset);
+    return false;
+}
+
+static bool put_sent(run *r, int op, const transfer_pair *pair, region put)
+{
+    const cz_view_box moved =
+        cz_view_box_at(pair->receive, pair->receive_number);
+
+    if (moved.param == put.param && region_place(&put, &moved)) {
+        region_put(r->v->arena, &r->scratch[pair->target], put);
+        return true;
+    }
+    reject(r->v, (place){op, pair->target, moved.param},
+           "receives what rank %lld sends of another parameter or another form",
+           (long long)pair->source);
     return false;
 }
 
 /* All sends are read before anything received is put down. */
 static void run_transfer(run *r, int op)
 {
-    int n = 0;
-    const transfer_pair *pairs = pair_transfers(r->v, op, &n);
-    region *sent = CZ_NEW(r->v->arena, region, n + 1);
+    int n = 0, i = 0;
+    const transfer_pair *pairs = pair_transfers(r->v, op, true, &n);
+    cz_arena arena;
 
-    for (int i = 0; i < n; i++) {
-        if (!region_find_named(&r->scratch[pairs[i].source], pairs[i].send,
-                               &sent[i]) ||
-            sent[i].param != pairs[i].send->param) {
-            reject(r->v, (place){op, pairs[i].source, pairs[i].send->param},
-                   "sends scratch byte %lld, where no value of it lies",
-                   (long long)pairs[i].send->offset);
-            return;
-        }
-        if (!has_its_phases(r, op, &pairs[i], &sent[i]))
-            return;
-    }
-    for (int i = 0; i < n; i++) {
-        region put = sent[i];
-        if (pairs[i].receive->param != put.param ||
-            !region_place(&put, pairs[i].receive)) {
-            reject(r->v, (place){op, pairs[i].target, pairs[i].receive->param},
-                   "receives what rank %lld sends of another parameter or "
-                   "another form",
-                   (long long)pairs[i].source);
-            return;
-        }
-        region_put(r->v->arena, &r->scratch[pairs[i].target], put);
-    }
+    cz_arena_init(&arena);
+    region *sent = CZ_NEW(&arena, region, n + 1);
+    while (i < n && take_sent(r, op, &pairs[i], &sent[i]))
+        i++;
+    for (i = r->v->n_errors ? n : 0;
+         i < n && put_sent(r, op, &pairs[i], sent[i]); i++)
+        ;
+    cz_arena_fini(&arena);
 }
 
 /* The workspace that a segment of the parameter left, not yet added up. */

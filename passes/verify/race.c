@@ -118,9 +118,17 @@ static void add_kernel_row(access_list *list, const cz_view_kernel_entry *row)
         add(list, SPACE_SCALARS, 0, 1, false, row->param);
 }
 
-static int64_t box_end(const cz_view_transfer_entry *row)
+/* Boxes that leave no byte between them are one access. */
+static void add_boxes(access_list *list, const cz_view_transfer_entry *row)
 {
-    return row->offset + (row->n_rows - 1) * row->stride_bytes + row->row_bytes;
+    const int64_t n = cz_view_boxes_touch(row) ? 1 : row->n_peers;
+    const int64_t bytes =
+        n == 1 ? cz_view_boxes_end(row) - row->offset : cz_view_box_length(row);
+
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t lo = row->offset + k * row->offset_step;
+        add(list, SPACE_SCRATCH, lo, lo + bytes, row->is_recv, row->param);
+    }
 }
 
 static int64_t sum_end(const cz_view_sum_entry *row)
@@ -140,13 +148,13 @@ static void add_rows(access_list *list, const cz_view_op *op)
         add(list, SPACE_FAULTS, list->op, list->op + 1, true,
             table->rows.kernel[rows.first].param);
     for (int64_t i = rows.first; i < rows.end; i++) {
-        const cz_view_transfer_entry *transfer = &table->rows.transfer[i];
         const cz_view_span_entry *span = &table->rows.span[i];
+        if (!has_row(list->v, op, list->rank, i))
+            continue;
         if (table->kind == CZ_ENTRY_KERNEL)
             add_kernel_row(list, &table->rows.kernel[i]);
         else if (table->kind == CZ_ENTRY_TRANSFER)
-            add(list, SPACE_SCRATCH, transfer->offset, box_end(transfer),
-                transfer->is_recv, transfer->param);
+            add_boxes(list, &table->rows.transfer[i]);
         else if (table->kind == CZ_ENTRY_SUM)
             add(list, SPACE_SCRATCH, table->rows.sum[i].offset,
                 sum_end(&table->rows.sum[i]), true, table->rows.sum[i].param);
@@ -323,19 +331,36 @@ static void check_rank(verifier *v, int from, int64_t rank)
                         check_pair, &context);
 }
 
-/* Boxes of equal stride that lie side by side share no byte. */
+/* Boxes of equal stride that lie side by side share no byte; b lies `shift`
+ * bytes behind a. */
 static bool boxes_overlap(const cz_view_transfer_entry *a,
-                          const cz_view_transfer_entry *b)
+                          const cz_view_transfer_entry *b, int64_t shift)
 {
     const int64_t stride = a->stride_bytes;
-    int64_t shift;
 
-    if (box_end(a) <= b->offset || box_end(b) <= a->offset)
+    if (cz_view_box_length(a) <= shift || cz_view_box_length(b) <= -shift)
         return false;
     if (a->n_rows == 1 || b->n_rows == 1 || stride != b->stride_bytes)
         return true;
-    shift = ((b->offset - a->offset) % stride + stride) % stride;
+    shift = (shift % stride + stride) % stride;
     return shift < a->row_bytes || shift + b->row_bytes > stride;
+}
+
+/* Whether a box of one overlaps with a box of the other, or, of the same entry,
+ * two of its boxes. */
+static bool entries_overlap(const cz_view_transfer_entry *a,
+                            const cz_view_transfer_entry *b)
+{
+    for (int64_t i = 0; i < (a == b ? 1 : a->n_peers); i++)
+        for (int64_t k = a == b; k < b->n_peers; k++) {
+            const int64_t shift =
+                b->offset + k * b->offset_step - a->offset - i * a->offset_step;
+            if (shift >= cz_view_box_length(a))
+                break;
+            if (boxes_overlap(a, b, shift))
+                return true;
+        }
+    return false;
 }
 
 static int compare_rows(const void *left, const void *right)
@@ -352,19 +377,19 @@ static void check_unit(verifier *v, int number, int64_t rank)
 {
     const cz_view_op *op = &v->view->ops[number];
     const row_range rows = rows_of(v, op, rank);
-    const int n = (int)(rows.end - rows.first);
-    const cz_view_transfer_entry **list;
+    const cz_view_transfer_entry **list = CZ_NEW(
+        v->arena, const cz_view_transfer_entry *, rows.end - rows.first + 1);
+    int n = 0;
 
-    if (n < 2)
-        return;
-    list = CZ_NEW(v->arena, const cz_view_transfer_entry *, n);
-    for (int i = 0; i < n; i++)
-        list[i] = &v->view->tables[op->table].rows.transfer[rows.first + i];
+    for (int64_t i = rows.first; i < rows.end; i++)
+        if (has_row(v, op, rank, i))
+            list[n++] = &v->view->tables[op->table].rows.transfer[i];
     qsort(list, (size_t)n, sizeof *list, compare_rows);
     for (int i = 0; i < n; i++)
-        for (int k = i + 1; k < n && list[k]->offset < box_end(list[i]); k++)
+        for (int k = i; k < n && list[k]->offset < cz_view_boxes_end(list[i]);
+             k++)
             if ((list[i]->is_recv || list[k]->is_recv) &&
-                boxes_overlap(list[i], list[k])) {
+                entries_overlap(list[i], list[k])) {
                 reject(v, (place){number, rank, list[k]->param},
                        "receives into bytes that another row of the group "
                        "moves at the same time");

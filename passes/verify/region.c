@@ -82,6 +82,25 @@ static void make_room(cz_arena *arena, region_list *list)
     list->capacity = capacity;
 }
 
+static bool same_value(const region *a, const region *b)
+{
+    return a->param == b->param && a->kind == b->kind && a->index == b->index;
+}
+
+/* Whether one goes on with the rows of the other, in the matrix and in memory.
+ */
+static bool is_continued(const region *a, const region *b)
+{
+    return same_value(a, b) && a->element_bytes == b->element_bytes &&
+           a->what.column == b->what.column &&
+           a->what.columns == b->what.columns &&
+           a->what.row + a->what.rows == b->what.row &&
+           a->stride_bytes == b->stride_bytes &&
+           a->offset + a->what.rows * a->stride_bytes == b->offset;
+}
+
+/* Shards come one behind the other: rows of one region, as the next continues
+ * the last. */
 void region_put(cz_arena *arena, region_list *list, region r)
 {
     const int64_t end = end_of(&r);
@@ -92,6 +111,11 @@ void region_put(cz_arena *arena, region_list *list, region r)
             drop(list, i);
         else if (list->v[i++].of->offset <= r.offset)
             at = i;
+    if (at > 0 && is_continued(list->v[at - 1].of, &r)) {
+        list->v[at - 1].of->what.rows += r.what.rows;
+        reach_anew(list, at - 1);
+        return;
+    }
     if (list->n == list->capacity)
         make_room(arena, list);
     const placed_region put = list->v[list->n];
@@ -110,11 +134,6 @@ void region_forget(region_list *list, int64_t lo, int64_t hi)
             drop(list, i);
         else
             i++;
-}
-
-static bool same_value(const region *a, const region *b)
-{
-    return a->param == b->param && a->kind == b->kind && a->index == b->index;
 }
 
 static bool inside(const box *found, const box *whole)
@@ -146,7 +165,7 @@ bool region_holds(const region_list *list, const region *wanted)
 }
 
 /* A contiguous run of several rows is the same as these rows. */
-static bool rows_of_run(const region *from, const cz_view_transfer_entry *row,
+static bool rows_of_run(const region *from, const cz_view_box *row,
                         int64_t *n_rows, int64_t *row_bytes)
 {
     const int64_t width = width_bytes(from);
@@ -162,8 +181,7 @@ static bool rows_of_run(const region *from, const cz_view_transfer_entry *row,
     return from->stride_bytes == width && row->row_bytes % width == 0;
 }
 
-static bool part_of(const region *from, const cz_view_transfer_entry *row,
-                    region *found)
+static bool part_of(const region *from, const cz_view_box *row, region *found)
 {
     const int64_t shift = row->offset - from->offset;
     int64_t n_rows, row_bytes;
@@ -181,8 +199,8 @@ static bool part_of(const region *from, const cz_view_transfer_entry *row,
     return inside(&found->what, &from->what);
 }
 
-bool region_find_named(const region_list *list,
-                       const cz_view_transfer_entry *row, region *found)
+bool region_find_named(const region_list *list, const cz_view_box *row,
+                       region *found)
 {
     for (int i = first_beyond(list, row->offset);
          i < list->n && list->v[i].of->offset <= row->offset; i++)
@@ -191,7 +209,7 @@ bool region_find_named(const region_list *list,
     return false;
 }
 
-bool region_place(region *found, const cz_view_transfer_entry *row)
+bool region_place(region *found, const cz_view_box *row)
 {
     const int64_t bytes = width_bytes(found);
 

@@ -3,6 +3,7 @@
 #ifndef CZ_PASSES_VERIFY_REGION_H
 #define CZ_PASSES_VERIFY_REGION_H
 
+#include "dsl/plan/box.h"
 #include "dsl/plan/plan.h"
 
 /* Rows [row, row + rows) and columns of a matrix, in elements. */
@@ -33,17 +34,17 @@ typedef struct region_list {
 } region_list;
 
 /* Put a region down; what it covers is forgotten, in whole even where it is
- * covered in part. */
+ * covered in part.  Regions that continue each other's rows become one. */
 void region_put(cz_arena *arena, region_list *list, region r);
 /* Forget everything that touches bytes [lo, hi). */
 void region_forget(region_list *list, int64_t lo, int64_t hi);
 /* Do the pieces in the list make up exactly `wanted`, each at its place? */
 bool region_holds(const region_list *list, const region *wanted);
 /* The part of some region that a sent row names.  False if there is none. */
-bool region_find_named(const region_list *list,
-                       const cz_view_transfer_entry *row, region *found);
+bool region_find_named(const region_list *list, const cz_view_box *row,
+                       region *found);
 /* Move a part to where a received row puts it.  False if the row has another
  * form than the part. */
-bool region_place(region *found, const cz_view_transfer_entry *row);
+bool region_place(region *found, const cz_view_box *row);
 
 #endif

@@ -20,6 +20,16 @@ row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank)
     return (row_range){starts[coordinate], starts[coordinate + 1]};
 }
 
+bool has_row(const verifier *v, const cz_view_op *op, int64_t rank, int64_t i)
+{
+    const cz_view_table *table = &v->view->tables[op->table];
+
+    return table->kind != CZ_ENTRY_TRANSFER ||
+           cz_view_has_member(
+               &table->rows.transfer[i],
+               cz_view_coordinate(v->view, &op->fact->comm, rank));
+}
+
 bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank)
 {
     const row_range rows = rows_of(v, op, rank);
@@ -28,7 +38,25 @@ bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank)
 
     if (of_bucket)
         return !has_bucket(v, (int)op->fact->bucket, rank);
+    if (op->kind == CZ_STEP_TRANSFER)
+        return !v->moves[op - v->view->ops][rank];
     return op->table >= 0 && rows.first == rows.end;
+}
+
+void find_moves(verifier *v)
+{
+    for (int i = 0; i < v->view->n_ops; i++) {
+        const cz_view_op *op = &v->view->ops[i];
+        if (op->kind != CZ_STEP_TRANSFER)
+            continue;
+        v->moves[i] = CZ_NEW(v->kept, bool, v->view->n_ranks);
+        for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
+            const row_range rows = rows_of(v, op, rank);
+            for (int64_t k = rows.first; k < rows.end && !v->moves[i][rank];
+                 k++)
+                v->moves[i][rank] = has_row(v, op, rank, k);
+        }
+    }
 }
 
 static bool has_pattern(const verifier *v, int pattern, int64_t rank)
@@ -195,18 +223,18 @@ void for_each_rank(verifier *v, int op, void (*check)(verifier *, int, int64_t))
 bool cz_verify(const cz_plan_view *view, cz_diags *diags)
 {
     static void (*const checks[])(verifier *) = {
-        check_form,       check_meaning,   check_uniform,    check_once,
-        check_owned,      check_norm,      check_group_sums, check_deadlock,
-        check_matched,    check_exchanges, check_races,      check_batches,
-        check_provenance, check_values,    check_tilings};
+        check_form,     find_moves,       check_meaning,   check_uniform,
+        check_once,     check_owned,      check_norm,      check_group_sums,
+        check_deadlock, check_matched,    check_exchanges, check_races,
+        check_batches,  check_provenance, check_values,    check_tilings};
     cz_arena all;
     verifier v = {.view = view, .diags = diags};
 
     cz_arena_init(&all);
     v.maps = rank_maps_build(&all, view);
     v.kept = &all;
-    v.pairs = CZ_NEW(&all, op_pairs, 1);
-    v.pairs_of = CZ_NEW(&all, op_pairs, view->n_ops + 1);
+    v.pairs = CZ_NEW(&all, op_pairs, view->n_ops + 1);
+    v.moves = CZ_NEW(&all, bool *, view->n_ops + 1);
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         cz_arena arena;
         cz_arena_init(&arena);

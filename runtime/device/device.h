@@ -4,7 +4,7 @@
 #define CZR_DEVICE_DEVICE_H
 
 #include "runtime/base/band.h"
-#include "runtime/czr.h"
+#include "runtime/base/box.h"
 
 #include <stdbool.h>
 
@@ -27,9 +27,8 @@ typedef struct czr_device_ops {
      * rounded to the type; czr_band_mirror; the part of a matrix of n rows
      * above the diagonal from the one below. */
     void (*copy_box)(czr_device *device, unsigned char *to_base,
-                     const czr_transfer_entry *to,
-                     const unsigned char *from_base,
-                     const czr_transfer_entry *from);
+                     const czr_box *to, const unsigned char *from_base,
+                     const czr_box *from);
     void (*convert)(czr_device *device, void *to, czr_dtype to_dtype,
                     const void *from, czr_dtype from_dtype, size_t n);
     void (*fill)(czr_device *device, void *to, czr_dtype dtype, double value,

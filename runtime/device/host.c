@@ -27,9 +27,8 @@ static void copy_host(czr_device *device, void *to, const void *from,
 }
 
 static void copy_box_host(czr_device *device, unsigned char *to_base,
-                          const czr_transfer_entry *to,
-                          const unsigned char *from_base,
-                          const czr_transfer_entry *from)
+                          const czr_box *to, const unsigned char *from_base,
+                          const czr_box *from)
 {
     (void)device;
     czr_box_copy(to_base, to, from_base, from);

@@ -22,13 +22,19 @@ typedef struct czr_spaces {
     czr_range equal_part; /* of an equal bucket; else the slice */
     unsigned char *param, *grad;
     float *reduced; /* the slice; of an equal bucket, behind it the part */
-    czr_transfer_entry *rows; /* of an exchange; NULL: the rank has none */
-    unsigned char *master;    /* NULL: the parameter is its own */
-    unsigned char *states;    /* of its parameters, as they lie in the slice */
+    czr_box *rows;  /* of an exchange; NULL: the rank has none */
+    unsigned char *master; /* NULL: the parameter is its own */
+    unsigned char *states; /* of its parameters, as they lie in the slice */
     size_t state_bytes;
     unsigned char *kept; /* to undo a step: czr_undo_find's, one behind the
                           * other; NULL: no step is undone */
 } czr_spaces;
+
+/* What the rank has in a transfer. */
+typedef struct czr_op_boxes {
+    czr_box *v; /* [n] */
+    int64_t n;
+} czr_op_boxes;
 
 /* What of a parameter this rank updates: elements of its bucket, whether it
  * owns the matrix, and the byte of the bucket's states at which its own begin,
@@ -131,9 +137,10 @@ struct czr_engine {
                             * they use in turn; 0: none */
     czr_slot_sizes *slot_sizes; /* [n_stages] */
     uint8_t *phases;            /* [n_params], at the update under way */
-    czr_transfer_entry *moving; /* rows of one transfer that travel then; NULL:
-                                 * always all */
-    czr_binding *bindings;      /* [n_params] */
+    czr_op_boxes *boxes;        /* [n_ops], of transfers */
+    czr_box *moving; /* those of one transfer that travel then; NULL: always
+                      * all */
+    czr_binding *bindings; /* [n_params] */
     int n_states;
     czr_state *states;
     bool has_given_states; /* since the last step: a caller may have written */

@@ -17,6 +17,8 @@ bool czr_op_is_skipped(const czr_engine *engine, int op)
                                         engine->rank);
     if (row->kind == CZR_KEEP)
         return !engine->undoes;
+    if (row->kind == CZR_TRANSFER)
+        return engine->boxes[op].n == 0;
     return row->table >= 0 &&
            czr_program_rows(engine->program, row->table, engine->rank).n == 0;
 }
@@ -40,18 +42,15 @@ void czr_op_print_label(const czr_engine *engine, int op,
 
     if (row->bucket >= 0)
         snprintf(label, CZR_LABEL_BYTES, "bucket %d", row->bucket);
-    if (row->bucket >= 0 || row->table < 0)
+    if (row->bucket >= 0 || row->table < 0 || czr_op_is_skipped(engine, op))
         return;
     const czr_table *table = &program->tables[row->table];
     const czr_range range = czr_program_rows(program, row->table, engine->rank);
-    if (range.n == 0)
-        return;
     const czr_kernel_entry *kernel = (const czr_kernel_entry *)table->rows;
     const bool is_kernel = table->kind == CZR_ENTRY_KERNEL;
     const int param =
-        is_kernel ? kernel[range.first].param
-        : table->kind == CZR_ENTRY_TRANSFER
-            ? ((const czr_transfer_entry *)table->rows)[range.first].param
+        is_kernel                           ? kernel[range.first].param
+        : table->kind == CZR_ENTRY_TRANSFER ? engine->boxes[op].v[0].param
         : table->kind == CZR_ENTRY_SUM
             ? ((const czr_sum_entry *)table->rows)[range.first].param
             : ((const czr_span_entry *)table->rows)[range.first].param;

@@ -10,18 +10,17 @@ static int64_t place_of(const czr_exchange *x, const czr_exchange_entry *row,
            x->element;
 }
 
-static czr_transfer_entry box_of(const czr_exchange *x,
-                                 const czr_exchange_entry *row)
+static czr_box box_of(const czr_exchange *x, const czr_exchange_entry *row)
 {
     const int64_t bytes = row->count * x->element;
     const bool in_slice = (row->is_recv != 0) == x->to_owners;
 
-    return (czr_transfer_entry){.is_recv = row->is_recv,
-                                .peer = row->peer,
-                                .offset = place_of(x, row, in_slice),
-                                .n_rows = 1,
-                                .row_bytes = bytes,
-                                .stride_bytes = bytes};
+    return (czr_box){.is_recv = row->is_recv,
+                     .peer = row->peer,
+                     .offset = place_of(x, row, in_slice),
+                     .n_rows = 1,
+                     .row_bytes = bytes,
+                     .stride_bytes = bytes};
 }
 
 void czr_op_exchange(czr_engine *engine, int op, const czr_exchange *x,
@@ -31,7 +30,7 @@ void czr_op_exchange(czr_engine *engine, int op, const czr_exchange *x,
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, engine->rank);
     const czr_exchange_entry *rows = program->tables[table].rows;
-    czr_transfer_entry *boxes = engine->spaces[x->bucket].rows;
+    czr_box *boxes = engine->spaces[x->bucket].rows;
     int64_t n = 0;
 
     rows += range.first;

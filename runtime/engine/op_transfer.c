@@ -3,11 +3,11 @@
 #include "runtime/engine/engine.h"
 
 /* The next row to oneself of one direction from *at on; NULL: none. */
-static const czr_transfer_entry *
-next_to_self(const czr_transfer *transfer, int self, int is_recv, int64_t *at)
+static const czr_box *next_to_self(const czr_transfer *transfer, int self,
+                                   int is_recv, int64_t *at)
 {
     while (*at < transfer->n_rows) {
-        const czr_transfer_entry *row = &transfer->rows[(*at)++];
+        const czr_box *row = &transfer->rows[(*at)++];
         if (row->peer == self && row->is_recv == is_recv)
             return row;
     }
@@ -21,10 +21,8 @@ static czr_status copy_to_self(czr_engine *engine, int op,
     int64_t send_at = 0, receive_at = 0;
 
     for (;;) {
-        const czr_transfer_entry *from =
-            next_to_self(transfer, self, 0, &send_at);
-        const czr_transfer_entry *to =
-            next_to_self(transfer, self, 1, &receive_at);
+        const czr_box *from = next_to_self(transfer, self, 0, &send_at);
+        const czr_box *to = next_to_self(transfer, self, 1, &receive_at);
         if (!from && !to)
             return CZR_OK;
         if (!from || !to || from->n_rows != to->n_rows ||
@@ -38,21 +36,17 @@ static czr_status copy_to_self(czr_engine *engine, int op,
     }
 }
 
-/* All rows of the operation, or those that travel at this update. */
-static czr_transfer moving_rows(czr_engine *engine, int op)
+/* All boxes of the operation, or those that travel at this update. */
+static czr_transfer moving_boxes(czr_engine *engine, int op)
 {
-    const czr_program *program = engine->program;
-    const int table = program->ops[op].table;
-    const czr_range range = czr_program_rows(program, table, engine->rank);
-    const czr_transfer_entry *rows = program->tables[table].rows;
+    const czr_op_boxes *of = &engine->boxes[op];
     int64_t n = 0;
 
-    rows += range.first;
     if (!engine->moving)
-        return (czr_transfer){rows, range.n, engine->scratch};
-    for (int64_t i = 0; i < range.n; i++)
-        if (rows[i].phases >> engine->phases[rows[i].param] & 1)
-            engine->moving[n++] = rows[i];
+        return (czr_transfer){of->v, of->n, engine->scratch};
+    for (int64_t i = 0; i < of->n; i++)
+        if (of->v[i].phases >> engine->phases[of->v[i].param] & 1)
+            engine->moving[n++] = of->v[i];
     return (czr_transfer){engine->moving, n, engine->scratch};
 }
 
@@ -61,7 +55,7 @@ czr_status czr_op_transfer(czr_engine *engine, int op, czr_segment *segment)
     segment->is_last = true;
     segment->collective =
         (czr_collective){.kind = CZR_COLLECTIVE_TRANSFER,
-                         .of.transfer = moving_rows(engine, op)};
+                         .of.transfer = moving_boxes(engine, op)};
     const czr_status status =
         copy_to_self(engine, op, &segment->collective.of.transfer);
     if (status == CZR_OK) {
@@ -70,7 +64,7 @@ czr_status czr_op_transfer(czr_engine *engine, int op, czr_segment *segment)
         bool has_others = false;
 
         for (int64_t i = 0; i < transfer->n_rows; i++) {
-            const czr_transfer_entry *row = &transfer->rows[i];
+            const czr_box *row = &transfer->rows[i];
             if (row->peer == engine->comms[op]->position)
                 continue;
             has_others = true;

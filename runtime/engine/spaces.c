@@ -92,23 +92,29 @@ static void note_slots(czr_slot_sizes *sizes, const czr_slot *slots, int n)
                 (uint8_t)czr_dtype_bytes((czr_dtype)slots[i].dtype);
 }
 
-/* Room for the rows of any transfer, where some may stay. */
-static czr_status open_moving(czr_engine *engine)
+/* The boxes of all transfers, and room for those of any of them that travel
+ * where some may stay. */
+static czr_status open_boxes(czr_engine *engine)
 {
     const czr_program *program = engine->program;
     int64_t most = 0;
 
-    for (int op = 0; op < program->n_ops; op++) {
-        if (program->ops[op].kind != CZR_TRANSFER)
-            continue;
-        const int64_t n =
-            czr_program_rows(program, program->ops[op].table, engine->rank).n;
-        most = n > most ? n : most;
-    }
-    if (!program->phases || most == 0)
-        return CZR_OK;
-    engine->moving = czr_alloc((size_t)most, sizeof *engine->moving);
-    return engine->moving ? CZR_OK : CZR_ERR_NO_MEMORY;
+    engine->boxes = czr_alloc((size_t)program->n_ops, sizeof *engine->boxes);
+    for (int op = 0; engine->boxes && op < program->n_ops; op++)
+        if (program->ops[op].kind == CZR_TRANSFER) {
+            czr_op_boxes *of = &engine->boxes[op];
+            of->n = czr_program_boxes(program, op, engine->rank, NULL);
+            of->v = czr_alloc((size_t)of->n, sizeof *of->v);
+            if (!of->v)
+                return CZR_ERR_NO_MEMORY;
+            czr_program_boxes(program, op, engine->rank, of->v);
+            most = of->n > most ? of->n : most;
+        }
+    if (engine->boxes && program->phases && most > 0)
+        engine->moving = czr_alloc((size_t)most, sizeof *engine->moving);
+    return engine->boxes && (engine->moving || !program->phases || most == 0)
+               ? CZR_OK
+               : CZR_ERR_NO_MEMORY;
 }
 
 static czr_status open_stages(czr_engine *engine)
@@ -147,7 +153,7 @@ czr_status czr_spaces_open(czr_engine *engine)
     if (status == CZR_OK)
         status = open_stages(engine);
     if (status == CZR_OK)
-        status = open_moving(engine);
+        status = open_boxes(engine);
     return status;
 }
 
@@ -175,6 +181,9 @@ void czr_spaces_close(czr_engine *engine)
     czr_free(engine->held);
     czr_free(engine->slot_sizes);
     czr_free(engine->phases);
+    for (int op = 0; engine->boxes && op < engine->program->n_ops; op++)
+        czr_free(engine->boxes[op].v);
+    czr_free(engine->boxes);
     czr_free(engine->moving);
     czr_free(engine->states);
     czr_free(engine->externs);

@@ -326,15 +326,49 @@ static int row_kind_of(unsigned kind)
     return kind < CZR_N_OP_KINDS ? kinds[kind] : CZR_ENTRY_NONE;
 }
 
-static bool check_peers(const czr_check *c, const czr_op *op)
+/* First and step of n positions in a communicator of so many. */
+static bool are_positions(int first, int n, int step, int members)
+{
+    return first >= 0 && first < members && n > 0 && step > 0 &&
+           n - 1 <= (members - 1 - first) / step;
+}
+
+/* So many steps that a place in the arena is not passed, with `left` bytes
+ * behind it. */
+static bool has_steps(int64_t left, int64_t n, int64_t step)
+{
+    return step >= 0 && left >= 0 && (step == 0 || n <= left / step);
+}
+
+/* What this rank has of a transfer lies in its scratch. */
+static bool check_boxes(const czr_check *c, const czr_op *op)
 {
     const czr_program *p = c->program;
     const czr_range rows = czr_program_rows(p, op->table, c->rank);
-    const czr_transfer_entry *row = p->tables[op->table].rows;
+    const czr_transfer_entry *of = p->tables[op->table].rows;
+    const int members = czr_program_extent(p, op->comm);
+    const int self = czr_program_coordinate(p, op->comm, c->rank);
 
-    for (int64_t i = rows.first; i < rows.first + rows.n; i++)
-        if (!czr_is_below(row[i].peer, czr_program_extent(p, op->comm)))
+    for (int64_t i = rows.first; i < rows.first + rows.n; i++) {
+        const czr_transfer_entry *row = &of[i];
+        if (!are_positions(row->member, row->n_members, row->member_step,
+                           members) ||
+            !are_positions(row->peer, row->n_peers, row->peer_step, members) ||
+            (p->phases && !czr_is_below(row->param, p->n_params)) ||
+            row->n_rows < 0 || row->row_bytes < 0 ||
+            row->stride_bytes < row->row_bytes)
             return false;
+        if (!czr_program_has_member(row, self) || row->n_rows == 0 ||
+            row->row_bytes == 0)
+            continue;
+        if (!czr_is_inside(row->offset, row->row_bytes, c->arena))
+            return false;
+        const int64_t left = c->arena - row->offset - row->row_bytes;
+        if (!has_steps(left, row->n_rows - 1, row->stride_bytes) ||
+            !has_steps(left - (row->n_rows - 1) * row->stride_bytes,
+                       row->n_peers - 1, row->offset_step))
+            return false;
+    }
     return true;
 }
 
@@ -417,8 +451,8 @@ static bool check_op(const czr_check *c, int number)
         return fail(c, "table of operation", number);
     if (has_bucket && !check_exchange(c, number))
         return fail(c, "exchange of operation", number);
-    if (op->kind == CZR_TRANSFER && !check_peers(c, op))
-        return fail(c, "peers of operation", number);
+    if (op->kind == CZR_TRANSFER && !check_boxes(c, op))
+        return fail(c, "boxes of operation", number);
     if (op->kind == CZR_GROUP_SUM && !check_parts(c, op))
         return fail(c, "parts of operation", number);
     if (op->kind == CZR_PROLOGUE && !p->prologue)

@@ -342,6 +342,35 @@ czr_range czr_program_rows(const czr_program *program, int table, int rank)
                        rows->starts[at + 1] - rows->starts[at]};
 }
 
+int64_t czr_program_boxes(const czr_program *program, int op, int rank,
+                          czr_box *boxes)
+{
+    const int table = program->ops[op].table;
+    const czr_range range = czr_program_rows(program, table, rank);
+    const czr_transfer_entry *rows = program->tables[table].rows;
+    const int self =
+        czr_program_coordinate(program, program->ops[op].comm, rank);
+    int64_t n = 0;
+
+    for (int64_t i = range.first; i < range.first + range.n; i++) {
+        const czr_transfer_entry *row = &rows[i];
+        if (!czr_program_has_member(row, self))
+            continue;
+        for (int k = 0; boxes && k < row->n_peers; k++)
+            boxes[n + k] =
+                (czr_box){.param = row->param,
+                          .is_recv = row->is_recv,
+                          .peer = row->peer + k * row->peer_step,
+                          .offset = row->offset + k * row->offset_step,
+                          .n_rows = row->n_rows,
+                          .row_bytes = row->row_bytes,
+                          .stride_bytes = row->stride_bytes,
+                          .phases = row->phases};
+        n += row->n_peers;
+    }
+    return n;
+}
+
 int czr_program_streams(const czr_program *program)
 {
     int n = 0;

@@ -3,7 +3,7 @@
 #ifndef CZR_PROGRAM_PROGRAM_H
 #define CZR_PROGRAM_PROGRAM_H
 
-#include "runtime/czr.h"
+#include "runtime/base/box.h"
 
 #include <stdbool.h>
 
@@ -86,6 +86,19 @@ czr_range czr_program_range(const czr_program *program, int op, int rank);
 
 /* Rows of a table that this rank has. */
 czr_range czr_program_rows(const czr_program *program, int table, int rank);
+
+/* Whether the member at a position has an entry's boxes. */
+static inline bool czr_program_has_member(const czr_transfer_entry *entry,
+                                          int position)
+{
+    const int behind = position - entry->member;
+
+    return behind >= 0 && behind % entry->member_step == 0 &&
+           behind / entry->member_step < entry->n_members;
+}
+/* How many boxes a rank has in a transfer, and these into `boxes`, or NULL. */
+int64_t czr_program_boxes(const czr_program *program, int op, int rank,
+                          czr_box *boxes);
 
 /* Streams of all operations are below this. */
 int czr_program_streams(const czr_program *program);

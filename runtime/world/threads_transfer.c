@@ -38,20 +38,19 @@ void czr_transfer_post(czr_comm *comm, const czr_collective *collective)
 }
 
 /* Moves the cursor to the next row of this direction and peer; NULL: none. */
-static const czr_transfer_entry *row_at(const czr_transfer *transfer,
-                                        int64_t *cursor, int is_recv, int peer)
+static const czr_box *row_at(const czr_transfer *transfer, int64_t *cursor,
+                             int is_recv, int peer)
 {
     for (; *cursor < transfer->n_rows; ++*cursor) {
-        const czr_transfer_entry *row = &transfer->rows[*cursor];
+        const czr_box *row = &transfer->rows[*cursor];
         if (row->is_recv == is_recv && row->peer == peer)
             return row;
     }
     return NULL;
 }
 
-static czr_status check_sizes(const czr_comm *comm, int peer,
-                              const czr_transfer_entry *to,
-                              const czr_transfer_entry *from, int op, char *why)
+static czr_status check_sizes(const czr_comm *comm, int peer, const czr_box *to,
+                              const czr_box *from, int op, char *why)
 {
     if (to->n_rows == from->n_rows && to->row_bytes == from->row_bytes)
         return CZR_OK;
@@ -76,9 +75,9 @@ static czr_status pull(czr_comm *comm, const czr_collective *collective,
 
     if (!other || other->op != collective->op)
         return CZR_OK;
-    const czr_transfer_entry *to =
+    const czr_box *to =
         row_at(&collective->of.transfer, &mine->receive_cursor[peer], 1, peer);
-    const czr_transfer_entry *from =
+    const czr_box *from =
         row_at(&other->of.transfer, &theirs->send_cursor[comm->position], 0,
                comm->position);
     if (!to || !from)

@@ -6,6 +6,7 @@
 #define CZR_WORLD_WORLD_H
 
 #include "runtime/base/band.h"
+#include "runtime/base/box.h"
 #include "runtime/czr.h"
 #include "runtime/world/recorder.h"
 
@@ -84,7 +85,7 @@ typedef struct czr_band_gather {
 
 /* Rows to and from others; those to oneself are not looked at. */
 typedef struct czr_transfer {
-    const czr_transfer_entry *rows;
+    const czr_box *rows;
     int64_t n_rows;
     unsigned char *base; /* offsets of rows count from here */
 } czr_transfer;

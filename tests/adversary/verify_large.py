@@ -14,9 +14,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = [512, 8]  # dp, tp
 SOURCE = ["-D", "mesh.dp=512", "-D", "mesh.tp=8", ROOT / "examples/qwen3-32b.cz"]
 # Columns in which any other number is wrong (runtime/abi.def), and their number.
-WIDTH = {"kernel": 8, "transfer": 8, "sum": 7, "span": 3}
+WIDTH = {"kernel": 8, "transfer": 14, "sum": 7, "span": 3}
 FATAL = {"kernel": {"offset": 2, "count": 3},
-         "transfer": {"peer": 2, "row_bytes": 5, "phases": 7},
+         "transfer": {"peer": 2, "row_bytes": 5, "phases": 7, "n_members": 9,
+                      "n_peers": 11},
          "sum": {"offset": 1, "count": 2},
          "span": {"offset": 1, "count": 2}}
 TABLE = re.compile(r'row = "(\w+)", rows = array<i64: ([-\d, ]+)>, selector = '

@@ -153,7 +153,7 @@ SHARERS = ("dsl/vocab", "codegen/c")
 # The parser's generated header has no file.
 GENERATED = {"gram.h": "frontend/syntax/gram.h"}
 # What the verifier may see of the plan, and nothing else of its folders.
-VERIFIER = re.compile(r"dsl/base/|dsl/plan/(error_bound|plan|within)\.h$|"
+VERIFIER = re.compile(r"dsl/base/|dsl/plan/(box|error_bound|plan|within)\.h$|"
                       r"dsl/vocab/opcode\.def$|passes/verify/")
 
 

@@ -27,16 +27,17 @@ static bool read_row(cz_view_builder *b, const cz_view_table *table,
     return true;
 }
 
-/* A box's rows do not overlap, and its bytes can be counted. */
+/* A box's rows do not overlap, and bytes of all boxes can be counted. */
 static bool check_boxes(cz_view_builder *b, const cz_view_table *table,
                         int64_t n_rows)
 {
     for (int64_t i = 0; i < n_rows; i++) {
         const cz_view_transfer_entry *row = &table->rows.transfer[i];
-        int64_t bytes;
+        int64_t bytes, between;
         if (row->stride_bytes < row->row_bytes ||
             !cz_checked_mul(row->n_rows, row->stride_bytes, &bytes) ||
-            bytes > CZ_VIEW_MAX_NUMBER)
+            !cz_checked_mul(row->n_peers, row->offset_step, &between) ||
+            bytes > CZ_VIEW_MAX_NUMBER || between > CZ_VIEW_MAX_NUMBER - bytes)
             return cz_view_fail(b, "table '%s': row %" PRId64 " is no box",
                                 table->fact->sym_name, i);
     }
@@ -89,20 +90,26 @@ bool cz_view_read_tables(cz_view_builder *b)
 
 /* ---- operations ---- */
 
+/* Positions in the communicator; numbers of entries are below 2^48, so that
+ * products of two of 31 bits can be counted. */
 static bool check_peers(cz_view_builder *b, int number, const cz_view_op *op)
 {
     const cz_view_table *table = &b->view->tables[op->table];
     const int64_t n_peers = cz_view_extent(b->view, &op->fact->comm);
     const int64_t n_rows = table->starts[table->n_coordinates];
     for (int64_t i = 0; i < n_rows; i++) {
-        const int64_t peer = table->kind == CZ_ENTRY_TRANSFER
-                                 ? table->rows.transfer[i].peer
-                                 : table->rows.exchange[i].peer;
-        if (peer >= n_peers)
-            return cz_view_fail(b,
-                                "operation %d: table '%s' names peer %" PRId64
-                                " of %" PRId64,
-                                number, op->fact->table, peer, n_peers);
+        const cz_view_transfer_entry *row = &table->rows.transfer[i];
+        const bool is_box = table->kind == CZ_ENTRY_TRANSFER;
+        const int64_t peer =
+            is_box ? row->peer + (row->n_peers - 1) * row->peer_step
+                   : table->rows.exchange[i].peer;
+        const int64_t member =
+            is_box ? row->member + (row->n_members - 1) * row->member_step : 0;
+        if (peer >= n_peers || member >= n_peers)
+            return cz_view_fail(
+                b, "operation %d: table '%s' names %s %" PRId64 " of %" PRId64,
+                number, op->fact->table, peer >= n_peers ? "peer" : "member",
+                peer >= n_peers ? peer : member, n_peers);
     }
     return true;
 }

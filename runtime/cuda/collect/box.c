@@ -26,15 +26,15 @@ void czr_boxes_add(czr_boxes *boxes, int64_t n_rows, int64_t row_bytes,
 
 /* ---- or a copy ---------------------------------------------------------- */
 
-static bool is_flat(const czr_transfer_entry *row)
+static bool is_flat(const czr_box *row)
 {
     return row->stride_bytes == row->row_bytes;
 }
 
 czr_status czr_box_put(czr_context *context, czr_boxes *boxes,
-                       unsigned char *to_base, const czr_transfer_entry *to,
-                       const unsigned char *from_base,
-                       const czr_transfer_entry *from, void *stream)
+                       unsigned char *to_base, const czr_box *to,
+                       const unsigned char *from_base, const czr_box *from,
+                       void *stream)
 {
     const czr_strided target = {czr_address_of(to_base + to->offset),
                                 (uint64_t)to->stride_bytes};

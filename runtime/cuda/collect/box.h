@@ -30,8 +30,8 @@ czr_status czr_boxes_put(czr_boxes *boxes);
 /* czr_box_copy, either among `boxes`, or by a copy behind what the stream has:
  * of a box of few runs, or whose runs are neighbours at both ends. */
 czr_status czr_box_put(czr_context *context, czr_boxes *boxes,
-                       unsigned char *to_base, const czr_transfer_entry *to,
-                       const unsigned char *from_base,
-                       const czr_transfer_entry *from, void *stream);
+                       unsigned char *to_base, const czr_box *to,
+                       const unsigned char *from_base, const czr_box *from,
+                       void *stream);
 
 #endif

@@ -103,9 +103,8 @@ static void copy_cuda(czr_device *base, void *to, const void *from,
 }
 
 static void copy_box_cuda(czr_device *base, unsigned char *to_base,
-                          const czr_transfer_entry *to,
-                          const unsigned char *from_base,
-                          const czr_transfer_entry *from)
+                          const czr_box *to, const unsigned char *from_base,
+                          const czr_box *from)
 {
     cuda_device *device = (cuda_device *)base;
     czr_boxes boxes = {.collect = device->collect,

@@ -195,11 +195,11 @@ static czr_status put_gather(const czr_loopback_communicator *communicator,
 }
 
 /* Of a sender, the next row to `peer` from *cursor on; NULL: none. */
-static const czr_transfer_entry *next_row(const czr_transfer *of,
-                                          int64_t *cursor, int peer)
+static const czr_box *next_row(const czr_transfer *of, int64_t *cursor,
+                               int peer)
 {
     while (*cursor < of->n_rows) {
-        const czr_transfer_entry *row = &of->rows[(*cursor)++];
+        const czr_box *row = &of->rows[(*cursor)++];
         if (!row->is_recv && row->peer == peer)
             return row;
     }
@@ -216,12 +216,11 @@ static czr_status refuse_row(czr_loopback_communicator *communicator,
 }
 
 static czr_status receive_row(czr_loopback_communicator *communicator,
-                              int receiver, const czr_transfer_entry *to,
-                              czr_boxes *boxes)
+                              int receiver, const czr_box *to, czr_boxes *boxes)
 {
     const czr_collective *mine = communicator->posted[receiver];
     const czr_collective *theirs = communicator->posted[to->peer];
-    const czr_transfer_entry *from =
+    const czr_box *from =
         theirs ? next_row(&theirs->of.transfer,
                           &communicator->cursors[to->peer], receiver)
                : NULL;

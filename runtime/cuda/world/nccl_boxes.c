@@ -11,12 +11,12 @@
 /* Bytes of a box that is large.  A copy of it is dearer than a message. */
 enum { LARGE = 1 << 18 };
 
-static bool is_large(const czr_transfer_entry *row)
+static bool is_large(const czr_box *row)
 {
     return czr_box_bytes(row) >= LARGE;
 }
 
-static bool is_flat(const czr_transfer_entry *row)
+static bool is_flat(const czr_box *row)
 {
     return row->n_rows == 1 || row->stride_bytes == row->row_bytes;
 }
@@ -36,21 +36,20 @@ static czr_nccl_message *message_of(const czr_nccl_member *member, int peer,
     return &member->messages[is_recv ? member->comm.size + peer : peer];
 }
 
-static void add_row(czr_nccl_message *message, const czr_transfer_entry *row)
+static void add_row(czr_nccl_message *message, const czr_box *row)
 {
     message->only = message->bytes == 0 && is_flat(row) ? row : NULL;
     message->bytes += (size_t)czr_box_bytes(row);
 }
 
-size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_transfer_entry *rows,
-                        int64_t n)
+size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_box *rows, int64_t n)
 {
     const int n_messages = 2 * member->comm.size;
     size_t bytes = 0;
 
     memset(member->messages, 0, (size_t)n_messages * sizeof *member->messages);
     for (int64_t i = 0; i < n; i++) {
-        const czr_transfer_entry *row = &rows[i];
+        const czr_box *row = &rows[i];
         if (row->peer == member->comm.position || czr_box_bytes(row) == 0)
             continue;
         if (!is_large(row))
@@ -71,8 +70,8 @@ size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_transfer_entry *rows,
 /* Where a row travels from or to: its place, or in the member's memory.  Rows
  * are asked for in order; *at goes on with large ones, messages keep their own.
  */
-static unsigned char *travels_at(const czr_nccl_work *work,
-                                 const czr_transfer_entry *row, size_t *at)
+static unsigned char *travels_at(const czr_nccl_work *work, const czr_box *row,
+                                 size_t *at)
 {
     unsigned char *place = work->collective->of.transfer.base + row->offset;
     unsigned char *packed = czr_nccl_boxes(work) + *at;
@@ -90,7 +89,7 @@ static unsigned char *travels_at(const czr_nccl_work *work,
     return packed;
 }
 
-static void move_row(czr_boxes *boxes, const czr_transfer_entry *row,
+static void move_row(czr_boxes *boxes, const czr_box *row,
                      const unsigned char *place, const unsigned char *packed)
 {
     const czr_strided strided = {czr_address_of(place),
@@ -113,7 +112,7 @@ static void pack(czr_nccl_work *work, bool is_recv)
     for (int i = 0; i < 2 * work->size; i++)
         work->member->messages[i].done = 0;
     for (int64_t i = 0; i < transfer->n_rows; i++) {
-        const czr_transfer_entry *row = &transfer->rows[i];
+        const czr_box *row = &transfer->rows[i];
         if (row->peer == work->self || czr_box_bytes(row) == 0)
             continue;
         const unsigned char *packed = travels_at(work, row, &at);
@@ -132,7 +131,7 @@ static void exchange_large(czr_nccl_work *work)
     size_t at = 0;
 
     for (int64_t i = 0; i < transfer->n_rows; i++) {
-        const czr_transfer_entry *row = &transfer->rows[i];
+        const czr_box *row = &transfer->rows[i];
         if (row->peer == work->self || !is_large(row))
             continue;
         unsigned char *place = travels_at(work, row, &at);

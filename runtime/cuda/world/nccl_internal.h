@@ -29,9 +29,9 @@ typedef struct czr_nccl_buffers {
 /* What one other member is sent, or sends, of a transfer, but for large boxes.
  */
 typedef struct czr_nccl_message {
-    size_t bytes, at;               /* at: behind the start of packed boxes */
-    size_t done;                    /* bytes of the boxes that were looked at */
-    const czr_transfer_entry *only; /* travels from its place, or to it */
+    size_t bytes, at;    /* at: behind the start of packed boxes */
+    size_t done;         /* bytes of the boxes that were looked at */
+    const czr_box *only; /* travels from its place, or to it */
 } czr_nccl_message;
 
 typedef struct czr_nccl_member {
@@ -107,7 +107,7 @@ czr_status czr_nccl_heartbeat(czr_world_nccl *world, void *stream);
 /* nccl_boxes.c */
 /* The member's messages of a transfer; returns what is packed, large boxes
  * first, in bytes.  No more for some of the rows than for all. */
-size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_transfer_entry *rows,
+size_t czr_nccl_lay_out(czr_nccl_member *member, const czr_box *rows,
                         int64_t n);
 
 /* nccl_unit.c */

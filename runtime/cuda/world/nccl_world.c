@@ -105,23 +105,29 @@ static void need_of_sum(const czr_sum_entry *row, int members, need *all)
         raise(&all->least, (size_t)row->side * element);
 }
 
-static void need_of_rows(const czr_world_nccl *world, int op,
-                         czr_nccl_member *member, need *all)
+static czr_status need_of_transfer(const czr_world_nccl *world, int op,
+                                   czr_nccl_member *member, need *all)
+{
+    const int64_t n =
+        czr_program_boxes(world->program, op, world->base.rank, NULL);
+    czr_box *boxes = czr_alloc((size_t)n, sizeof *boxes);
+
+    if (!boxes)
+        return CZR_ERR_NO_MEMORY;
+    czr_program_boxes(world->program, op, world->base.rank, boxes);
+    raise(&all->boxes, czr_nccl_lay_out(member, boxes, n));
+    czr_free(boxes);
+    return CZR_OK;
+}
+
+static void need_of_sums(const czr_world_nccl *world, int op,
+                         const czr_nccl_member *member, need *all)
 {
     const czr_program *program = world->program;
     const int table = program->ops[op].table;
     const czr_range range = czr_program_rows(program, table, world->base.rank);
 
-    if (program->ops[op].kind == CZR_TRANSFER)
-        raise(&all->boxes,
-              czr_nccl_lay_out(
-                  member,
-                  (const czr_transfer_entry *)program->tables[table].rows +
-                      range.first,
-                  range.n));
-    for (int64_t i = range.first;
-         program->ops[op].kind == CZR_GROUP_SUM && i < range.first + range.n;
-         i++)
+    for (int64_t i = range.first; i < range.first + range.n; i++)
         need_of_sum((const czr_sum_entry *)program->tables[table].rows + i,
                     member->comm.size, all);
 }
@@ -136,8 +142,10 @@ static czr_status prepare_op(czr_world_nccl *world, int op,
         status = find_ranges(world, op, &member->comm);
         if (status == CZR_OK)
             need_of_bucket(world, op, member->comm.size, all);
-    } else if (row->table >= 0) {
-        need_of_rows(world, op, member, all);
+    } else if (row->kind == CZR_TRANSFER) {
+        status = need_of_transfer(world, op, member, all);
+    } else if (row->kind == CZR_GROUP_SUM) {
+        need_of_sums(world, op, member, all);
     }
     return status;
 }

@@ -1,6 +1,7 @@
 /* A plan run on marks: as the list has it, and as op_batch.c runs batches. */
 #include "tests/adversary/verify/batch_run.h"
 
+#include "dsl/plan/box.h"
 #include "dsl/plan/within.h"
 #include "runtime/cuda/products/tiles.h"
 
@@ -125,7 +126,7 @@ static void write_row(run *r, uint64_t mark, const cz_view_stage *stage,
 /* `first` is the read that the first row of the rank's is. */
 typedef struct kernel {
     const cz_view_table *table;
-    int64_t first_row, end, first_read;
+    int64_t first_row, end, first_read, position; /* in the communicator */
 } kernel;
 
 static void run_row(run *r, const kernel *k, int64_t number,
@@ -209,12 +210,15 @@ static void run_transfer(run *r, const kernel *k)
         for (int64_t i = k->first_row; i < k->end; i++) {
             const cz_view_transfer_entry *row = &k->table->rows.transfer[i];
             uint64_t *read = &r->reads[k->first_read + i - k->first_row];
-            for (int64_t n = 0; row->is_recv == is_recv && n < row->n_rows;
+            const int64_t n_runs = row->n_peers * row->n_rows;
+            for (int64_t n = 0; row->is_recv == is_recv && n < n_runs &&
+                                cz_view_has_member(row, k->position);
                  n++) {
-                const int64_t at = row->offset + n * row->stride_bytes;
+                const int64_t at = cz_view_box_at(row, n / row->n_rows).offset +
+                                   n % row->n_rows * row->stride_bytes;
                 const uint64_t mark =
                     mix(mix(RECEIVED, (uint64_t)k->first_read),
-                        (uint64_t)(i * row->n_rows + n));
+                        (uint64_t)(i * n_runs + n));
                 if (is_recv)
                     write_bytes(r, mark, at, row->row_bytes);
                 else
@@ -240,7 +244,8 @@ static void run_op(run *r, const cz_view_op *op)
     const int64_t at =
         cz_view_coordinate(r->view, &table->fact->selector, r->rank);
     const kernel k = {table, table->starts[at], table->starts[at + 1],
-                      r->n_reads};
+                      r->n_reads,
+                      cz_view_coordinate(r->view, &op->fact->comm, r->rank)};
 
     r->n_reads += k.end - k.first_row;
     if (op->kind == CZ_STEP_KERNEL)

@@ -5,11 +5,26 @@
 
 /* Columns, in the order of abi.def. */
 enum { STAGE, PARAM, OFFSET, COUNT, GATHER, SCATTER, TEMP, WORK };
-enum { BOX_PARAM, IS_RECV, PEER, PLACE, N_ROWS, ROW_BYTES, STRIDE, PHASES };
+enum {
+    BOX_PARAM,
+    IS_RECV,
+    PEER,
+    PLACE,
+    N_ROWS,
+    ROW_BYTES,
+    STRIDE,
+    PHASES,
+    MEMBER,
+    N_MEMBERS,
+    MEMBER_STEP,
+    N_PEERS,
+    PEER_STEP,
+    OFFSET_STEP
+};
 enum { SPAN_PARAM, SPAN_OFFSET, SPAN_COUNT };
 enum { SUM_PARAM, WIDTH, HOW, BAND, SUM_OFFSET, SUM_COUNT, SIDE };
 enum { MOVED_IS_RECV, MOVED_PEER, MOVED_FIRST, MOVED_COUNT, MOVED_COLUMNS };
-enum { ANY_KIND = -1, N_TRIES = 64 };
+enum { ANY_KIND = -1, N_TRIES = 64, MAX_COLUMNS = 14 };
 
 mutable_table *pick_table(mutable_plan *plan, randoms *r, int kind)
 {
@@ -105,7 +120,7 @@ static int64_t pick_place(mutable_table *table, randoms *r, int coordinate)
 bool duplicate_row(mutable_plan *plan, randoms *r)
 {
     mutable_table *table = pick_table(plan, r, ANY_KIND);
-    int64_t copy[8], row;
+    int64_t copy[MAX_COLUMNS], row;
 
     if (!table)
         return false;
@@ -137,7 +152,7 @@ bool swap_rows(mutable_plan *plan, randoms *r)
 bool move_row(mutable_plan *plan, randoms *r)
 {
     mutable_table *table = pick_table(plan, r, ANY_KIND);
-    int64_t copy[8], row;
+    int64_t copy[MAX_COLUMNS], row;
     int from, to;
 
     if (!table || table->n_coordinates < 2)
@@ -156,7 +171,7 @@ bool move_row(mutable_plan *plan, randoms *r)
 bool split_row(mutable_plan *plan, randoms *r)
 {
     mutable_table *table = pick_table(plan, r, ANY_KIND);
-    int64_t copy[8], row;
+    int64_t copy[MAX_COLUMNS], row;
     const bool is_kernel = table && table->kind == CZ_ENTRY_KERNEL;
     const bool is_exchange = table && table->kind == CZ_ENTRY_EXCHANGE;
     const int offset = is_kernel     ? OFFSET
@@ -354,6 +369,22 @@ bool change_phases(mutable_plan *plan, randoms *r)
     return row && set(&row[PHASES], row[PHASES] ^ (1 << draw_in(r, 0, 1)));
 }
 
+/* Boxes of other members, of more or fewer, or for other peers. */
+bool change_members(mutable_plan *plan, randoms *r)
+{
+    int64_t *row = pick_row(plan, r, CZ_ENTRY_TRANSFER);
+    const int64_t column = draw_in(r, MEMBER, OFFSET_STEP);
+
+    if (!row)
+        return false;
+    const int64_t step = column == OFFSET_STEP ? row[ROW_BYTES] : 1;
+    /* From one alone there is no step. */
+    if ((column == MEMBER_STEP && row[N_MEMBERS] < 2) ||
+        (column > N_PEERS && row[N_PEERS] < 2))
+        return false;
+    return set(&row[column], nudge(r, row[column], step));
+}
+
 /* ---- exchanges ---------------------------------------------------------- */
 
 /* Another way, peer, place or length. */
@@ -385,7 +416,7 @@ bool miss_exchange(mutable_plan *plan, randoms *r)
 bool double_exchange(mutable_plan *plan, randoms *r)
 {
     mutable_table *table = pick_table(plan, r, CZ_ENTRY_EXCHANGE);
-    int64_t copy[8];
+    int64_t copy[MAX_COLUMNS];
 
     if (!table)
         return false;

@@ -1,6 +1,8 @@
 /* Reading a sentence of the verifier, and looking up what it names. */
 #include "tests/adversary/verify/sentence.h"
 
+#include "dsl/plan/box.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -48,7 +50,11 @@ static bool has_row(const cz_plan_view *view, const named *n, int rank)
     coordinate = cz_view_coordinate(view, &table->fact->selector, rank);
     for (int64_t i = table->starts[coordinate];
          i < table->starts[coordinate + 1]; i++)
-        if (param_of_row(table, i) == n->param)
+        if (param_of_row(table, i) == n->param &&
+            (table->kind != CZ_ENTRY_TRANSFER ||
+             cz_view_has_member(
+                 &table->rows.transfer[i],
+                 cz_view_coordinate(view, &view->ops[n->op].fact->comm, rank))))
             return true;
     return false;
 }

@@ -93,12 +93,12 @@ static czr_status copy(session *s, czr_address to, czr_address from)
 }
 
 /* What a row says of a box in its own part of the memory. */
-static czr_transfer_entry draw_end(int i, int64_t n_rows, int64_t bytes)
+static czr_box draw_end(int i, int64_t n_rows, int64_t bytes)
 {
-    return (czr_transfer_entry){.offset = i * (int64_t)ROOM + (int64_t)draw(40),
-                                .n_rows = n_rows,
-                                .row_bytes = bytes,
-                                .stride_bytes = bytes + (int64_t)draw(3) * 8};
+    return (czr_box){.offset = i * (int64_t)ROOM + (int64_t)draw(40),
+                     .n_rows = n_rows,
+                     .row_bytes = bytes,
+                     .stride_bytes = bytes + (int64_t)draw(3) * 8};
 }
 
 /* On the host at once, and on the device where `boxes` are put. */
@@ -106,8 +106,8 @@ static void put_box(session *s, int i, bool has_kernel)
 {
     const int64_t n_rows = 1 + (int64_t)draw(8);
     const int64_t bytes = 1 + (int64_t)draw(100);
-    const czr_transfer_entry to = draw_end(i, n_rows, bytes);
-    const czr_transfer_entry from = draw_end(i, n_rows, bytes);
+    const czr_box to = draw_end(i, n_rows, bytes);
+    const czr_box from = draw_end(i, n_rows, bytes);
     const bool is_one = to.stride_bytes == bytes && from.stride_bytes == bytes;
     const bool is_packed = has_kernel && !is_one && n_rows > 3;
 

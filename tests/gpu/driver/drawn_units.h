@@ -25,7 +25,8 @@ typedef struct units_plan {
     czr_table tables[UNITS_OPS];
     int32_t starts[UNITS_OPS][UNITS_RANKS + 1];
     czr_sum_entry sums[UNITS_OPS][UNITS_RANKS];
-    czr_transfer_entry rows[UNITS_OPS][UNITS_RANKS * UNITS_ROWS];
+    czr_box rows[UNITS_OPS][UNITS_RANKS * UNITS_ROWS];
+    czr_transfer_entry entries[UNITS_OPS][UNITS_RANKS * UNITS_ROWS];
     size_t at[UNITS_OPS]; /* the region */
     size_t bytes;         /* of the arena */
     bool is_exact;        /* any order of sums has the same bits */
@@ -142,21 +143,20 @@ static inline void units_draw_sum(units_plan *plan, int op, uint64_t *random)
 /* ---- transfers ---------------------------------------------------------- */
 
 /* One end of a box in the operation's region. */
-static inline czr_transfer_entry units_draw_end(units_plan *plan,
-                                                int64_t n_rows, int64_t bytes,
-                                                uint64_t *random)
+static inline czr_box units_draw_end(units_plan *plan, int64_t n_rows,
+                                     int64_t bytes, uint64_t *random)
 {
-    czr_transfer_entry row = {.n_rows = n_rows,
-                              .row_bytes = bytes,
-                              .stride_bytes = bytes + units_draw(random, 3) * 5,
-                              .phases = 1};
+    czr_box row = {.n_rows = n_rows,
+                   .row_bytes = bytes,
+                   .stride_bytes = bytes + units_draw(random, 3) * 5,
+                   .phases = 1};
 
     row.offset = (int64_t)units_take(plan, n_rows * row.stride_bytes);
     return row;
 }
 
 static inline void units_add_row(units_plan *plan, int op, int position,
-                                 czr_transfer_entry row)
+                                 czr_box row)
 {
     int32_t *starts = plan->starts[op];
 
@@ -164,7 +164,7 @@ static inline void units_add_row(units_plan *plan, int op, int position,
 }
 
 /* Rows of all positions stand apart while they are drawn; then one behind the
- * other. */
+ * other, with an entry for each. */
 static inline void units_pack_rows(units_plan *plan, int op, int n)
 {
     int32_t *starts = plan->starts[op], at = 0;
@@ -174,7 +174,23 @@ static inline void units_pack_rows(units_plan *plan, int op, int n)
         memmove(&plan->rows[op][at], &plan->rows[op][position * UNITS_ROWS],
                 (size_t)count * sizeof plan->rows[op][0]);
         starts[position] = at;
-        at += count;
+        for (int i = 0; i < count; i++, at++) {
+            const czr_box *box = &plan->rows[op][at];
+            plan->entries[op][at] = (czr_transfer_entry){box->param,
+                                                         box->is_recv,
+                                                         box->peer,
+                                                         box->offset,
+                                                         box->n_rows,
+                                                         box->row_bytes,
+                                                         box->stride_bytes,
+                                                         box->phases,
+                                                         position,
+                                                         1,
+                                                         1,
+                                                         1,
+                                                         1,
+                                                         0};
+        }
     }
     starts[n] = at;
 }
@@ -198,8 +214,7 @@ static inline void units_draw_transfer(units_plan *plan, int op,
                 const int64_t rows = 1 + units_draw(random, is_large ? 4 : 9);
                 const int64_t bytes =
                     1 + (is_large ? 131072 : units_draw(random, 200));
-                czr_transfer_entry end =
-                    units_draw_end(plan, rows, bytes, random);
+                czr_box end = units_draw_end(plan, rows, bytes, random);
                 end.peer = (int16_t)to;
                 units_add_row(plan, op, from, end);
                 end = units_draw_end(plan, rows, bytes, random);
@@ -209,7 +224,7 @@ static inline void units_draw_transfer(units_plan *plan, int op,
             }
     units_pack_rows(plan, op, n);
     plan->tables[op] = (czr_table){CZR_ENTRY_TRANSFER, row->comm,
-                                   plan->starts[op], plan->rows[op]};
+                                   plan->starts[op], plan->entries[op]};
 }
 
 /* ---- programs ----------------------------------------------------------- */

@@ -136,7 +136,7 @@ module {
   "canzona.bucket"() {sym_name = "b1", geometry = "uneven", reduction = @r, dtype = "f32", length = 12 : i64, params = array<i64: 3, 4, 5, 6>, offsets = array<i64: 0, 3, 6, 9>, slices = array<i64: 0, 6, 12>} : () -> ()
   "canzona.arena"() {selector = array<i64: 1>, bytes = array<i64: 512, 1024>} : () -> ()
   "canzona.table"() {sym_name = "k", row = "kernel", selector = array<i64: 0>, starts = array<i64: 0, 1, 2>, rows = array<i64: 0, 0, 0, 12, 0, -1, -1, -1, 3, 3, 6, 6, -1, -1, -1, -1>} : () -> ()
-  "canzona.table"() {sym_name = "x", row = "transfer", selector = array<i64>, starts = array<i64: 0, 1>, rows = array<i64: 0, 1, 1, 0, 2, 12, 64, 1>} : () -> ()
+  "canzona.table"() {sym_name = "x", row = "transfer", selector = array<i64>, starts = array<i64: 0, 1>, rows = array<i64: 0, 1, 1, 0, 2, 12, 64, 1, 0, 2, 1, 1, 1, 0>} : () -> ()
   "canzona.table"() {sym_name = "s", row = "span", selector = array<i64: 0, 1>, starts = array<i64: 0, 1, 1, 2, 2>, rows = array<i64: 0, 0, 12, 1, 12, 12>} : () -> ()
   "canzona.op"() {kind = "reduce_scatter", stream = 1 : i64, section = "reduce", comm = array<i64: 0>, bucket = 0 : i64, table = "", waits = array<i64>, block_size = 0 : i64, stride = 0 : i64} : () -> ()
   "canzona.op"() {kind = "square_sum", stream = 0 : i64, section = "decide", comm = array<i64>, bucket = -1 : i64, table = @s, waits = array<i64: 0>, block_size = 0 : i64, stride = 0 : i64} : () -> ()

@@ -19,11 +19,15 @@ static const cz_plan_view view = {.n_rules = 2,
 
 /* Of parameter 0, then 1: 2 runs of 50 bytes to rank 1 and back, one to
  * itself. */
+#define ENTRY(...)                                                             \
+    {                                                                          \
+        __VA_ARGS__, 0, 1, 1, 1, 1, 0                                          \
+    }
 static const cz_view_transfer_entry rows[] = {
-    {0, 0, 1, 0, 2, 50, 64, 1},      {0, 1, 1, 0, 2, 50, 64, 1},
-    {0, 0, 0, 0, 9, 50, 64, 1},      {1, 0, 1, 0, 2, 50, 64, ALWAYS},
-    {1, 0, 1, 0, 1, 10, 10, THIRD},  {1, 1, 1, 0, 1, 10, 10, THIRD},
-    {1, 1, 1, 0, 1, 30, 30, OTHERS},
+    ENTRY(0, 0, 1, 0, 2, 50, 64, 1),      ENTRY(0, 1, 1, 0, 2, 50, 64, 1),
+    ENTRY(0, 0, 0, 0, 9, 50, 64, 1),      ENTRY(1, 0, 1, 0, 2, 50, 64, ALWAYS),
+    ENTRY(1, 0, 1, 0, 1, 10, 10, THIRD),  ENTRY(1, 1, 1, 0, 1, 10, 10, THIRD),
+    ENTRY(1, 1, 1, 0, 1, 30, 30, OTHERS),
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 

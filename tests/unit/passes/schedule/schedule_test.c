@@ -3,6 +3,8 @@
  * scratch that is exactly what rows touch. */
 #include "passes/schedule/schedule.h"
 
+#include "dsl/plan/box.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -62,9 +64,23 @@ static bool is_kind(const planned *p, int op, const char *kind)
     return strcmp(cz_step_kind_word(p->schedule.ops[op].kind), kind) == 0;
 }
 
+/* Whether the boxes of an entry are a rank's. */
+static bool is_of(const planned *p, int op, int64_t rank,
+                  const cz_view_transfer_entry *row)
+{
+    return cz_view_has_member(
+        row,
+        cz_view_coordinate(&p->fake.view, &p->schedule.ops[op].comm, rank));
+}
+
 static bool is_skipped(const planned *p, int op, int64_t rank)
 {
-    return table_of(p, op) && rows_of(p, op, rank).n == 0;
+    const row_list rows = rows_of(p, op, rank);
+    int n = 0;
+    for (int i = 0; i < rows.n; i++)
+        n += !is_kind(p, op, "transfer") ||
+             is_of(p, op, rank, &rows.of.transfer[i]);
+    return table_of(p, op) && n == 0;
 }
 
 /* ---- every element once ---- */
@@ -166,7 +182,7 @@ static void test_every_element_once(void **unused)
 
 /* ---- sends and receives ---- */
 
-/* The k-th row of a direction between two ranks, or NULL. */
+/* The k-th entry of a direction with a box between two ranks, or NULL. */
 static const cz_view_transfer_entry *find_row(const planned *p, int op,
                                               int64_t rank, int64_t peer,
                                               int is_recv, int k)
@@ -176,7 +192,8 @@ static const cz_view_transfer_entry *find_row(const planned *p, int op,
         cz_view_coordinate(&p->fake.view, &p->schedule.ops[op].comm, peer);
     for (int i = 0; i < rows.n; i++) {
         const cz_view_transfer_entry *row = &rows.of.transfer[i];
-        if (row->is_recv == is_recv && row->peer == at && k-- == 0)
+        if (row->is_recv == is_recv && is_of(p, op, rank, row) &&
+            cz_view_has_peer(row, at) && k-- == 0)
             return row;
     }
     return NULL;
@@ -277,10 +294,11 @@ static void touch_slots(rank_walk *w, int op, const cz_view_slot *slots, int n,
     }
 }
 
-static void touch_box(rank_walk *w, int op, const cz_view_transfer_entry *row)
+static void touch_boxes(rank_walk *w, int op, const cz_view_transfer_entry *row)
 {
-    touch_bytes(w, op, row->is_recv == 1, row->offset,
-                (row->n_rows - 1) * row->stride_bytes + row->row_bytes);
+    for (int k = 0; k < row->n_peers && is_of(w->p, op, w->rank, row); k++)
+        touch_bytes(w, op, row->is_recv == 1, cz_view_box_at(row, k).offset,
+                    cz_view_box_length(row));
 }
 
 static void touch_kernel(rank_walk *w, int op, const cz_view_kernel_entry *row)
@@ -305,7 +323,7 @@ static void touch_op(rank_walk *w, int op)
     else
         for (int i = 0; i < rows.n; i++)
             if (is_kind(w->p, op, "transfer"))
-                touch_box(w, op, &rows.of.transfer[i]);
+                touch_boxes(w, op, &rows.of.transfer[i]);
             else
                 touch_kernel(w, op, &rows.of.kernel[i]);
 }

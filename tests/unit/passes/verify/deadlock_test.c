@@ -75,8 +75,8 @@ static void insert_row(plan *p, int op, int rank, int peer, bool is_recv)
 
     memmove(&rows[starts[rank + 1] + 1], &rows[starts[rank + 1]],
             (size_t)(starts[N_RANKS] - starts[rank + 1]) * sizeof *rows);
-    rows[starts[rank + 1]] =
-        (cz_view_transfer_entry){0, is_recv, peer, 0, 1, 64, 64, 1};
+    rows[starts[rank + 1]] = (cz_view_transfer_entry){
+        0, is_recv, peer, 0, 1, 64, 64, 1, rank, 1, 1, 1, 1, 0};
     for (int k = rank + 1; k <= N_RANKS; k++)
         starts[k]++;
 }
@@ -222,18 +222,21 @@ static bool compare_one(plan *p)
 {
     cz_arena arena;
     cz_diags diags;
-    op_pairs pairs = {NULL, 0};
+    bool *moves[N_OPS] = {NULL};
+    op_pairs pairs[N_OPS] = {{NULL, 0}};
     verifier v = {.view = &p->view,
                   .diags = &diags,
                   .arena = &arena,
                   .kept = &arena,
-                  .pairs = &pairs};
+                  .pairs = pairs,
+                  .moves = moves};
     int op, rank;
     const bool stuck = find_first_stuck(p, &op, &rank);
 
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
     v.maps = rank_maps_build(&arena, &p->view);
+    find_moves(&v);
     check_deadlock(&v);
     assert_int_equal(v.n_errors, stuck);
     if (stuck) {

@@ -103,12 +103,11 @@ static void forget(model *m)
 static void move(model *m, int *n_moved)
 {
     const region shape = random_region(m), place = random_region(m);
-    const cz_view_transfer_entry send = {.offset = shape.offset,
-                                         .n_rows = shape.what.rows,
-                                         .row_bytes =
-                                             shape.what.columns * ELEMENT,
-                                         .stride_bytes = shape.stride_bytes};
-    cz_view_transfer_entry receive = send;
+    const cz_view_box send = {.offset = shape.offset,
+                              .n_rows = shape.what.rows,
+                              .row_bytes = shape.what.columns * ELEMENT,
+                              .stride_bytes = shape.stride_bytes};
+    cz_view_box receive = send;
     region part;
 
     if (!region_find_named(&m->list, &send, &part))

@@ -24,7 +24,9 @@ typedef struct schedule {
     czr_op ops[MAX_OPS];
     czr_table tables[MAX_OPS];
     int32_t starts[MAX_OPS][MAX_RANKS + 1];
-    czr_transfer_entry rows[MAX_OPS][MAX_RANKS * MAX_ROWS];
+    czr_box rows[MAX_OPS][MAX_RANKS * MAX_ROWS];
+    czr_transfer_entry entries[MAX_OPS]
+                              [MAX_RANKS * MAX_ROWS]; /* one for each */
     czr_options options;
     int fills; /* whether bytes are checked */
     czr_status seen[MAX_RANKS];
@@ -45,7 +47,7 @@ static void init(schedule *self, int ranks, int n_ops, int64_t deadline_ms)
                                  .bucket = -1,
                                  .table = op};
         self->tables[op] = (czr_table){CZR_ENTRY_TRANSFER, 1, self->starts[op],
-                                       self->rows[op]};
+                                       self->entries[op]};
     }
     self->program = (czr_program){.abi = CZR_ABI,
                                   .name = "transfers",
@@ -61,11 +63,25 @@ static void init(schedule *self, int ranks, int n_ops, int64_t deadline_ms)
 }
 
 /* Rows of an op must come rank by rank. */
-static void add(schedule *self, int op, int rank, czr_transfer_entry row)
+static void add(schedule *self, int op, int rank, czr_box row)
 {
     int32_t *starts = self->starts[op];
 
     self->rows[op][starts[rank + 1]] = row;
+    self->entries[op][starts[rank + 1]] = (czr_transfer_entry){row.param,
+                                                               row.is_recv,
+                                                               row.peer,
+                                                               row.offset,
+                                                               row.n_rows,
+                                                               row.row_bytes,
+                                                               row.stride_bytes,
+                                                               row.phases,
+                                                               rank,
+                                                               1,
+                                                               1,
+                                                               1,
+                                                               1,
+                                                               0};
     for (int later = rank + 1; later <= self->size; later++)
         starts[later] =
             later == rank + 1 ? starts[later] + 1 : starts[rank + 1];
@@ -83,7 +99,7 @@ static void expect(const schedule *self, int op,
                    unsigned char scratch[MAX_RANKS][ARENA], int to, int from)
 {
     const int32_t *starts = self->starts[op];
-    const czr_transfer_entry *rows = self->rows[op];
+    const czr_box *rows = self->rows[op];
     int32_t send = starts[from];
 
     for (int32_t i = starts[to]; i < starts[to + 1]; i++) {
@@ -126,7 +142,7 @@ static czr_status check_counted(const schedule *self, const czr_engine *engine)
         int64_t sent = 0, received = 0;
         for (int32_t i = self->starts[op][engine->rank];
              i < self->starts[op][engine->rank + 1]; i++) {
-            const czr_transfer_entry *row = &self->rows[op][i];
+            const czr_box *row = &self->rows[op][i];
             if (row->peer != engine->rank)
                 *(row->is_recv ? &received : &sent) +=
                     row->n_rows * row->row_bytes;
@@ -177,18 +193,18 @@ static void randomize(schedule *self, int op)
 {
     enum { BOXES = 40, MAX_RUNS = 4, MAX_BYTES = 9, CELL = 64 };
     int peers[BOXES][2], sent[MAX_RANKS] = {0}, received[MAX_RANKS] = {0};
-    czr_transfer_entry sends[BOXES], receives[BOXES];
+    czr_box sends[BOXES], receives[BOXES];
 
     for (int i = 0; i < BOXES; i++) {
         const int from = below(self->size), to = below(self->size);
         const int runs = below(MAX_RUNS), bytes = below(MAX_BYTES);
         peers[i][0] = from;
         peers[i][1] = to;
-        sends[i] = (czr_transfer_entry){
-            -1, 0, (int16_t)to, sent[from]++ * CELL, runs, bytes, bytes, 1};
-        receives[i] = (czr_transfer_entry){
-            -1,   1,     (int16_t)from, HALF + received[to]++ * CELL,
-            runs, bytes, bytes + 3,     1};
+        sends[i] = (czr_box){-1,   0,     (int16_t)to, sent[from]++ * CELL,
+                             runs, bytes, bytes,       1};
+        receives[i] =
+            (czr_box){-1,   1,     (int16_t)from, HALF + received[to]++ * CELL,
+                      runs, bytes, bytes + 3,     1};
     }
     for (int rank = 0; rank < self->size; rank++)
         for (int i = 0; i < BOXES; i++) {
@@ -220,16 +236,16 @@ static void random_boxes_arrive(void **state)
 
 /* ---- good and bad orders ------------------------------------------------ */
 
-static czr_transfer_entry row(int is_recv, int peer, int64_t bytes)
+static czr_box row(int is_recv, int peer, int64_t bytes)
 {
-    return (czr_transfer_entry){-1,
-                                (int16_t)is_recv,
-                                (int16_t)peer,
-                                is_recv ? HALF : 0,
-                                1,
-                                bytes,
-                                bytes,
-                                1};
+    return (czr_box){-1,
+                     (int16_t)is_recv,
+                     (int16_t)peer,
+                     is_recv ? HALF : 0,
+                     1,
+                     bytes,
+                     bytes,
+                     1};
 }
 
 /* Everybody sends to the next and receives from the one before, in the
@@ -274,6 +290,32 @@ static void sends_before_receives_deadlock_without_buffers(void **state)
     free(self);
 }
 
+/* Members 0, 2, 4 send to 1 and 4, and these receive from the three: as two
+ * entries, and, for what is expected, box by box. */
+static void an_entry_has_boxes_of_many(void **state)
+{
+    static const int32_t starts[] = {0, 2};
+    static const czr_transfer_entry entries[] = {
+        {-1, 0, 1, 64, 2, 8, 16, 1, 0, 3, 2, 2, 3, 64},
+        {-1, 1, 0, HALF, 2, 8, 8, 1, 1, 2, 3, 3, 2, 32},
+    };
+    schedule *self = malloc(sizeof *self);
+
+    init(self, MAX_RANKS, 1, 20000);
+    self->fills = 1;
+    for (int rank = 0; rank < MAX_RANKS; rank++) {
+        for (int k = 0; rank % 2 == 0 && k < 2; k++)
+            add(self, 0, rank,
+                (czr_box){-1, 0, 1 + 3 * k, 64 + 64 * k, 2, 8, 16, 1});
+        for (int k = 0; rank % 3 == 1 && k < 3; k++)
+            add(self, 0, rank,
+                (czr_box){-1, 1, 2 * k, HALF + 32 * k, 2, 8, 8, 1});
+    }
+    self->tables[0] = (czr_table){CZR_ENTRY_TRANSFER, 0, starts, entries};
+    assert_int_equal(czr_world_threads_run(MAX_RANKS, body, self), CZR_OK);
+    free(self);
+}
+
 static void unequal_sizes_name_both_ranks(void **state)
 {
     schedule *self = malloc(sizeof *self);
@@ -290,7 +332,7 @@ static void unequal_sizes_name_both_ranks(void **state)
 static void bad_rows_are_refused_at_open(void **state)
 {
     schedule *self = malloc(sizeof *self);
-    czr_transfer_entry bad = row(0, 1, 32);
+    czr_box bad = row(0, 1, 32);
 
     init(self, 2, 1, 20000);
     bad.offset = ARENA - 16;
@@ -308,6 +350,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_boxes_arrive),
+        cmocka_unit_test(an_entry_has_boxes_of_many),
         cmocka_unit_test(a_ring_in_one_group_completes),
         cmocka_unit_test(sends_before_receives_deadlock_without_buffers),
         cmocka_unit_test(unequal_sizes_name_both_ranks),
