@@ -101,12 +101,13 @@ static cz_simulation_row *simulate(simulation *s, int *n)
     cz_simulation_row *rows = NULL;
     *n = 0;
     show_progress("the plan");
-    *CZ_PUSH(&s->arena, rows, *n) =
-        (cz_simulation_row){"plan", -1, cz_simulate_plan(f, &s->options)};
+    *CZ_PUSH(&s->arena, rows, *n) = (cz_simulation_row){
+        "plan", -1, false, cz_simulate_plan(f, &s->options)};
     for (int i = 0; i < s->n_baselines; i++) {
         const cz_document_baseline *of = &f->baselines[i];
         show_progress(of->name);
         const cz_simulation_row row = {of->name, of->bucket_elements,
+                                       cz_simulate_is_even(of),
                                        cz_simulate_baseline(f, &s->options, i)};
         int at = 1;
         while (at < *n && strcmp(rows[at].name, of->name) != 0)
@@ -116,9 +117,36 @@ static cz_simulation_row *simulate(simulation *s, int *n)
         else if (row.times.iteration < rows[at].times.iteration)
             rows[at] = row;
     }
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
     return rows;
+}
+
+static const cz_simulation_row *best_even(const cz_simulation_row *rows, int n)
+{
+    const cz_simulation_row *best = NULL;
+    for (int i = 1; i < n; i++)
+        if (rows[i].is_even &&
+            (!best || rows[i].times.iteration < best->times.iteration))
+            best = &rows[i];
+    return best;
+}
+
+/* The least e at which the plan's iteration is no longer than that: it never
+ * gets longer as e grows. */
+static int64_t find_level(simulation *s, int64_t iteration)
+{
+    enum { HUNDREDTH = 10000, N = 100 };
+    cz_simulate_options slower = s->options;
+    int low = 0, high = N + 1; /* too slow; as fast */
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        slower.uneven = (int64_t)middle * HUNDREDTH;
+        const int64_t ours = cz_simulate_plan(&s->document, &slower).iteration;
+        if (ours <= iteration)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high > N ? -1 : high == 1 ? 0 : (int64_t)high * HUNDREDTH;
 }
 
 static int64_t replicas_of(const cz_document *f)
@@ -140,6 +168,7 @@ static bool has_experts(const cz_document *f)
 static void print(simulation *s, const cz_simulation_row *rows, int n_rows)
 {
     const cz_simulate_options *o = &s->options;
+    const cz_simulation_row *even = best_even(rows, n_rows);
     const cz_simulation_report report = {
         .document = &s->document,
         .machine = s->machine.name,
@@ -156,8 +185,12 @@ static void print(simulation *s, const cz_simulation_row *rows, int n_rows)
         .seed = o->seed,
         .n_stragglers = o->n_stragglers,
         .n_rows = n_rows,
-        .rows = rows};
+        .rows = rows,
+        .best_even = even ? even->name : NULL,
+        .even_e = even ? find_level(s, even->times.iteration) : -1};
     cz_text out = {0};
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
     if (s->given->json)
         cz_simulation_json(&report, &out);
     else

@@ -77,6 +77,7 @@ void cz_diff_json(const cz_document *before, const cz_document *after,
 typedef struct cz_simulation_row {
     const char *name;
     int64_t bucket_elements; /* of so many; -1: the plan's own */
+    bool is_even;            /* a baseline of which e says nothing */
     cz_simulate_times times;
 } cz_simulation_row;
 
@@ -92,6 +93,11 @@ typedef struct cz_simulation_report {
     int n_stragglers;
     int n_rows; /* the plan, then baselines */
     const cz_simulation_row *rows;
+    /* The baseline of even collectives with the shortest iteration, NULL: there
+     * is none; and the least e, in whole hundredths, at which the plan's is as
+     * short: millionths, 0: at any, -1: at none. */
+    const char *best_even;
+    int64_t even_e;
 } cz_simulation_report;
 
 void cz_simulation_screen(const cz_simulation_report *report, cz_text *out);

@@ -47,6 +47,19 @@ static void put_part(cz_text *out, const char *what, int64_t ps)
     cz_text_puts(out, "\n");
 }
 
+/* Of even collectives nobody doubts how fast they are. */
+static void put_level(const cz_simulation_report *report, cz_text *out)
+{
+    if (report->best_even)
+        cz_text_printf(out, "level with the best even one, %s, at %se%s%s\n",
+                       report->best_even,
+                       report->even_e < 0    ? "no "
+                       : report->even_e == 0 ? "any "
+                                             : "",
+                       report->even_e > 0 ? " = " : "",
+                       report->even_e > 0 ? percent(report->even_e).text : "");
+}
+
 void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
 {
     cz_text_printf(out,
@@ -97,6 +110,7 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
         cz_text_puts(out,
                      "baselines are left out: the plan's machine has other "
                      "kernels, and theirs are timed there\n");
+    put_level(report, out);
     const int64_t n = report->document->n_ranks;
     cz_text_puts(out, "\nof the plan, on the busiest rank\n");
     put_part(out, "forward", plan->forward);
@@ -159,6 +173,9 @@ void cz_simulation_json(const cz_simulation_report *report, cz_text *out)
     cz_json_int(&json, "seed", report->seed);
     cz_json_int(&json, "stragglers", report->n_stragglers);
     cz_json_int(&json, "slowdown", report->slowdown);
+    cz_json_string(&json, "best_even",
+                   report->best_even ? report->best_even : "");
+    cz_json_optional(&json, "even_e", report->even_e);
     cz_json_put_list(&json, "rows", row_fields, sizeof *report->rows,
                      report->rows, report->n_rows);
     cz_json_close(&json);

@@ -50,6 +50,14 @@ static bool is_uneven(const cz_document_message *message)
                          cz_ceil_div(message->elements, message->n_slices), 64);
 }
 
+bool cz_simulate_is_even(const cz_document_baseline *baseline)
+{
+    bool even = true;
+    for (int m = 0; m < baseline->n_messages; m++)
+        even = even && !is_uneven(&baseline->messages[m]);
+    return even;
+}
+
 static int64_t reduce_ps(cz_simulation *s, const lister *l,
                          const cz_document_message *message)
 {

@@ -64,6 +64,9 @@ cz_simulate_times cz_simulate_baseline(const cz_document *document,
                                        const cz_simulate_options *options,
                                        int baseline);
 
+/* Whether e says nothing of it: no message is reduced or gathered unevenly. */
+bool cz_simulate_is_even(const cz_document_baseline *baseline);
+
 /* When each operation of the schedule runs on each rank; picoseconds from the
  * start of the step.  -1 where a rank skips it. */
 typedef struct cz_simulate_timeline {

@@ -162,8 +162,8 @@ static int64_t cut_buffer(const cz_solve_problem *problem,
     return length;
 }
 
-/* Elements of the longest slice; of all that lie in the equal part of another
- * rank than their slice. */
+/* Elements of the longest slice; the most that lie in the equal part of a rank
+ * and not in its slice, or the other way: it holds up all. */
 static void measure(const cz_solve_problem *problem, const cz_buffer *buffer,
                     int64_t length, int64_t *longest_slice, int64_t *moved)
 {
@@ -171,8 +171,12 @@ static void measure(const cz_solve_problem *problem, const cz_buffer *buffer,
     *longest_slice = *moved = 0;
     for (int r = 0; r < problem->n_ranks; r++) {
         const int64_t from = buffer->slices[r], to = buffer->slices[r + 1];
+        const int64_t start = cz_solve_min(length, r * part);
+        const int64_t end = cz_solve_min(length, (r + 1) * part);
+        const int64_t kept = overlap(from, to, start, end);
         *longest_slice = cz_solve_max(*longest_slice, to - from);
-        *moved += to - from - overlap(from, to, r * part, (r + 1) * part);
+        *moved =
+            cz_solve_max(*moved, cz_solve_max(to - from, end - start) - kept);
     }
 }
 
@@ -191,7 +195,7 @@ static void add_buffer(const cz_solve_problem *problem,
     score->wire_elements +=
         2 * ((problem->n_ranks - 1) *
                  (is_padded ? most * problem->n_ranks : length) +
-             (is_padded ? 0 : moved));
+             (is_padded ? 0 : moved * problem->n_ranks));
     int64_t offset = 0;
     for (int at = problem->bucket_start[bucket];
          at < problem->bucket_start[bucket + 1]; at++) {

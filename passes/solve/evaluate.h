@@ -14,7 +14,8 @@ typedef struct cz_solve_score {
      * that a rank has of it, by what all have. */
     int64_t padded_elements, length_elements;
     int64_t wire_elements; /* that all ranks together send, to reduce gradients
-                            * and to gather parameters */
+                            * and to gather parameters, if each sent as many as
+                            * the one that sends most */
     int64_t wire_ps;       /* of each rank, where the problem prices the wire */
     int64_t time_ps; /* predicted: the fullest rank's load, and the wire */
 } cz_solve_score;
@@ -22,7 +23,8 @@ typedef struct cz_solve_score {
 /* Score of a plan that passes cz_solve_check().
  * Wire: a reduction over R ranks, and likewise a gather, moves each element
  * R - 1 times; padded slices move their padding too; with equal parts each
- * element whose owner is not its part's rank moves once more each way.
+ * element whose owner is not its part's rank moves once more each way, as many
+ * on each rank as on the one that sends or receives most.
  *
  * With padded slices and equal parts a bucket counts buffer by buffer: whole
  * items of one kind by owner, one behind the other in the bucket's order, and

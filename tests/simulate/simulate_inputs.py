@@ -51,9 +51,9 @@ def steps(draw, stage):
             for _ in range(draw.randrange(1, 8))]
 
 
-def slices(draw, elements, n):
+def slices(draw, elements, n, is_even):
     """n lengths, equal or not."""
-    if draw.random() < 0.5:
+    if is_even or draw.random() < 0.5:
         step = -(-elements // n)
         ends = [min(elements, step * (i + 1)) for i in range(n)]
     else:
@@ -62,7 +62,7 @@ def slices(draw, elements, n):
     return [b - a for a, b in zip([0] + ends, ends)]
 
 
-def message(draw, plan, bucket):
+def message(draw, plan, bucket, is_even):
     """Some parameters that are at home where those of the bucket are, of its
     reduction."""
     def kind(p):
@@ -78,11 +78,12 @@ def message(draw, plan, bucket):
             "order": draw.sample(known, draw.randrange(1, min(len(known), 4) + 1)),
             "elements": bucket["length"],
             "bytes": bucket["length"] * draw.choice((2, 4)),
-            "slices": slices(draw, bucket["length"], n)}
+            "slices": slices(draw, bucket["length"], n, is_even)}
 
 
 def baseline(draw, plan, name):
     buckets = draw.sample(plan["buckets"], len(plan["buckets"]))
+    is_even = draw.random() < 0.5
     groupings = [{"name": f"grouping {i}",
                   "time_ps": [draw.randrange(10**11) for _ in
                               range(plan["mesh"]["ranks"])]}
@@ -94,7 +95,8 @@ def baseline(draw, plan, name):
             "exposed": draw.random() < 0.3,
             "time_ps": [draw.randrange(10**11) for _ in
                         range(plan["mesh"]["ranks"])],
-            "messages": [message(draw, plan, bucket) for bucket in buckets]}
+            "messages": [message(draw, plan, bucket, is_even)
+                         for bucket in buckets]}
 
 
 def make_up(plan, seed):

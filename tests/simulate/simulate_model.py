@@ -584,27 +584,42 @@ class Simulation:
                 "update_sum_ps": sum(busy("update", True))}
 
 
+def times_of(plan, constants, options, is_plans, base=None):
+    """Of one baseline, or of the plan."""
+    simulation = Simulation(plan, constants, *[options[key] for key in (
+        "tokens", "mfu", "active", "sequence", "e")], is_plans)
+    if base:
+        simulation.list_baseline(base)
+    else:
+        simulation.list_plan()
+    return {**simulation.times(), "activation_bytes": simulation.activations,
+            "microbatches": simulation.microbatches}
+
+
+def baseline_ways(plan):
+    """Each with its own time, then with that of its micro-groups."""
+    for base in plan["baselines"]:
+        yield base
+        for g in base["groupings"]:
+            yield {**base, "name": f"{base['name']}, {g['name']}",
+                   "time_ps": g["time_ps"]}
+
+
 def simulate(plan, constants, options, is_plans):
     """Times of the plan, then of its baselines, each also in micro-groups; of
     those of one name that of the shortest iteration, and its buckets."""
-    values = [options[key] for key in ("tokens", "mfu", "active", "sequence", "e")]
-
-    def times_of(base):
-        simulation = Simulation(plan, constants, *values, is_plans)
-        if base:
-            simulation.list_baseline(base)
-        else:
-            simulation.list_plan()
-        return {**simulation.times(), "activation_bytes": simulation.activations,
-                "microbatches": simulation.microbatches}
-
     found = {}
-    for base in plan["baselines"]:
-        ways = [base] + [{**base, "name": f"{base['name']}, {g['name']}",
-                          "time_ps": g["time_ps"]} for g in base["groupings"]]
-        for way in ways:
-            times = {**times_of(way), "bucket_elements": way["bucket_elements"]}
-            known = found.setdefault(way["name"], times)
-            if times["iteration_ps"] < known["iteration_ps"]:
-                found[way["name"]] = times
-    return [times_of(None)] + list(found.values())
+    for way in baseline_ways(plan):
+        times = {**times_of(plan, constants, options, is_plans, way),
+                 "bucket_elements": way["bucket_elements"]}
+        known = found.setdefault(way["name"], times)
+        if times["iteration_ps"] < known["iteration_ps"]:
+            found[way["name"]] = times
+    return [times_of(plan, constants, options, is_plans)] + list(found.values())
+
+
+def even_names(plan):
+    """Of each way, by its name and buckets, whether all its messages are."""
+    return {(way["name"], way["bucket_elements"]): not any(
+        is_uneven(m["slices"], m["elements"]) for m in way["messages"])
+        for way in baseline_ways(plan)}

@@ -14,7 +14,7 @@ import tempfile
 
 from plan_schema import Validator, canonical, parse
 from simulate_inputs import make_up
-from simulate_model import simulate
+from simulate_model import even_names, simulate, times_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOLERANCE = 0.01
@@ -52,6 +52,30 @@ def differences(found, expected):
             yield f"{found['name']}: {key} is {found[key]}, not {value:.0f}"
 
 
+def level_complaints(plan, constants, options, said, is_plans):
+    """The best even baseline, and the e at which the plan is level with it."""
+    is_even = even_names(plan)
+    rows = [r for r in said["rows"][1:]
+            if is_even[r["name"], r["bucket_elements"]]]
+    best = min(rows, key=lambda r: r["iteration_ps"], default={"name": ""})
+    if said["best_even"] != best["name"]:
+        yield f"the best even one is {said['best_even']}, not {best['name']}"
+    if not rows:
+        return
+    level = said["even_e"]
+
+    def ours(e):
+        return times_of(plan, constants, {**options, "e": e},
+                        is_plans)["iteration_ps"]
+    fast, slow = (1 + TOLERANCE) * best["iteration_ps"], best["iteration_ps"] / (
+        1 + TOLERANCE)
+    at = 1 if level is None else max(level / 1e6, 0.01)
+    if level is not None and ours(at) > fast:
+        yield f"slower than {best['name']} at {at}"
+    if level != 0 and ours(1 if level is None else at - 0.01) < slow:
+        yield f"faster than {best['name']} below {at}"
+
+
 def check(canzona, plan, seed, validator, folder):
     options = options_of(seed)
     path = os.path.join(folder, "plan.json")
@@ -77,6 +101,8 @@ def check(canzona, plan, seed, validator, folder):
         messages.append(f"{len(rows)} rows, not {len(expected)}")
     for row, times in zip(rows, expected):
         messages.extend(differences(row, times))
+    messages.extend(level_complaints(plan, constants, options, parse(text),
+                                     is_plans))
     return messages
 
 

@@ -101,8 +101,9 @@ static void test_equal_parts_move_what_they_cut(void **unused)
     assert_null(cz_solve_check(&arena, &problem, &plan));
     const cz_solve_score score = cz_solve_evaluate(&arena, &problem, &plan);
     /* Of 12 elements of whole items rank 0 has 8, of which two lie in rank 1's
-     * part, which has all of bucket 1, where half is rank 0's part. */
-    assert_int_equal(score.wire_elements, 2 * (12 + 2 + 10 + 8 + 4));
+     * part, which has all of bucket 1, where half is rank 0's part: each of the
+     * two ranks takes as long as the one with most. */
+    assert_int_equal(score.wire_elements, 2 * (12 + 2 * 2 + 10 + 8 + 2 * 4));
     assert_int_equal(score.load_ps[0], 100 + 4);
     assert_int_equal(score.state_bytes[1], 32 + 9 + 64);
     cz_arena_fini(&arena);

@@ -7,19 +7,19 @@
 
 #include <cmocka.h>
 
-/* Two ranks, one bucket of three matrices: of 24, 8 and 8 elements, at one
- * picosecond for each that a rank sends.  The best load is 30 against 20.
- * All slices together have 40 elements, and a rank sends as many: half of
- * them to reduce, half to gather, times two ranks less one, over two ranks.
- * Padded to 24 each it sends 48.  Equal slices of 20: either the long matrix
- * or a short one has 4 elements elsewhere, or one has all of its. */
+/* Three ranks, one bucket of three matrices: of 24, 8 and 8 elements, at one
+ * picosecond for each that a rank sends.  The best load is 30 against 10
+ * and 10. All slices together have 40 elements, which all ranks send twice to
+ * reduce and twice to gather: 160 / 3 a rank.  Padded to 24 each, 96.  Equal
+ * parts of 16, the last of 8: 8 elements of the long matrix lie elsewhere at
+ * least, both ways 16 more. */
 static const cz_solve_class classes[] = {{.elements = 24, .cost_ps = 30},
                                          {.elements = 8, .cost_ps = 10}};
 static const int class_of[] = {0, 1, 1};
 
 static cz_solve_problem example(cz_arena *arena, int64_t wire_ps)
 {
-    cz_solve_problem problem = {.n_ranks = 2,
+    cz_solve_problem problem = {.n_ranks = 3,
                                 .n_hosts = 1,
                                 .n_classes = 2,
                                 .classes = classes,
@@ -44,13 +44,13 @@ static void test_the_worst_case_decides(void **unused)
     const cz_geometry_option *uneven = &c.of[CZ_SLICES_UNEVEN];
     const cz_geometry_option *padded = &c.of[CZ_SLICES_PADDED];
     const cz_geometry_option *equal = &c.of[CZ_SLICES_EQUAL];
-    assert_int_equal(uneven->worst_ps, 30 + 80);
-    assert_int_equal(uneven->best_ps, 30 + 40);
-    assert_int_equal(padded->worst_ps, 30 + 48);
-    assert_int_equal(padded->best_ps, 30 + 48);
-    assert_int_equal(padded->break_even_e, 834); /* 40 / 48 */
-    assert_int_equal(equal->worst_ps, 30 + 44);
-    assert_int_equal(equal->break_even_e, 910); /* 40 / 44 */
+    assert_int_equal(uneven->worst_ps, 30 + 106);
+    assert_int_equal(uneven->best_ps, 30 + 53);
+    assert_int_equal(padded->worst_ps, 30 + 96);
+    assert_int_equal(padded->best_ps, 30 + 96);
+    assert_int_equal(padded->break_even_e, 553); /* 53 / 96 */
+    assert_int_equal(equal->worst_ps, 30 + 69);
+    assert_int_equal(equal->break_even_e, 769); /* 53 / 69 */
     assert_int_equal(c.chosen, CZ_SLICES_EQUAL);
     cz_arena_fini(&arena);
 }
@@ -63,11 +63,11 @@ static void test_a_measured_speed_decides_at_the_break_even(void **unused)
     cz_arena_init(&arena);
     const cz_solve_problem problem = example(&arena, 1000);
     const cz_geometry_choice above = cz_geometry_choose(
-        &arena, &problem, all, (cz_geometry_range){911, 911});
+        &arena, &problem, all, (cz_geometry_range){770, 770});
     const cz_geometry_choice below = cz_geometry_choose(
-        &arena, &problem, all, (cz_geometry_range){908, 908});
+        &arena, &problem, all, (cz_geometry_range){766, 766});
     assert_int_equal(above.chosen, CZ_SLICES_UNEVEN);
-    assert_int_equal(above.of[CZ_SLICES_EQUAL].break_even_e, 910);
+    assert_int_equal(above.of[CZ_SLICES_EQUAL].break_even_e, 769);
     assert_int_equal(below.chosen, CZ_SLICES_EQUAL);
     assert_int_equal(below.of[below.chosen].best_ps,
                      below.of[below.chosen].worst_ps);
@@ -101,7 +101,7 @@ static void test_even_buckets_are_padded(void **unused)
     cz_arena_init(&arena);
     cz_solve_problem problem = example(&arena, 1);
     problem.class_of = twins;
-    problem.n_items = 2;
+    problem.n_items = problem.n_ranks = 2;
     cz_solve_fill_buckets(&arena, &problem, 100);
     const cz_geometry_choice c = cz_geometry_choose(
         &arena, &problem, all, (cz_geometry_range){500, 1000});
