@@ -162,9 +162,9 @@ const cz_view_stage *cz_schedule_element_wise(const cz_plan_view *view,
 /* Whether some parameter of a bucket is owned, or not owned. */
 bool cz_schedule_holds(const cz_plan_view *view, int bucket, bool owned);
 bool cz_schedule_has_decision(const cz_plan_view *view);
-/* The bucket that is updated as the i-th, and which one a bucket is: behind a
- * decision all gradients are there, and what the next forward pass needs first
- * comes first, which is the last bucket; without one, as gradients come. */
+/* The bucket that is updated as the i-th, and which one a bucket is: behind the
+ * guard or the decision all gradients are there, and what the next forward pass
+ * needs first comes first, which is the last bucket. */
 int cz_schedule_bucket_order(const cz_plan_view *view, int i);
 
 /* Sorts matrices by row, group, turn and offset. */

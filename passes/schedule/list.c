@@ -56,7 +56,7 @@ bool cz_schedule_has_decision(const cz_plan_view *view)
 
 int cz_schedule_bucket_order(const cz_plan_view *view, int i)
 {
-    return cz_schedule_has_decision(view) ? view->n_buckets - 1 - i : i;
+    return view->n_buckets - 1 - i;
 }
 
 /* Keeping is the first of its stream: nothing is ordered through it, for steps
@@ -233,20 +233,16 @@ static void list_groups(cz_scheduler *s, const int *last_group)
     for_wave(s, n - 1, last_group, list_finish);
 }
 
-/* Behind a decision everything is there at once, and buckets without matrices
- * go first, so that their gathers overlap with the matrices.  Without one they
- * hold the ends of the backward pass (embeddings, norms) and go last. */
+/* Everything is there at once behind the guard or the decision, and buckets
+ * without matrices go first, so that their gathers overlap with the matrices.
+ */
 void cz_schedule_list(cz_scheduler *s)
 {
-    const bool local_first = cz_schedule_has_decision(s->view);
     const int *last_group = last_groups(s);
     list_reduction(s);
     append(s, CZ_ROLE_PROLOGUE, -1, -1);
-    if (local_first)
-        list_local(s);
+    list_local(s);
     list_alone(s, last_group);
     list_groups(s, last_group);
-    if (!local_first)
-        list_local(s);
     append(s, CZ_ROLE_UNDO, -1, -1);
 }

@@ -130,7 +130,7 @@ static bool schedule(cz_scheduler *s)
         return false;
     cz_schedule_micro_groups(s);
     cz_schedule_list(s);
-    if (s->prices && s->sharded.n > 0)
+    if (s->prices)
         cz_schedule_order(s, cz_schedule_has_subgroups(s) ? SHARED_EFFORT
                                                           : ORDER_EFFORT);
     cz_schedule_scratch(s);

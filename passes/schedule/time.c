@@ -424,11 +424,10 @@ typedef struct timed_list {
     const int *number_of; /* [n_ops] in the list; -1: takes no time */
 } timed_list;
 
-/* Behind a decision all gradients are there at once. */
-static bool takes_time(const cz_scheduler *s, cz_role role)
+/* All gradients are there at once: behind the guard or the decision. */
+static bool takes_time(cz_role role)
 {
-    return role == CZ_ROLE_REDUCE ? !cz_schedule_has_decision(s->view)
-                                  : needs_of(role) != 0;
+    return needs_of(role) != 0;
 }
 
 /* The next forward pass: what of it needs a bucket waits for its all_gather,
@@ -479,7 +478,7 @@ static timed_list list_timed(const cz_scheduler *s)
         CZ_NEW(s->arena, cz_timeline_op, s->n_ops + s->view->n_buckets)};
     for (int i = 0; i < s->n_ops; i++) {
         number_of[i] = -1;
-        if (!takes_time(s, s->ops[i].role))
+        if (!takes_time(s->ops[i].role))
             continue;
         ops[document.n_ops++] = describe(s, i, cells, n_grid_cells);
         cz_timeline_op *op = &list.ops[list.n_ops];
@@ -495,22 +494,11 @@ static timed_list list_timed(const cz_scheduler *s)
 
 /* ---- the order ---- */
 
-/* The first operation that may be moved, of those that take time: buckets are
- * reduced in the order of the backward pass. */
-static int first_moved(const cz_scheduler *s, const timed_list *timed)
-{
-    int first = 0;
-    for (int i = 0; i < s->n_ops; i++)
-        if (timed->number_of[i] >= 0 && s->ops[i].role == CZ_ROLE_REDUCE)
-            first = timed->number_of[i] + 1;
-    return first;
-}
-
 /* Between the prologue and undo, which stay, everything takes time. */
-static void reorder(cz_scheduler *s, const timed_list *timed, int first,
+static void reorder(cz_scheduler *s, const timed_list *timed,
                     const cz_order *found)
 {
-    const int n = timed->n_timed - first, n_head = s->n_ops - n - 1;
+    const int n = timed->n_timed, n_head = s->n_ops - n - 1;
     cz_planned_op *moved = CZ_NEW(s->arena, cz_planned_op, n + 1);
     int *op_of = CZ_NEW(s->arena, int, timed->n_timed + 1);
     s->since = CZ_NEW(s->arena, int, s->n_ops + 1);
@@ -521,9 +509,8 @@ static void reorder(cz_scheduler *s, const timed_list *timed, int first,
             op_of[timed->number_of[i]] = i;
     }
     for (int i = 0; i < n; i++) {
-        const int since = found->since[first + i] - first;
-        moved[i] = s->ops[op_of[found->order[first + i]]];
-        s->since[n_head + i] = n_head + (since > 0 ? since : 0);
+        moved[i] = s->ops[op_of[found->order[i]]];
+        s->since[n_head + i] = n_head + found->since[i];
     }
     memcpy(s->ops + n_head, moved, (size_t)n * sizeof *moved);
 }
@@ -531,15 +518,13 @@ static void reorder(cz_scheduler *s, const timed_list *timed, int first,
 int64_t cz_schedule_order(cz_scheduler *s, int64_t effort)
 {
     const timed_list timed = list_timed(s);
-    const int first = first_moved(s, &timed);
     const cz_order_problem problem = {.list = &timed.list,
-                                      .first_moved = first,
-                                      .end_moved = timed.n_timed,
+                                      .n_moved = timed.n_timed,
                                       .n_micro_groups =
                                           s->sharded.n_micro_groups,
                                       .effort = s->keeps_order ? 0 : effort};
     const cz_order found = cz_order_find(s->arena, &problem);
     if (!s->keeps_order)
-        reorder(s, &timed, first, &found);
+        reorder(s, &timed, &found);
     return cz_ceil_div(found.makespan + found.micro_groups_end, 2);
 }

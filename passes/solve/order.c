@@ -95,7 +95,7 @@ static int draw(search *s, int n)
 /* Where an operation is to go. */
 static int draw_place(search *s, int from)
 {
-    int low = s->problem->first_moved, high = s->problem->end_moved - 1;
+    int low = 0, high = s->problem->n_moved - 1;
     if (draw(s, 2) == 0) {
         low = low < from - NEAR ? from - NEAR : low;
         high = high > from + NEAR ? from + NEAR : high;
@@ -177,7 +177,7 @@ static search make(cz_arena *arena, const cz_order_problem *problem)
 static int64_t count_tries(const search *s)
 {
     const cz_order_problem *problem = s->problem;
-    const int64_t n_moved = problem->end_moved - problem->first_moved;
+    const int64_t n_moved = problem->n_moved;
     int64_t each = s->n_ops;
     for (int o = 0; o < s->n_ops; o++)
         for (int r = 0; r < s->folded.n_ranks; r++)
@@ -191,9 +191,7 @@ static int64_t count_tries(const search *s)
 /* Whether a move is kept; false: it is taken back. */
 static bool try_move(search *s, int open, cost *least)
 {
-    const cz_order_problem *problem = s->problem;
-    const int from = problem->first_moved +
-                     draw(s, problem->end_moved - problem->first_moved);
+    const int from = draw(s, s->problem->n_moved);
     /* Moves the operation at `from` to `to`, and what it waits for, or what
      * waits for it, along. */
     const int to = draw_place(s, from);
@@ -238,18 +236,19 @@ static int sooner(const void *left, const void *right)
  * it, at last. */
 static void order_by_need(search *s)
 {
-    const int first = s->problem->first_moved, end = s->problem->end_moved;
+    const int n = s->problem->n_moved;
     needed *list = CZ_NEW(s->arena, needed, s->n_ops + 1);
     for (int o = s->n_ops - 1; o >= 0; o--) {
-        list[o] = (needed){o >= end ? o : s->n_ops, o};
+        list[o] = (needed){o >= n ? o : s->n_ops, o};
         for (int i = 0; i < s->behind[o].n; i++) {
             const int by = s->dependents[s->behind[o].first + i];
             list[o].need =
                 list[by].need < list[o].need ? list[by].need : list[o].need;
         }
     }
-    qsort(list + first, (size_t)(end - first), sizeof *list, sooner);
-    for (int i = first; i < end; i++)
+    if (n > 0)
+        qsort(list, (size_t)n, sizeof *list, sooner);
+    for (int i = 0; i < n; i++)
         s->order[i] = list[i].number;
 }
 

@@ -9,8 +9,7 @@
 
 typedef struct cz_order_problem {
     const cz_timeline_list *list;
-    int first_moved, end_moved; /* numbers from the one to below the other may
-                                 * be moved among themselves, others stay */
+    int n_moved; /* the first may be moved among themselves, others stay */
     int n_micro_groups; /* `of` is below; -1: of none.  A group is open from its
                          * first operation to its last */
     int64_t effort; /* times of one operation on one rank that are looked up,

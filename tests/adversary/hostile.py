@@ -305,7 +305,7 @@ def strange_ir(ir):
 # ---- running ----
 
 def limit():
-    resource.setrlimit(resource.RLIMIT_CPU, (2 * MAX_SECONDS, 60))
+    resource.setrlimit(resource.RLIMIT_CPU, (2 * MAX_SECONDS, 12 * MAX_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -108,7 +108,7 @@ static void test_times_of_2_62_ps_do_not_overflow(void **unused)
     };
     const cz_timeline_list list = {1, 3, ops};
     const cz_order_problem problem = {
-        .list = &list, .end_moved = 3, .n_micro_groups = 1, .effort = 100};
+        .list = &list, .n_moved = 3, .n_micro_groups = 1, .effort = 100};
     cz_arena arena;
     (void)unused;
     cz_arena_init(&arena);
