@@ -77,6 +77,8 @@ typedef enum cz_setting {
     CZ_SETTING_MFU,
     CZ_SETTING_ACTIVE,
     CZ_SETTING_SEQUENCE,
+    CZ_SETTING_GPUS, /* of tune, as is the next one */
+    CZ_SETTING_MEMORY,
     CZ_SETTING_E,
     CZ_SETTING_JITTER,
     CZ_SETTING_STRAGGLERS,
@@ -148,7 +150,7 @@ typedef struct cz_command {
 
 extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
     cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import,
-    cz_command_simulate, cz_command_diff, cz_command_trace;
+    cz_command_simulate, cz_command_tune, cz_command_diff, cz_command_trace;
 
 #define CZ_OPTION_ALLOW_PATH                                                   \
     {                                                                          \
@@ -280,7 +282,7 @@ bool cz_cmd_has_kernels_of(const cz_document *document,
 #define CZ_SETTING_KEY(setting) (CZ_KEY_SETTING + CZ_SETTING_##setting)
 
 /* All but the machine.  False after saying on stderr what is wrong. */
-bool cz_cmd_simulate_options(const cz_cmd_options *given,
+bool cz_cmd_simulate_options(const char *command, const cz_cmd_options *given,
                              cz_simulate_options *out);
 
 #endif

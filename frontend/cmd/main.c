@@ -9,10 +9,10 @@
 #include <string.h>
 
 static const cz_command *const commands[] = {
-    &cz_command_check, &cz_command_plan,     &cz_command_build,
-    &cz_command_run,   &cz_command_simulate, &cz_command_verify,
-    &cz_command_diff,  &cz_command_fmt,      &cz_command_import,
-    &cz_command_trace};
+    &cz_command_check,  &cz_command_plan,     &cz_command_build,
+    &cz_command_run,    &cz_command_simulate, &cz_command_tune,
+    &cz_command_verify, &cz_command_diff,     &cz_command_fmt,
+    &cz_command_import, &cz_command_trace};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

@@ -27,7 +27,7 @@ static bool run(cz_job *job, const cz_cmd_options *given, whole *w)
     cz_simulate_options options;
     if (!cz_cmd_machine(&job->arena, given->input, &w->document, NULL, NULL, 0,
                         &job->diags, &w->machine) ||
-        !cz_cmd_simulate_options(given, &options))
+        !cz_cmd_simulate_options("plan", given, &options))
         return false;
     options.machine = &w->machine;
     options.is_plans_machine = true;

@@ -239,7 +239,7 @@ static int run(const cz_cmd_options *given)
 {
     simulation s = {.given = given};
     cz_text text = {0};
-    if (!cz_cmd_simulate_options(given, &s.options))
+    if (!cz_cmd_simulate_options("simulate", given, &s.options))
         return CZ_EXIT_USAGE;
     cz_arena_init(&s.arena);
     cz_diags_init(&s.diags, &s.arena);

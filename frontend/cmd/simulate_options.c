@@ -36,18 +36,26 @@ static bool read_decimal(const char *text, int64_t *out, const char **end)
     return true;
 }
 
-static bool complain(const char *option, const char *wanted, const char *text)
+/* Where options are read from. */
+typedef struct reader {
+    const char *command;
+    const char *const *settings;
+} reader;
+
+static bool complain(const reader *r, const char *option, const char *wanted,
+                     const char *text)
 {
-    fprintf(stderr, "canzona simulate: --%s takes %s, not \"%s\"\n", option,
-            wanted, text);
+    fprintf(stderr, "canzona %s: --%s takes %s, not \"%s\"\n", r->command,
+            option, wanted, text);
     return false;
 }
 
 /* A percentage, as millionths of the whole. */
-static bool read_percent(const char *text, const char *option, int64_t low,
-                         int64_t high, int64_t *out)
+static bool read_percent(const reader *r, cz_setting setting,
+                         const char *option, int64_t low, int64_t high,
+                         int64_t *out)
 {
-    const char *end;
+    const char *text = r->settings[setting], *end;
     char wanted[64];
     int64_t value;
     if (!text)
@@ -56,26 +64,28 @@ static bool read_percent(const char *text, const char *option, int64_t low,
              low, high);
     if (!read_decimal(text, &value, &end) || *end ||
         value < low * CZ_TIME_MILLION || value > high * CZ_TIME_MILLION)
-        return complain(option, wanted, text);
+        return complain(r, option, wanted, text);
     *out = value / 100;
     return true;
 }
 
-static bool read_tokens(const char *text, const char *option, int bits,
-                        int64_t *out)
+static bool read_tokens(const reader *r, cz_setting setting, const char *option,
+                        int bits, int64_t *out)
 {
+    const char *text = r->settings[setting];
     char wanted[64];
     if (!text ||
         (cz_parse_integer(text, out) && *out > 0 && *out <= (int64_t)1 << bits))
         return true;
     snprintf(wanted, sizeof wanted, "a number from 1 to 2^%d, as %s", bits,
              bits == 40 ? "1M" : "4096");
-    return complain(option, wanted, text);
+    return complain(r, option, wanted, text);
 }
 
 /* N:FACTOR */
-static bool read_stragglers(const char *text, cz_simulate_options *out)
+static bool read_stragglers(const reader *r, cz_simulate_options *out)
 {
+    const char *text = r->settings[CZ_SETTING_STRAGGLERS];
     const char *end;
     int64_t n;
     if (!text)
@@ -85,28 +95,28 @@ static bool read_stragglers(const char *text, cz_simulate_options *out)
         !read_decimal(end + 1, &out->slowdown, &end) || *end ||
         out->slowdown < CZ_TIME_MILLION ||
         out->slowdown > CZ_TIME_MILLION * 1000LL)
-        return complain("stragglers", "RANKS:FACTOR, as 2:1.5", text);
+        return complain(r, "stragglers", "RANKS:FACTOR, as 2:1.5", text);
     out->n_stragglers = (int)(n / CZ_TIME_MILLION);
     return true;
 }
 
-bool cz_cmd_simulate_options(const cz_cmd_options *given,
+bool cz_cmd_simulate_options(const char *command, const cz_cmd_options *given,
                              cz_simulate_options *out)
 {
-    const char *const *said = given->settings;
+    const reader r = {command, given->settings};
     *out = (cz_simulate_options){.tokens = 1 << 20,
                                  .mfu = 45LL * (CZ_TIME_MILLION / 100),
                                  .active = CZ_TIME_MILLION,
                                  .seed = given->seed,
                                  .slowdown = CZ_TIME_MILLION};
-    return read_tokens(said[CZ_SETTING_TOKENS], "tokens", 40, &out->tokens) &&
-           read_tokens(said[CZ_SETTING_SEQUENCE], "sequence", 30,
+    return read_tokens(&r, CZ_SETTING_TOKENS, "tokens", 40, &out->tokens) &&
+           read_tokens(&r, CZ_SETTING_SEQUENCE, "sequence", 30,
                        &out->sequence) &&
-           read_percent(said[CZ_SETTING_MFU], "mfu", 1, 100, &out->mfu) &&
-           read_percent(said[CZ_SETTING_ACTIVE], "active", 0, 100,
+           read_percent(&r, CZ_SETTING_MFU, "mfu", 1, 100, &out->mfu) &&
+           read_percent(&r, CZ_SETTING_ACTIVE, "active", 0, 100,
                         &out->active) &&
-           read_percent(said[CZ_SETTING_E], "e", 1, 100, &out->uneven) &&
-           read_percent(said[CZ_SETTING_JITTER], "jitter", 0, 1000,
+           read_percent(&r, CZ_SETTING_E, "e", 1, 100, &out->uneven) &&
+           read_percent(&r, CZ_SETTING_JITTER, "jitter", 0, 1000,
                         &out->jitter) &&
-           read_stragglers(said[CZ_SETTING_STRAGGLERS], out);
+           read_stragglers(&r, out);
 }

@@ -3,6 +3,8 @@
  * mistake is one message. */
 #include "frontend/program/compile.h"
 
+#include <string.h>
+
 #include "frontend/program/internal.h"
 
 typedef struct front {
@@ -111,6 +113,51 @@ static bool check(front *f, const cz_compile_options *options)
                   f->instance.from->span, &f->globals, f->diags,
                   &f->compilation.choices);
     return f->diags->n_errors == 0;
+}
+
+/* Whether gradients without a clause of their own are summed over the axis. */
+static bool sums(const cz_grads *grads, const char *axis)
+{
+    const cz_node *axes = grads->node ? cz_grads_axes(grads->node) : NULL;
+    for (int i = 0; axes && i < cz_n_items(axes); i++)
+        if (strcmp(cz_item(axes, i)->text, axis) == 0)
+            return true;
+    return !axes;
+}
+
+/* The integer that a configuration has for one of these keys, or 0. */
+static int64_t count_of(const cz_config *config, const char *const *keys)
+{
+    for (; config->source && *keys; keys++) {
+        const cz_config_entry *entry = cz_config_find(config, *keys);
+        if (entry && entry->is_scalar && entry->value.kind == CZ_VALUE_INT)
+            return entry->value.integer;
+    }
+    return 0;
+}
+
+bool cz_compile_model(cz_arena *arena, const cz_compile_options *options,
+                      cz_diags *diags, cz_compiled_model *out)
+{
+    static const char *const all[] = {"num_experts", "n_routed_experts",
+                                      "num_local_experts", NULL};
+    static const char *const chosen[] = {"num_experts_per_tok", NULL};
+    front f = {.arena = arena, .diags = diags};
+    if (!check(&f, options))
+        return false;
+    const cz_policy *policy = &f.compilation.policy;
+    const int64_t n = count_of(&f.instance.config, all);
+    const int64_t k = count_of(&f.instance.config, chosen);
+    *out = (cz_compiled_model){.mesh = f.compilation.mesh,
+                               .model = f.compilation.model,
+                               .machine = f.compilation.machine,
+                               .grad_bytes =
+                                   cz_dtype_bytes(policy->grads[0].dtype),
+                               .sums_dp = sums(&policy->grads[0], "dp"),
+                               .sums_cp = sums(&policy->grads[0], "cp"),
+                               .memory_bytes = policy->fact.memory_bytes,
+                               .active = k > 0 && k <= n ? k * 1000000 / n : 0};
+    return true;
 }
 
 cz_ir *cz_compile(cz_arena *arena, const cz_compile_options *options,

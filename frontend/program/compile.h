@@ -6,7 +6,9 @@
 #include "dsl/base/diag.h"
 #include "dsl/base/text.h"
 #include "dsl/ir/ir.h"
+#include "frontend/model/model.h"
 #include "frontend/names/below.h"
+#include "frontend/program/machine.h"
 #include "frontend/rule/rule.h"
 
 typedef struct cz_compile_options {
@@ -31,5 +33,21 @@ typedef struct cz_compile_options {
  * outlive the IR, which the caller closes. */
 cz_ir *cz_compile(cz_arena *arena, const cz_compile_options *options,
                   cz_diags *diags);
+
+/* What a program says before any rule is lowered. */
+typedef struct cz_compiled_model {
+    cz_mesh mesh;
+    cz_model model;
+    cz_machine_given machine;
+    int64_t grad_bytes;    /* of an element, as the first clause has it */
+    bool sums_dp, sums_cp; /* gradients over dp, and over cp */
+    int64_t memory_bytes;  /* of the clause; 0: none */
+    int64_t active;        /* millionths of experts that work on a token, by
+                            * the configuration; 0: it does not say */
+} cz_compiled_model;
+
+/* False after reporting. */
+bool cz_compile_model(cz_arena *arena, const cz_compile_options *options,
+                      cz_diags *diags, cz_compiled_model *out);
 
 #endif

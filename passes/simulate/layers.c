@@ -119,8 +119,9 @@ static share *find_share(cz_simulation *s, share **shares, int *n,
     share *added = CZ_PUSH(s->arena, *shares, *n);
     *added = (share){
         .residents = residents, .layer = layer, .attention = -1, .key = -1};
-    for (int r = 0; r < s->document->n_ranks; r++)
+    for (int r = 0; r < s->prices.n_ranks; r++)
         added->n_ranks += cz_op_is_resident(&s->prices, residents, r);
+    added->n_ranks *= s->document->n_ranks / s->prices.n_ranks;
     return added;
 }
 
@@ -178,6 +179,13 @@ static bool has_word(const char *name, const char *const *words)
     return false;
 }
 
+/* Also where no axis makes ranks have different ones. */
+static bool is_expert(const cz_document_param *param)
+{
+    static const char *const words[] = {"experts", NULL};
+    return param->is_expert_partitioned || has_word(param->name, words);
+}
+
 /* In so many messages, one for each microbatch. */
 static int64_t ring_ps(cz_simulation *s, int64_t set, cz_wide bytes)
 {
@@ -229,12 +237,12 @@ static void add_terms(cz_simulation *s, share *of, int p, int64_t width,
         const cz_wide both = (cz_wide)(rows + columns) * batch;
         of->activations += (cz_wide)cz_time_limit(both) * param->n_names * part;
     }
-    if (spread != 0 && rows == width) {
+    if (is_expert(param) && rows == width) {
         of->expert_bytes += bytes_of(s, of, (int64_t)n_parts * param->n_names,
                                      outputs_of_all, part);
         of->expert_set |= spread;
         of->expert_cut |= columns_cut;
-    } else if (columns_cut != 0 && spread == 0) {
+    } else if (columns_cut != 0 && !is_expert(param)) {
         const int64_t ps = ring_ps(
             s, columns_cut, bytes_of(s, of, n_parts, outputs_of_all, part));
         of->forward_ps = cz_time_add(of->forward_ps, cz_time_add(ps, ps));
@@ -250,7 +258,7 @@ static void add_terms(cz_simulation *s, share *of, int p, int64_t width,
 static void end_terms(cz_simulation *s, share *of)
 {
     const cz_document *d = s->document;
-    if (of->expert_set != 0) {
+    if (of->expert_bytes > 0) {
         const int64_t ps =
             cz_time_add(ring_ps(s, of->expert_set,
                                 of->expert_bytes /
@@ -284,7 +292,7 @@ static share *find_shares(cz_simulation *s, int *n, int64_t width)
     for (int p = 0; p < f->n_params; p++) {
         const cz_document_param *param = &f->params[p];
         const int64_t part =
-            param->is_expert_partitioned ? s->options->active : CZ_TIME_MILLION;
+            is_expert(param) ? s->options->active : CZ_TIME_MILLION;
         share *of =
             find_share(s, &shares, n, &param->residents, s->layers.of_param[p]);
         *(param->bucket < 0 ? &of->frozen : &of->trained) +=
@@ -324,7 +332,7 @@ static void add_share(cz_simulation *s, const share *of, layer_work *forward,
         gather = ring_ps(s, fsdp, of->gather_bytes);
     if (of->grad_bytes > 0)
         scatter = ring_ps(s, fsdp, of->grad_bytes);
-    for (int r = 0; r < s->document->n_ranks; r++) {
+    for (int r = 0; r < s->prices.n_ranks; r++) {
         layer_work *f = &forward[r], *b = &backward[r];
         if (!cz_op_is_resident(&s->prices, of->residents, r))
             continue;
@@ -344,8 +352,8 @@ static int64_t *times_of(cz_simulation *s, const layer_work *work)
 {
     const cz_wide rate = (cz_wide)s->options->machine->bf16_rate *
                          s->options->mfu / CZ_TIME_MILLION;
-    int64_t *ps = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
-    for (int r = 0; r < s->document->n_ranks; r++) {
+    int64_t *ps = CZ_NEW(s->arena, int64_t, s->prices.n_ranks);
+    for (int r = 0; r < s->prices.n_ranks; r++) {
         const layer_work *w = &work[r];
         ps[r] = -1;
         if (w->flops < 0)
@@ -361,7 +369,7 @@ static int64_t *times_of(cz_simulation *s, const layer_work *work)
 
 static void time_layer(cz_simulation *s, int layer, const share *shares, int n)
 {
-    const int n_ranks = s->document->n_ranks;
+    const int n_ranks = s->prices.n_ranks;
     layer_work *forward = CZ_NEW(s->arena, layer_work, n_ranks);
     layer_work *backward = CZ_NEW(s->arena, layer_work, n_ranks);
     for (int r = 0; r < n_ranks; r++)
@@ -378,7 +386,7 @@ static void time_layer(cz_simulation *s, int layer, const share *shares, int n)
 static int64_t busiest(const cz_simulation *s, int64_t *const *layers)
 {
     int64_t most = 0;
-    for (int r = 0; r < s->document->n_ranks; r++) {
+    for (int r = 0; r < s->prices.n_ranks; r++) {
         int64_t all = 0;
         for (int layer = 0; layer < s->layers.n; layer++)
             all = cz_time_add(all, layers[layer][r] > 0 ? layers[layer][r] : 0);
@@ -417,7 +425,7 @@ static int64_t activation_bytes_of(cz_simulation *s, const share *shares, int n)
         cz_op_extent(&s->prices, s->document->pipeline_set);
     const int64_t m = s->layers.microbatches;
     cz_wide most = 0;
-    for (int r = 0; r < s->document->n_ranks; r++) {
+    for (int r = 0; r < s->prices.n_ranks; r++) {
         cz_wide bytes = 0;
         for (int i = 0; i < n; i++)
             if (cz_op_is_resident(&s->prices, shares[i].residents, r))
@@ -444,7 +452,7 @@ void cz_simulate_make_layers(cz_simulation *s)
     const share *shares = find_shares(s, &n_shares, width);
     l->forward = CZ_NEW(s->arena, int64_t *, l->n);
     l->backward = CZ_NEW(s->arena, int64_t *, l->n);
-    l->links = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
+    l->links = CZ_NEW(s->arena, int64_t, s->prices.n_ranks);
     for (int layer = 0; layer < l->n; layer++)
         time_layer(s, layer, shares, n_shares);
     if (s->options->sequence > 0) {

@@ -276,17 +276,22 @@ static cz_simulate_times read_times(const cz_simulation *s,
 
 /* ---- running ---- */
 
-/* A list without operations, of which an iteration will have n_ops; `arena` is
- * initialised, and the caller's to let go. */
+static int64_t all_of(const cz_document *document)
+{
+    return ((int64_t)1 << document->n_axes) - 1;
+}
+
+/* A list without operations, of which an iteration will have n_ops, on ranks
+ * that differ along `apart`; `arena` is initialised, and the caller's to let
+ * go. */
 static void begin(cz_simulation *s, cz_arena *arena,
                   const cz_document *document,
-                  const cz_simulate_options *options, int n_ops)
+                  const cz_simulate_options *options, int n_ops, int64_t apart)
 {
-    const int64_t all = ((int64_t)1 << document->n_axes) - 1;
     cz_arena_init(arena);
     *s = (cz_simulation){
         .arena = arena, .document = document, .options = options};
-    s->prices = cz_op_prices_make(arena, document, options->machine, all);
+    s->prices = cz_op_prices_make(arena, document, options->machine, apart);
     s->prices.is_plans_machine = options->is_plans_machine;
     s->prices.uneven = options->uneven;
     s->list.n_ranks = document->n_ranks;
@@ -313,9 +318,12 @@ cz_simulate_model cz_simulate_passes(const cz_document *document,
     cz_arena arena;
     cz_simulation s;
     cz_simulate_model out = {0};
-    begin(&s, &arena, document, options, 0);
+    int64_t apart = 0;
+    for (int p = 0; p < document->n_params; p++)
+        apart |= document->params[p].residents.set;
+    begin(&s, &arena, document, options, 0, apart);
     const cz_simulate_layers *l = &s.layers;
-    for (int r = 0; r < document->n_ranks; r++) {
+    for (int r = 0; r < s.prices.n_ranks; r++) {
         int64_t forward = 0, backward = 0;
         for (int layer = 0; layer < l->n; layer++) {
             forward = cz_time_add(forward, larger(l->forward[layer][r], 0));
@@ -337,7 +345,7 @@ cz_simulate_times cz_simulate_plan(const cz_document *document,
 {
     cz_arena arena;
     cz_simulation s;
-    begin(&s, &arena, document, options, document->n_ops);
+    begin(&s, &arena, document, options, document->n_ops, all_of(document));
     return finish(&s, make_lister(&s), list_plan);
 }
 
@@ -348,7 +356,7 @@ cz_simulate_times cz_simulate_baseline(const cz_document *document,
     cz_arena arena;
     cz_simulation s;
     begin(&s, &arena, document, options,
-          2 * document->baselines[baseline].n_messages);
+          2 * document->baselines[baseline].n_messages, all_of(document));
     return finish(&s, cz_simulate_baseline_lister(&s, baseline),
                   cz_simulate_list_baseline);
 }
@@ -362,7 +370,7 @@ cz_simulate_timeline cz_simulate_step(cz_arena *arena,
     int64_t *end = CZ_NEW(arena, int64_t, n_all);
     cz_arena scratch;
     cz_simulation s;
-    begin(&s, &scratch, document, options, document->n_ops);
+    begin(&s, &scratch, document, options, document->n_ops, all_of(document));
     for (int i = 0; i < document->n_ops; i++) {
         const cz_document_op *op = &document->ops[i];
         cz_timeline_op timed = cz_op_time(&s.prices, i);

@@ -183,9 +183,15 @@ class Simulation:
         for p, layer in zip(self.params, self.layer):
             self.add_work(p, layer)
 
+    def is_expert(self, p):
+        return bool(p["names"]) or self.is_called(p, ("experts",))
+
+    def part(self, p):
+        return self.active if self.is_expert(p) else 1
+
     def add_work(self, p, layer):
         n = p["element_count"] * max(1, len(p["names"]))
-        n *= self.active if p["names"] else 1
+        n *= self.part(p)
         ranks = self.homes(p)
         frozen = p["bucket"] is None
         for times, factor in ((self.forward, 2), (self.backward, 2 if frozen else 4)):
@@ -258,7 +264,7 @@ class Simulation:
 
     def kept(self, params, n):
         return sum(self.tokens * sum(p["shape"][-2:]) * math.prod(p["shape"][:-2]) *
-                   2 / n * (len(p["names"]) * self.active if p["names"] else 1)
+                   2 / n * max(1, len(p["names"])) * self.part(p)
                    for p in params if len(p["shape"]) > 1)
 
     def terms(self, layer, n, params, back):
@@ -278,8 +284,8 @@ class Simulation:
                 continue
             made = (self.tokens * parts / n * p["shape"][-2] *
                     math.prod(p["shape"][:-2]) * 2)
-            made *= len(p["names"]) * self.active if p["names"] else 1
-            if p["spread"]:
+            made *= max(1, len(p["names"])) * self.part(p)
+            if self.is_expert(p):
                 if p["shape"][-2] == self.width:
                     experts += made
                     spread.update(p["spread"])
@@ -291,7 +297,7 @@ class Simulation:
                 out = p
             elif layer > 0 and self.is_called(p, ("k_proj", "wk", "k")):
                 key = p
-        if spread:
+        if experts:
             waits += 2 * self.rings(spread, experts / self.mesh.extent(cut_experts))
             waits += 2 * self.rings(cut_experts, experts)
         if out:

@@ -66,6 +66,10 @@ TABLE = {
         f"{PLAN} frontend/document frontend/document/plan passes/bound "
         "passes/baseline passes/cost passes/simulate", set()),
     "frontend/report/page": (f"{BASE} frontend/document frontend/report", set()),
+    "frontend/tune": (
+        f"{BUILT} dsl/syntax frontend/syntax frontend/names frontend/model "
+        "frontend/program frontend/document frontend/document/plan passes "
+        "passes/cost passes/simulate passes/verify", set()),
     "frontend/run": (f"{PLAN} codegen runtime runtime/base "
                      "runtime/cuda/driver runtime/cuda/library "
                      "runtime/cuda/products runtime/cuda/world",
@@ -74,6 +78,7 @@ TABLE = {
         f"{BUILT} codegen frontend/syntax frontend/program frontend/rule "
         "frontend/rule/expand frontend/format frontend/import "
         "frontend/document frontend/document/plan frontend/report "
+        "frontend/tune "
         "frontend/report/page frontend/run passes passes/cost passes/gpu "
         "passes/grid passes/share passes/simulate passes/verify",
         JSON | HASH | {"argp.h", "malloc.h"}),
