@@ -1,7 +1,6 @@
-"""What public optimizers do with the parameters of a plan, as baselines of its
-JSON: layer-wise owners with tensor-parallel redundancy, and the published
-greedy with micro-groups one after the other.  Times are the plan's own kernels;
-all arithmetic is in whole numbers."""
+"""The published greedy on the parameters of a plan, as a baseline of its JSON, with
+micro-groups one after the other.  Times are the plan's own kernels; all
+arithmetic is in whole numbers."""
 
 SECOND = 10**12
 UNIT = 1 << 20
@@ -135,20 +134,6 @@ def row_time(kernels, items, n_hosts):
     return max(compute) + wire + sum(kernels.shard(p) for p in items)
 
 
-def redundant_time(kernels, items):
-    """Every rank of the row gathers and computes every matrix."""
-    matrices = [p for p in items if p["matrices"]]
-    away = sum(p["element_count"] - p["local_elements"] for p in matrices)
-    return (sum(kernels.whole(p) for p in matrices) +
-            (kernels.send(4 * away) if away else 0) +
-            sum(kernels.shard(p) for p in items))
-
-
-def equal_slices(elements, n):
-    step = ceil(elements, n)
-    return [max(0, min(elements - i * step, step)) for i in range(n)]
-
-
 def messages(plan, buckets, slices):
     """Of buckets with one reduction."""
     number = {p["name"]: i for i, p in enumerate(plan["parameters"])}
@@ -169,20 +154,3 @@ def published(plan, n, n_hosts):
             "exposed": False,
             "time_ps": [t for t in times for _ in range(n_hosts)],
             "messages": messages(plan, buckets, slices)}
-
-
-def layer_wise(plan, n, n_hosts):
-    kernels = Kernels(plan)
-    items = [[] for _ in range(n)]
-    loads = [0] * n
-    for p in sorted(gradients(plan), key=lambda p: -p["local_elements"]):
-        rank = least(loads)
-        items[rank].append(p)
-        loads[rank] += p["local_elements"]
-    buckets = megatron_buckets(plan)
-    lengths = [sum(p["local_elements"] for p in b) for b in buckets]
-    times = [redundant_time(kernels, part) for part in items]
-    return {"name": "layer-wise", "all_reduces": True, "gathers": True,
-            "exposed": True,
-            "time_ps": [t for t in times for _ in range(n_hosts)],
-            "messages": messages(plan, buckets, [equal_slices(x, n) for x in lengths])}
