@@ -36,7 +36,6 @@ static const struct argp_option options[] = {
     {"json", CZ_KEY_JSON, NULL, 0, "Print JSON (canzona.tune/1)", 0},
     CZ_OPTION_FORCE,
     CZ_OPTIONS_SOURCE,
-    CZ_OPTION_DIAGNOSTICS,
     {0}};
 
 static void show(const char *what, int done, int n)
@@ -103,13 +102,14 @@ static bool check_defines(const cz_cmd_options *given)
 /* Beside FILE, so that what it names is found. */
 static const char *output_of(const cz_cmd_options *given, cz_arena *arena)
 {
-    const char *end = strstr(given->input, ".cz");
-    const size_t n = strlen(given->input);
+    static const char ending[] = ".cz";
+    const size_t n = strlen(given->input), n_ending = sizeof ending - 1;
+    const bool has_ending =
+        n > n_ending && strcmp(given->input + n - n_ending, ending) == 0;
     if (given->output || strcmp(given->input, "-") == 0)
         return given->output;
     return cz_arena_printf(arena, "%.*s.tuned.cz",
-                           (int)(end && !end[3] ? n - strlen(".cz") : n),
-                           given->input);
+                           (int)(has_ending ? n - n_ending : n), given->input);
 }
 
 static bool write_text(const cz_cmd_options *given, const char *path,
@@ -126,7 +126,8 @@ static bool write_text(const cz_cmd_options *given, const char *path,
 }
 
 /* The same times from `simulate`. */
-static void put_confirmation(const cz_tune_result *r, const char *path,
+static void put_confirmation(const cz_cmd_options *given,
+                             const cz_tune_result *r, const char *path,
                              cz_text *out)
 {
     cz_text_printf(out,
@@ -136,6 +137,12 @@ static void put_confirmation(const cz_tune_result *r, const char *path,
     if (r->simulate.active != CZ_TIME_MILLION)
         cz_text_printf(out, " --active=%" PRId64 ".%04" PRId64,
                        r->simulate.active / 10000, r->simulate.active % 10000);
+    if (given->settings[CZ_SETTING_MFU])
+        cz_text_printf(out, " --mfu=%s", given->settings[CZ_SETTING_MFU]);
+    if (given->settings[CZ_SETTING_E])
+        cz_text_printf(out, " --e=%s", given->settings[CZ_SETTING_E]);
+    for (int i = 0; i < given->n_defines; i++)
+        cz_text_printf(out, " -D %s", given->defines[i]);
     cz_text_printf(out, " %s simulates it\n", path);
 }
 
@@ -166,7 +173,7 @@ static int tune(const cz_cmd_options *given, cz_tune_options *tuned,
     else if (!is_printed) {
         cz_tune_screen(arena, &result, &out);
         if (path)
-            put_confirmation(&result, path, &out);
+            put_confirmation(given, &result, path, &out);
     }
     fwrite(cz_text_string(&out), 1, out.n, stdout);
     cz_text_fini(&out);
@@ -204,7 +211,6 @@ const cz_command cz_command_tune = {
     "write the first as FILE.tuned.cz.\v"
     "Examples:\n\n"
     "  canzona tune --gpus=256 --tokens=1M examples/qwen3-32b.cz\n"
-    "  canzona tune --gpus=1024 --tokens=4M --memory=141GB -o best.cz "
-    "examples/qwen3-235b-a22b.cz\n",
+    "  canzona tune --gpus=1024 --memory=141GB examples/qwen3-235b-a22b.cz\n",
     run,
     false};

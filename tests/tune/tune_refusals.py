@@ -67,6 +67,11 @@ def main(canzona, source):
         printed = tune(*SMALL, "-o", "-", path)
         with open(os.path.join(folder, "gpt.tuned.cz"), encoding="utf-8") as file:
             expect("-o - is not what is written", printed.stdout == file.read())
+        ran = subprocess.run([canzona, "run", "--check", "--microbatches=8",
+                              os.path.join(folder, "gpt.tuned.cz")], check=False,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             universal_newlines=True)
+        expect(f"what was chosen does not run: {ran.stderr}", ran.returncode == 0)
         with open(os.path.join(folder, "mine.cz"), "w", encoding="utf-8") as file:
             file.write("# mine\n")
         result = tune(*SMALL, "-o", os.path.join(folder, "mine.cz"), path)
