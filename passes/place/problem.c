@@ -192,10 +192,13 @@ void cz_place_fill_buckets(cz_arena *arena, const cz_plan_view *view,
 
 /* ---- the whole ---- */
 
-/* What all slots together would have, if each had all of it, below 2^62. */
+/* Sums that are formed stay below 2^62: of time, over slots, where each item
+ * has its own once and those of its coordinates on each host; of bytes and
+ * elements, those of the fullest rank as often as there are ranks.  Each with
+ * what is there before, twice. */
 static bool fits(const cz_solve_problem *problem)
 {
-    const int64_t slots = (int64_t)problem->n_ranks * problem->n_hosts;
+    const int64_t most = (int64_t)problem->n_ranks + problem->n_hosts;
     int64_t sums[3] = {0, 0, 0};
     for (int i = 0; i < problem->n_items; i++) {
         const cz_solve_class *c = &problem->classes[problem->class_of[i]];
@@ -206,7 +209,7 @@ static bool fits(const cz_solve_problem *problem)
                 return false;
     }
     for (int k = 0; k < 3; k++) {
-        const int64_t factors[] = {sums[k], slots, 4};
+        const int64_t factors[] = {sums[k], most, 4};
         int64_t product;
         if (!cz_checked_product(factors, 3, &product))
             return false;

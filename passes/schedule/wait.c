@@ -84,7 +84,8 @@ static void touch_scratch(walk *w, accesses *a, int64_t lo, int64_t hi,
 
 static void touch_whole(walk *w, accesses *a, int resource, bool is_write)
 {
-    for (int i = 0; i < a->n_uses; i++)
+    const uint64_t known = is_write ? a->written : a->read;
+    for (int i = known >> resource % 64 & 1 ? 0 : a->n_uses; i < a->n_uses; i++)
         if (a->uses[i].resource == resource && a->uses[i].is_write == is_write)
             return;
     *CZ_PUSH(w->arena, a->uses, a->n_uses) = (use){resource, is_write};
@@ -377,9 +378,68 @@ static void order_op(walk *w, int op, wait_list *waits)
     w->last[w->streams[op]] = op;
 }
 
+/* ---- ranks that are alike ---- */
+
+/* What a rank touches in each operation that it does not skip, as numbers. */
+typedef struct profile {
+    int64_t *v;
+    int n;
+    uint64_t hash;
+    const struct profile *next;
+} profile;
+
+enum { N_PROFILE_LISTS = 1 << 12 };
+
+static void put_number(cz_arena *arena, profile *p, int64_t number)
+{
+    *CZ_PUSH(arena, p->v, p->n) = number;
+    p->hash = (p->hash ^ (uint64_t)number) * 0x9e3779b97f4a7c15u;
+    p->hash ^= p->hash >> 29;
+}
+
+static profile profile_of(const walk *w)
+{
+    profile p = {NULL};
+    for (int i = 0; i < w->s->n_ops; i++) {
+        const accesses *a = &w->touched[i];
+        put_number(w->arena, &p, w->is_skipped[i] ? -1 : a->n_uses);
+        for (int k = 0; k < a->n_uses; k++)
+            put_number(w->arena, &p,
+                       2 * (int64_t)a->uses[k].resource + a->uses[k].is_write);
+        put_number(w->arena, &p, a->n_spans);
+        for (int k = 0; k < a->n_spans; k++) {
+            put_number(w->arena, &p, a->spans[k].is_write);
+            put_number(w->arena, &p, a->spans[k].lo);
+            put_number(w->arena, &p, a->spans[k].hi);
+        }
+    }
+    return p;
+}
+
+/* Whether an earlier rank has the same; else it is kept. */
+static bool is_known(const walk *w, const profile **lists)
+{
+    const profile p = profile_of(w);
+    const profile **list = &lists[p.hash % N_PROFILE_LISTS];
+    const size_t bytes = (size_t)p.n * sizeof *p.v;
+    for (const profile *other = *list; other; other = other->next)
+        if (other->n == p.n && memcmp(other->v, p.v, bytes) == 0)
+            return true;
+    profile *kept = CZ_NEW(w->s->arena, profile, 1);
+    *kept = p;
+    kept->v = CZ_NEW(w->s->arena, int64_t, p.n);
+    memcpy(kept->v, p.v, bytes);
+    kept->next = *list;
+    *list = kept;
+    return false;
+}
+
+/* ---- the whole list ---- */
+
 /* Returns the end of the scratch that the rank touches. */
 static int64_t walk_rank(const cz_scheduler *s, cz_arena *arena, int64_t rank,
-                         const int *streams, wait_list *waits)
+                         const int *streams, const profile **known,
+                         wait_list *waits)
 {
     int64_t end = 0;
     walk w = {s,
@@ -395,9 +455,12 @@ static int64_t walk_rank(const cz_scheduler *s, cz_arena *arena, int64_t rank,
         if (w.is_skipped[i])
             continue;
         touch_all(&w, i);
-        order_op(&w, i, &waits[i]);
         end = w.touched[i].hi > end ? w.touched[i].hi : end;
     }
+    const bool is_alike = is_known(&w, known);
+    for (int i = 0; i < s->n_ops && !is_alike; i++)
+        if (!w.is_skipped[i])
+            order_op(&w, i, &waits[i]);
     return cz_round_up(end, CZ_ALIGN_BYTES);
 }
 
@@ -448,12 +511,13 @@ void cz_schedule_waits(cz_scheduler *s)
     const int64_t n_classes = cz_view_extent(s->view, &s->class_axes);
     wait_list *waits = CZ_NEW(s->arena, wait_list, s->n_ops);
     s->class_bytes = CZ_NEW(s->arena, int64_t, n_classes);
+    const profile **known = CZ_NEW(s->arena, const profile *, N_PROFILE_LISTS);
     cz_arena scratch;
     cz_arena_init(&scratch);
     for (int64_t c = 0; c < n_classes; c++) {
         s->class_bytes[c] = walk_rank(
             s, &scratch, cz_view_rank_at(s->view, &s->class_axes, c, 0),
-            streams, waits);
+            streams, known, waits);
         cz_arena_clear(&scratch);
     }
     cz_arena_fini(&scratch);

@@ -13,6 +13,9 @@ typedef struct folder {
     uint64_t *marks; /* [n_ranks] what is known of each */
     int *starts;     /* [n_ranks + 1] of communicators in `members` */
     int *members;    /* [n_ranks] active ranks, communicator by communicator */
+    int *seen; /* [n_ranks] of each colour: number of the parting it was last
+                * found in */
+    int n_partings;
 } folder;
 
 /* ---- marks ---- */
@@ -98,16 +101,18 @@ static int first_member(const folder *f, int comm)
 }
 
 /* Each colour once; how many there are. */
-static int part_colours(const folder *f, int comm, marked *list)
+static int part_colours(folder *f, int comm, marked *list)
 {
-    int n = 0, n_parted = 0;
-    for (int i = first_member(f, comm); i < f->starts[comm]; i++)
-        list[n++] = (marked){(uint64_t)f->colour[f->members[i]], f->members[i]};
+    const int parting = ++f->n_partings;
+    int n = 0;
+    for (int i = first_member(f, comm); i < f->starts[comm]; i++) {
+        const int colour = f->colour[f->members[i]];
+        if (f->seen[colour] != parting)
+            list[n++] = (marked){(uint64_t)colour, f->members[i]};
+        f->seen[colour] = parting;
+    }
     qsort(list, (size_t)n, sizeof *list, by_mark);
-    for (int i = 0; i < n; i++)
-        if (i == 0 || list[i].mark != list[i - 1].mark)
-            list[n_parted++] = list[i];
-    return n_parted;
+    return n;
 }
 
 /* Who waits for other colours is another colour. */
@@ -171,7 +176,8 @@ cz_timeline_list cz_timeline_fold(cz_arena *arena, const cz_timeline_list *list)
                 .list = list,
                 .colour = CZ_NEW(arena, int, n + 1),
                 .marks = CZ_NEW(arena, uint64_t, n + 1),
-                .members = CZ_NEW(arena, int, n + 1)};
+                .members = CZ_NEW(arena, int, n + 1),
+                .seen = CZ_NEW(arena, int, n + 1)};
     int most = 1;
     for (int o = 0; o < list->n_ops; o++)
         most = count_comms(&list->ops[o]) > most ? count_comms(&list->ops[o])

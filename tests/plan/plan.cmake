@@ -83,6 +83,16 @@ cz_test(plan_large_shares_within_owners_buffers plan 120 canzona plan --no-basel
   --allow-path=${examples} -D mesh.dp=128 ${plans}/large/llama-3-405b.cz)
 set_tests_properties(plan_large_shares_within_owners_buffers PROPERTIES
   PASS_REGULAR_EXPRESSION "per rank: max/mean 1.[01]")
+# Sums are formed over its ranks, and none of them is beyond 2^62; of a thousand
+# matrices of 10^12 elements the first is.
+cz_test(plan_large_405b_on_8192_is_not_refused plan 120 canzona plan
+  --allow-path=${examples} -D mesh.dp=1024 ${plans}/large/llama-3-405b.cz)
+cz_test(plan_large_times_overflow plan 60 canzona plan ${plans}/large/overflow.cz)
+set_tests_properties(plan_large_times_overflow PROPERTIES
+  PASS_REGULAR_EXPRESSION "longer than 2.62 ps.*E0901")
+# What shards send to an owner is an entry, and no row for each of 256 ranks.
+cz_test(plan_large_fsdp_is_not_rows plan 120 sh -c
+  "test $($<TARGET_FILE:canzona> plan --ir ${examples}/qwen3-32b-fsdp.cz | wc -c) -lt 10000000")
 cz_script(plan_large_near_limit plan 120 plan/check_plan.py --run
   $<TARGET_FILE:canzona> plan --json ${plans}/large/near_limit.cz)
 # One matrix on 262,144 rows of ranks, most of them empty.
