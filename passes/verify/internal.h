@@ -27,9 +27,16 @@ typedef struct row_range {
 } row_range;
 
 row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank);
-/* Whether row i of these is the rank's: an entry of a transfer says which
- * members have its boxes. */
-bool has_row(const verifier *v, const cz_view_op *op, int64_t rank, int64_t i);
+/* Its position in the communicator of a transfer; else -1. */
+int64_t position_of(const verifier *v, const cz_view_op *op, int64_t rank);
+/* Whether row i of these is the rank's that has the position: an entry of a
+ * transfer says which members have its boxes. */
+static inline bool has_row(const cz_view_table *table, int64_t i,
+                           int64_t position)
+{
+    return table->kind != CZ_ENTRY_TRANSFER ||
+           cz_view_has_member(&table->rows.transfer[i], position);
+}
 /* An operation with a table and no row on this rank is skipped there, and so is
  * a collective of a bucket that is not resident. */
 bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank);

@@ -22,11 +22,14 @@ static void collect(verifier *v, int number, end_list *sends,
 
     for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
         const row_range rows = rows_of(v, op, rank);
+        const int64_t position = position_of(v, op, rank);
         for (int64_t i = rows.first; i < rows.end; i++) {
             const cz_view_transfer_entry *row =
                 &v->view->tables[op->table].rows.transfer[i];
             end_list *list = row->is_recv ? receives : sends;
-            for (int k = 0; k < row->n_peers && has_row(v, op, rank, i); k++) {
+            const int64_t n =
+                cz_view_has_member(row, position) ? row->n_peers : 0;
+            for (int k = 0; k < n; k++) {
                 const int64_t peer =
                     cz_view_rank_at(v->view, &op->fact->comm,
                                     row->peer + k * row->peer_step, rank);

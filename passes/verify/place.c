@@ -48,10 +48,10 @@ static bool find_in_op(const verifier *v, int op, const row_filter *wanted,
     for (int64_t rank = any_rank ? 0 : wanted->rank; table && rank < end;
          rank++) {
         const row_range rows = rows_of(v, &v->view->ops[op], rank);
+        const int64_t position = position_of(v, &v->view->ops[op], rank);
         for (int64_t i = rows.first; i < rows.end; i++) {
             const int64_t param = param_of_row(table, i);
-            if (is_wanted(v, wanted, param) &&
-                has_row(v, &v->view->ops[op], rank, i)) {
+            if (is_wanted(v, wanted, param) && has_row(table, i, position)) {
                 *found = (place){op, rank, param};
                 return true;
             }

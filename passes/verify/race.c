@@ -139,6 +139,7 @@ static int64_t sum_end(const cz_view_sum_entry *row)
 static void add_rows(access_list *list, const cz_view_op *op)
 {
     const row_range rows = rows_of(list->v, op, list->rank);
+    const int64_t position = position_of(list->v, op, list->rank);
     const cz_view_table *table;
 
     if (op->table < 0)
@@ -149,7 +150,7 @@ static void add_rows(access_list *list, const cz_view_op *op)
             table->rows.kernel[rows.first].param);
     for (int64_t i = rows.first; i < rows.end; i++) {
         const cz_view_span_entry *span = &table->rows.span[i];
-        if (!has_row(list->v, op, list->rank, i))
+        if (!has_row(table, i, position))
             continue;
         if (table->kind == CZ_ENTRY_KERNEL)
             add_kernel_row(list, &table->rows.kernel[i]);
@@ -377,13 +378,15 @@ static void check_unit(verifier *v, int number, int64_t rank)
 {
     const cz_view_op *op = &v->view->ops[number];
     const row_range rows = rows_of(v, op, rank);
+    const int64_t position = position_of(v, op, rank);
+    const cz_view_table *table = &v->view->tables[op->table];
     const cz_view_transfer_entry **list = CZ_NEW(
         v->arena, const cz_view_transfer_entry *, rows.end - rows.first + 1);
     int n = 0;
 
     for (int64_t i = rows.first; i < rows.end; i++)
-        if (has_row(v, op, rank, i))
-            list[n++] = &v->view->tables[op->table].rows.transfer[i];
+        if (has_row(table, i, position))
+            list[n++] = &table->rows.transfer[i];
     qsort(list, (size_t)n, sizeof *list, compare_rows);
     for (int i = 0; i < n; i++)
         for (int k = i; k < n && list[k]->offset < cz_view_boxes_end(list[i]);

@@ -20,14 +20,11 @@ row_range rows_of(const verifier *v, const cz_view_op *op, int64_t rank)
     return (row_range){starts[coordinate], starts[coordinate + 1]};
 }
 
-bool has_row(const verifier *v, const cz_view_op *op, int64_t rank, int64_t i)
+int64_t position_of(const verifier *v, const cz_view_op *op, int64_t rank)
 {
-    const cz_view_table *table = &v->view->tables[op->table];
-
-    return table->kind != CZ_ENTRY_TRANSFER ||
-           cz_view_has_member(
-               &table->rows.transfer[i],
-               cz_view_coordinate(v->view, &op->fact->comm, rank));
+    return op->kind == CZ_STEP_TRANSFER
+               ? cz_view_coordinate(v->view, &op->fact->comm, rank)
+               : -1;
 }
 
 bool is_skipped(const verifier *v, const cz_view_op *op, int64_t rank)
@@ -52,9 +49,11 @@ void find_moves(verifier *v)
         v->moves[i] = CZ_NEW(v->kept, bool, v->view->n_ranks);
         for (int64_t rank = 0; rank < v->view->n_ranks; rank++) {
             const row_range rows = rows_of(v, op, rank);
+            const int64_t position = position_of(v, op, rank);
             for (int64_t k = rows.first; k < rows.end && !v->moves[i][rank];
                  k++)
-                v->moves[i][rank] = has_row(v, op, rank, k);
+                v->moves[i][rank] =
+                    has_row(&v->view->tables[op->table], k, position);
         }
     }
 }
