@@ -35,3 +35,11 @@ void cz_document_measure_slices(cz_document_bucket *bucket,
     bucket->is_uneven = !bucket->is_padded && !bucket->is_equal &&
                         bucket->longest > cz_round_up(mean, SLICE_ALIGN);
 }
+
+int64_t cz_document_replicas(const cz_document *document)
+{
+    int64_t n = 1;
+    for (int a = 0; a < document->n_axes; a++)
+        n *= document->data_set >> a & 1 ? document->axes[a].size : 1;
+    return n;
+}

@@ -237,6 +237,7 @@ typedef struct cz_document {
     int64_t sequence_set, shard_set, pipeline_set; /* cp, fsdp, pp */
     bool decides;                                  /* clips or skips */
     bool guards;                                   /* does not clip */
+    int64_t tokens;       /* of an iteration, over all ranks */
     int n_params, n_ties; /* params: names of ties stand behind */
     int n_constants, n_uneven_reduces, n_reductions, n_matrices, n_states;
     int n_stages, n_buckets, n_ops, n_bounds, n_baselines, n_geometries;
@@ -272,5 +273,9 @@ typedef struct cz_document {
  * is_uneven.  `own` has room for n_slices. */
 void cz_document_measure_slices(cz_document_bucket *bucket,
                                 const int64_t *bounds, int64_t *own);
+
+/* How many ranks, or groups of ranks that hold the model together, work on
+ * tokens of their own. */
+int64_t cz_document_replicas(const cz_document *document);
 
 #endif

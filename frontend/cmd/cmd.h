@@ -266,6 +266,10 @@ int cz_cmd_plan_text(const cz_cmd_options *given, const char *file,
  * after reporting what is wrong, as constants that it does not say. */
 const cz_report_context *cz_cmd_report_context(cz_job *job,
                                                const cz_cmd_options *given);
+/* Its training iteration, likewise; NULL also where the plan names no machine,
+ * or some replica of the model has no token. */
+const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
+                                                   const cz_cmd_options *given);
 
 /* The machine `name`, or that of the document where it is NULL, with n -D, and
  * without measured times.  False after reporting, also one that is too small:

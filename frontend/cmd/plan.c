@@ -76,8 +76,9 @@ static void print(const cz_cmd_options *given, cz_job *job,
     else if (given->explain)
         cz_report_explain(context, &out);
     else
-        cz_report_screen(job->view, job->plan_hash, style_of(STDOUT_FILENO),
-                         &out);
+        cz_report_screen(job->view, job->plan_hash,
+                         cz_cmd_report_iteration(job, given),
+                         style_of(STDOUT_FILENO), &out);
     fwrite(cz_text_string(&out), 1, out.n, stdout);
     cz_text_fini(&out);
 }

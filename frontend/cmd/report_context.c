@@ -7,40 +7,61 @@
 /* All that the look points to, in one place. */
 typedef struct whole {
     cz_report_context context;
+    cz_report_iteration iteration;
     cz_document document;
     cz_machine machine;
     cz_simulate_timeline timeline;
 } whole;
 
-static bool read(cz_job *job, const cz_cmd_options *given, whole *w)
+static bool read(cz_job *job, const cz_cmd_options *given, bool has_baselines,
+                 whole *w)
 {
     cz_text text = {0};
-    cz_report_json(job->view, job->plan_hash, !given->no_baselines, &text);
+    cz_report_json(job->view, job->plan_hash, has_baselines, &text);
     const bool ok = cz_document_read(&job->arena, given->input, &text,
                                      &job->diags, false, &w->document);
     cz_text_fini(&text);
     return ok;
 }
 
-static bool run(cz_job *job, const cz_cmd_options *given, whole *w)
+/* What is simulated; NULL after reporting. */
+static whole *open(cz_job *job, const cz_cmd_options *given, bool has_baselines,
+                   cz_simulate_options *options)
 {
-    cz_simulate_options options;
-    if (!cz_cmd_machine(&job->arena, given->input, &w->document, NULL, NULL, 0,
+    whole *w = CZ_NEW(&job->arena, whole, 1);
+    if (!read(job, given, has_baselines, w) ||
+        !cz_cmd_machine(&job->arena, given->input, &w->document, NULL, NULL, 0,
                         &job->diags, &w->machine) ||
-        !cz_cmd_simulate_options("plan", given, &options))
-        return false;
-    options.machine = &w->machine;
-    options.is_plans_machine = true;
-    w->timeline = cz_simulate_step(&job->arena, &w->document, &options);
-    return true;
+        !cz_cmd_simulate_options("plan", given, options))
+        return NULL;
+    options->machine = &w->machine;
+    options->is_plans_machine = true;
+    options->tokens = w->document.tokens;
+    return w;
 }
 
 const cz_report_context *cz_cmd_report_context(cz_job *job,
                                                const cz_cmd_options *given)
 {
-    whole *w = CZ_NEW(&job->arena, whole, 1);
-    if (!read(job, given, w) || !run(job, given, w))
+    cz_simulate_options options;
+    whole *w = open(job, given, !given->no_baselines, &options);
+    if (!w)
         return NULL;
+    w->timeline = cz_simulate_step(&job->arena, &w->document, &options);
     w->context = (cz_report_context){&w->document, &w->timeline};
     return &w->context;
+}
+
+const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
+                                                   const cz_cmd_options *given)
+{
+    cz_simulate_options options;
+    if (!job->view->machine)
+        return NULL;
+    whole *w = open(job, given, false, &options);
+    if (!w || options.tokens < cz_document_replicas(&w->document))
+        return NULL;
+    w->iteration = (cz_report_iteration){
+        options.tokens, options.mfu, cz_simulate_plan(&w->document, &options)};
+    return &w->iteration;
 }

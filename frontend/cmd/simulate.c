@@ -18,7 +18,9 @@ static const struct argp_option options[] = {
      "without baselines",
      0},
     {"tokens", CZ_SETTING_KEY(TOKENS), "N", 0,
-     "Tokens of an iteration, over all ranks, as 4M (1048576)", 0},
+     "Tokens of an iteration, over all ranks, as 4M (what the "
+     "schedule says, else 1048576)",
+     0},
     {"mfu", CZ_SETTING_KEY(MFU), "PERCENT", 0,
      "Of the machine's bf16 rate that forward and backward reach (45)", 0},
     {"active", CZ_SETTING_KEY(ACTIVE), "PERCENT", 0,
@@ -149,14 +151,6 @@ static int64_t find_level(simulation *s, int64_t iteration)
     return high > N ? -1 : high == 1 ? 0 : (int64_t)high * HUNDREDTH;
 }
 
-static int64_t replicas_of(const cz_document *f)
-{
-    int64_t n = 1;
-    for (int a = 0; a < f->n_axes; a++)
-        n *= f->data_set >> a & 1 ? f->axes[a].size : 1;
-    return n;
-}
-
 static bool has_experts(const cz_document *f)
 {
     for (int p = 0; p < f->n_params; p++)
@@ -174,7 +168,7 @@ static void print(simulation *s, const cz_simulation_row *rows, int n_rows)
         .machine = s->machine.name,
         .has_experts = has_experts(&s->document),
         .tokens = o->tokens,
-        .tokens_per_rank = o->tokens / replicas_of(&s->document),
+        .tokens_per_rank = o->tokens / cz_document_replicas(&s->document),
         .mfu = o->mfu,
         .active = o->active,
         .sequence = o->sequence,
@@ -202,7 +196,7 @@ static void print(simulation *s, const cz_simulation_row *rows, int n_rows)
 /* Each replica of the model has a token at least. */
 static bool check_tokens(simulation *s)
 {
-    const int64_t n_replicas = replicas_of(&s->document);
+    const int64_t n_replicas = cz_document_replicas(&s->document);
     if (s->options.tokens >= n_replicas)
         return true;
     cz_diag_error(&s->diags, CZ_INFEASIBLE, (cz_span){0},
@@ -227,6 +221,8 @@ static int run_text(simulation *s, cz_text *text)
             s, (is_json ? s->given : &planned)->settings[CZ_SETTING_MACHINE],
             is_json))
         return CZ_EXIT_ERRORS;
+    if (s->options.tokens == 0)
+        s->options.tokens = s->document.tokens;
     if (!check_tokens(s))
         return CZ_EXIT_INFEASIBLE;
     int n_rows;

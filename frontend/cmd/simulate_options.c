@@ -104,7 +104,7 @@ bool cz_cmd_simulate_options(const char *command, const cz_cmd_options *given,
                              cz_simulate_options *out)
 {
     const reader r = {command, given->settings};
-    *out = (cz_simulate_options){.tokens = 1 << 20,
+    *out = (cz_simulate_options){.tokens = 0,
                                  .mfu = 45LL * (CZ_TIME_MILLION / 100),
                                  .active = CZ_TIME_MILLION,
                                  .seed = given->seed,

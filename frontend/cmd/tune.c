@@ -12,7 +12,9 @@
 static const struct argp_option options[] = {
     {"gpus", CZ_SETTING_KEY(GPUS), "N", 0, "Ranks of the mesh", 0},
     {"tokens", CZ_SETTING_KEY(TOKENS), "N", 0,
-     "Tokens of an iteration, over all ranks, as 4M (1048576)", 0},
+     "Tokens of an iteration, over all ranks, as 4M (what the "
+     "schedule says, else 1048576)",
+     0},
     {"sequence", CZ_SETTING_KEY(SEQUENCE), "N", 0,
      "Tokens of a sequence (4096)", 0},
     {"memory", CZ_SETTING_KEY(MEMORY), "BYTES", 0,

@@ -74,3 +74,15 @@ cz_number cz_number_ratio(int64_t numerator, int64_t factor,
              thousandths / 1000, thousandths % 1000);
     return out;
 }
+
+cz_number cz_number_percent(int64_t millionths)
+{
+    cz_number out;
+    if (millionths % 10000 == 0)
+        snprintf(out.text, sizeof out.text, "%" PRId64 " %%",
+                 millionths / 10000);
+    else
+        snprintf(out.text, sizeof out.text, "%" PRId64 ".%02" PRId64 " %%",
+                 millionths / 10000, millionths % 10000 / 100);
+    return out;
+}

@@ -19,6 +19,8 @@ cz_number cz_number_short(int64_t value, const char *unit);
 cz_number cz_number_time(int64_t ps);
 /* numerator * factor / denominator, three decimals, half up: 1.058.
  * A dash when the denominator is 0.  Both non-negative. */
+/* "45 %", "12.50 %" */
+cz_number cz_number_percent(int64_t millionths);
 cz_number cz_number_ratio(int64_t numerator, int64_t factor,
                           int64_t denominator);
 

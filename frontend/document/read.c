@@ -711,6 +711,7 @@ static void read_header(reader *r, const cz_json_at *root)
     out->decides = cz_json_truth_of(&policy, "skip") ||
                    strcmp(cz_json_word_of(&policy, "clip"), "0") != 0;
     out->guards = strcmp(cz_json_word_of(&policy, "clip"), "0") == 0;
+    out->tokens = cz_json_number_of(&policy, "tokens", 0, CZ_MAX_DIM);
 }
 
 /* Whoever is named by number is read before who names it. */

@@ -156,6 +156,7 @@ bool cz_compile_model(cz_arena *arena, const cz_compile_options *options,
                                .sums_dp = sums(&policy->grads[0], "dp"),
                                .sums_cp = sums(&policy->grads[0], "cp"),
                                .memory_bytes = policy->fact.memory_bytes,
+                               .tokens = policy->fact.tokens,
                                .active = k > 0 && k <= n ? k * 1000000 / n : 0};
     return true;
 }

@@ -7,7 +7,11 @@
 #include "dsl/vocab/dtype.h"
 #include "frontend/model/model.h"
 
-enum { DEFAULT_BUCKET_ELEMENTS = 400000000, WIRE_END = 1000 };
+enum {
+    DEFAULT_BUCKET_ELEMENTS = 400000000,
+    DEFAULT_TOKENS = 1 << 20,
+    WIRE_END = 1000
+};
 
 /* ---- clauses ---- */
 
@@ -128,6 +132,12 @@ static void read_wire(cz_clauses *c, const cz_node *e)
         "wire is a multiple of f32 gradients gathered by all who shard them");
 }
 
+/* Of an iteration, over all ranks. */
+static void read_tokens(cz_clauses *c, const cz_node *e)
+{
+    c->policy->fact.tokens = read_amount(c, e, "number of tokens");
+}
+
 static void read_strict(cz_clauses *c, const cz_node *node)
 {
     (void)node;
@@ -210,10 +220,11 @@ static void read_strategy(cz_clauses *c, const cz_node *word)
 
 static void read_axis_strategy(cz_clauses *c, const cz_node *node)
 {
-    const char *words[] = {
-        "grads", "master",   "state",     "clip",   "skip",   "bucket",
-        "group", "overlap",  "tolerance", "strict", "layout", "geometry",
-        "shard", "pipeline", "tp",        "memory", "form",   "wire"};
+    const char *words[] = {"grads",     "master",   "state",  "clip",
+                           "skip",      "bucket",   "group",  "overlap",
+                           "tolerance", "strict",   "layout", "geometry",
+                           "shard",     "pipeline", "tp",     "memory",
+                           "form",      "wire",     "tokens"};
     if (strcmp(node->text, "tp") != 0)
         cz_clause_check_word(c, node, node->text, words,
                              sizeof words / sizeof *words);
@@ -260,6 +271,7 @@ static const struct clause {
     {CZ_AST_AXIS_STRATEGY, NULL, NULL, read_axis_strategy},
     {CZ_AST_FORM, "form", "a form", read_form},
     {CZ_AST_WIRE_CAP, "wire", NULL, read_wire},
+    {CZ_AST_TOKENS, "tokens", NULL, read_tokens},
     {CZ_AST_N_KINDS, "tp_strategy", "a strategy", read_strategy},
     {CZ_AST_N_KINDS, "tp_subgroup", NULL, read_subgroup},
 };
@@ -331,6 +343,7 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
         .layout = CZ_LAYOUT_ENGINE,
         .form = CZ_ITERATION_AUTO,
         .wire = 0.5,
+        .tokens = DEFAULT_TOKENS,
     };
     cz_mesh_find(mesh, "dp", &policy->split);
     cz_grads *grads = CZ_PUSH(globals->arena, policy->grads, policy->n_grads);

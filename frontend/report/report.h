@@ -14,9 +14,18 @@ typedef enum cz_bar_style {
     CZ_BARS_BLOCKS /* U+2581 to U+2588 */
 } cz_bar_style;
 
-/* One screen about a scheduled plan; `hash` is its hash in hex. */
+/* A training iteration of a plan, simulated (dsl/SIMULATE.md). */
+typedef struct cz_report_iteration {
+    int64_t tokens; /* over all ranks */
+    int64_t mfu;    /* millionths */
+    cz_simulate_times times;
+} cz_report_iteration;
+
+/* One screen about a scheduled plan; `hash` is its hash in hex; `iteration` is
+ * NULL where it is not known. */
 void cz_report_screen(const cz_plan_view *view, const char *hash,
-                      cz_bar_style style, cz_text *out);
+                      const cz_report_iteration *iteration, cz_bar_style style,
+                      cz_text *out);
 
 /* What a page, a trace and an explanation of a plan are made from. */
 typedef struct cz_report_context {

@@ -247,6 +247,31 @@ static void print_baselines(screen *s, const cz_stage_time *times, int64_t ours)
     }
 }
 
+/* What of an iteration forward and backward do not take, and the least that any
+ * order of the same work takes: a rank's kernels, or its links. */
+static void print_iteration(screen *s, const cz_report_iteration *it)
+{
+    const cz_simulate_times *t = &it->times;
+    const int64_t n = s->view->n_ranks, model = t->forward + t->backward;
+    const int64_t kernels = model + t->update_sum / n;
+    const int64_t links = t->reduce + t->gather;
+    label(s, "iteration");
+    cz_text_printf(
+        s->out, "%s of %s tokens; forward and backward take %s at %s of bf16\n",
+        cz_number_time(t->iteration).text, cz_number_full(it->tokens).text,
+        cz_number_time(model).text, cz_number_percent(it->mfu).text);
+    label(s, "");
+    cz_text_printf(
+        s->out,
+        "%s more; %s of the least for its %s; a step %s, %s with the "
+        "gathers that are waited for\n",
+        cz_number_time(t->iteration - model).text,
+        cz_number_ratio(t->iteration, 1, kernels > links ? kernels : links)
+            .text,
+        kernels > links ? "kernels" : "links", cz_number_time(t->step).text,
+        cz_number_time(t->step_gather).text);
+}
+
 /* Nothing where the plan names no machine. */
 static void print_predictions(screen *s, cz_bar_style style)
 {
@@ -417,7 +442,8 @@ static void print_groups(screen *s)
 }
 
 void cz_report_screen(const cz_plan_view *view, const char *hash,
-                      cz_bar_style style, cz_text *out)
+                      const cz_report_iteration *iteration, cz_bar_style style,
+                      cz_text *out)
 {
     cz_arena arena;
     cz_arena_init(&arena);
@@ -426,6 +452,8 @@ void cz_report_screen(const cz_plan_view *view, const char *hash,
     print_mesh(&s);
     print_uses(&s);
     print_untrained(&s);
+    if (iteration)
+        print_iteration(&s, iteration);
     const cz_summary *n = &s.metrics->matrices;
     if (n->sum != 0) {
         label(&s, "owners");

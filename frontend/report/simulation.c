@@ -16,19 +16,6 @@ static void put_ms(cz_text *out, int64_t ps)
     cz_text_printf(out, "%7" PRId64 ".%" PRId64, tenths / 10, tenths % 10);
 }
 
-/* "45 %", "12.50 %" */
-static cz_number percent(int64_t millionths)
-{
-    cz_number out;
-    if (millionths % 10000 == 0)
-        snprintf(out.text, sizeof out.text, "%" PRId64 " %%",
-                 millionths / 10000);
-    else
-        snprintf(out.text, sizeof out.text, "%" PRId64 ".%02" PRId64 " %%",
-                 millionths / 10000, millionths % 10000 / 100);
-    return out;
-}
-
 /* "400M", "1.50 M" */
 static cz_number bucket_size(int64_t elements)
 {
@@ -51,13 +38,14 @@ static void put_part(cz_text *out, const char *what, int64_t ps)
 static void put_level(const cz_simulation_report *report, cz_text *out)
 {
     if (report->best_even)
-        cz_text_printf(out, "level with the best even one, %s, at %se%s%s\n",
-                       report->best_even,
-                       report->even_e < 0    ? "no "
-                       : report->even_e == 0 ? "any "
-                                             : "",
-                       report->even_e > 0 ? " = " : "",
-                       report->even_e > 0 ? percent(report->even_e).text : "");
+        cz_text_printf(
+            out, "level with the best even one, %s, at %se%s%s\n",
+            report->best_even,
+            report->even_e < 0    ? "no "
+            : report->even_e == 0 ? "any "
+                                  : "",
+            report->even_e > 0 ? " = " : "",
+            report->even_e > 0 ? cz_number_percent(report->even_e).text : "");
 }
 
 void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
@@ -69,12 +57,12 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
                    report->document->name, cz_number_full(report->tokens).text,
                    cz_number_full(report->tokens_per_rank).text,
                    report->document->n_ranks, "machine", report->machine,
-                   percent(report->mfu).text, "assumed",
-                   report->e > 0 ? percent(report->e).text
+                   cz_number_percent(report->mfu).text, "assumed",
+                   report->e > 0 ? cz_number_percent(report->e).text
                                  : "what the machine says, else all");
     if (report->has_experts)
         cz_text_printf(out, "; %s of experts work on a token",
-                       percent(report->active).text);
+                       cz_number_percent(report->active).text);
     cz_text_puts(out, "\n");
     if (report->sequence > 0)
         cz_text_printf(out,
@@ -83,12 +71,13 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
                        "", cz_number_full(report->sequence).text,
                        cz_number_full(report->model.microbatches).text);
     if (report->jitter > 0 || report->n_stragglers > 0)
-        cz_text_printf(
-            out,
-            "%-11s kernels up to %s slower; %d stragglers, %s times "
-            "as slow; seed %" PRId64 "\n",
-            "disturbed", percent(report->jitter).text, report->n_stragglers,
-            cz_number_ratio(report->slowdown, 1, 1000000).text, report->seed);
+        cz_text_printf(out,
+                       "%-11s kernels up to %s slower; %d stragglers, %s times "
+                       "as slow; seed %" PRId64 "\n",
+                       "disturbed", cz_number_percent(report->jitter).text,
+                       report->n_stragglers,
+                       cz_number_ratio(report->slowdown, 1, 1000000).text,
+                       report->seed);
     cz_text_printf(out, "\n%-34s%7s%10s%8s%9s%12s\n%-34s%7s%10s%8s%9s%12s\n",
                    "", "buckets", "iteration", "", "step", "with gather", "",
                    "", "ms", "ratio", "ms", "ms");

@@ -319,6 +319,8 @@ bool cz_tune(cz_arena *arena, const cz_tune_options *options, cz_diags *diags,
     take_machine(&space->base.machine, arena, &space->machine);
     space->simulate.machine = &space->machine;
     space->simulate.is_plans_machine = true;
+    if (space->simulate.tokens == 0)
+        space->simulate.tokens = space->base.tokens;
     if (space->simulate.active == 0)
         space->simulate.active =
             space->base.active > 0 ? space->base.active : CZ_TIME_MILLION;

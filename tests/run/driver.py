@@ -70,7 +70,7 @@ CASES = [
      '{bucket_elements = 10000000 : i64, clip = 2.000000e+00 : f64, form = "gram", '
      'geometry = "uneven", layout = "engine", master_dtype = "f32", '
      "memory_bytes = 80000000000 : i64, micro_group_bytes = 4294967296 : i64, "
-     "skip = 1 : i64, tolerance = 5.000000e-02 : f64, "
+     "skip = 1 : i64, tokens = 1048576 : i64, tolerance = 5.000000e-02 : f64, "
      'tp_strategy = "auto", tp_subgroup = 0 : i64, wire = 1.000000e+00 : f64}'),
     (["check", "--help"], OK, "memory=80GB"),
     (["plan", "--help"], OK, "canzona plan --explain examples/qwen3-32b.cz"),
@@ -131,6 +131,11 @@ CASES = [
     (["plan", "-D", "group=1K", GPT], UNSUPPORTED, "at least `group "),
     (["plan", "-D", "machine.node_rate=0", GPT], ERRORS,
      "node_rate cannot be 0: it is a whole number of at least 1"),
+    (["plan", GPT], OK, "iteration   4.32 ms of 1,048,576 tokens"),
+    (["plan", "-D", "tokens=2Mi", GPT], OK, " of 2,097,152 tokens"),
+    (["plan", "-D", "tokens=1", GPT], OK, "instead of"),
+    (["plan", "-D", "tokens=0", GPT], ERRORS, "number of tokens is 0"),
+    (["simulate", "-D", "tokens=2Mi", GPT], OK, "2,097,152 tokens an iter"),
     (["simulate", "--machine=h800", GPT], OK, "published greedy"),
     (["simulate", "--machine=h8", GPT], ERRORS, "'h8'"),
     (["simulate", "--machine=a100", "plan.json"], OK, "baselines are left out"),

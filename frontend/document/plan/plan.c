@@ -111,6 +111,7 @@ static void put_policy(cz_report *r)
     cz_json_string(json, "layout", cz_layout_word(policy->layout));
     cz_report_put_real(r, "tolerance", policy->tolerance);
     cz_report_put_real(r, "wire", policy->wire);
+    cz_json_int(json, "tokens", policy->tokens);
     cz_json_close(json);
 }
 

@@ -20,7 +20,7 @@ static const char format[] =
     " names = [], sets = array<i64>} : () -> ()\n"
     "\"canzona.policy\"() {master_dtype = \"f32\", geometry = \"uneven\", "
     "layout = \"engine\", form = \"auto\", memory_bytes = 0 : i64,"
-    " tolerance = 0.0 : f64, wire = 0.5 : f64,"
+    " tolerance = 0.0 : f64, wire = 0.5 : f64, tokens = 1048576 : i64,"
     " clip = 0.0 : f64, skip = 0 : i64, bucket_elements = 100 : i64,"
     " micro_group_bytes = 0 : i64, tp_strategy = \"auto\","
     " tp_subgroup = 0 : i64} : () -> ()\n"
