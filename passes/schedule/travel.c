@@ -2,6 +2,7 @@
  * them, and the partial sums of those who share one. */
 #include "passes/schedule/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 void cz_rows_put(cz_rows *rows, cz_entry entry)
@@ -15,11 +16,14 @@ void cz_rows_put(cz_rows *rows, cz_entry entry)
 
 /* ---- transfers ---- */
 
-/* The ranks of a communicator, and their shards of a pattern. */
+/* The ranks of a communicator, and their shards of a pattern.  They may be in
+ * several rows of the grid, which have the same matrices of the group, but
+ * other scratch. */
 typedef struct members {
     const cz_view_pattern *pattern;
     int n;
-    int *columns; /* [n] */
+    const cz_matrix **lists; /* [n] the group's matrices in the member's row */
+    int *columns;            /* [n] */
     int64_t *ranks;
     cz_view_shard *shards;
 } members;
@@ -166,9 +170,11 @@ static int64_t element_bytes(const cz_view_stage *stage, cz_slot_kind kind,
     return 0;
 }
 
-static void put_matrix(const cz_scheduler *s, cz_rows *r, const cz_matrix *m,
+/* The number-th of the group. */
+static void put_matrix(const cz_scheduler *s, cz_rows *r, int number,
                        const members *of, bool is_gather)
 {
+    const cz_matrix *m = &of->lists[0][number];
     const cz_slot_kind kind = is_gather ? CZ_SLOT_GATHER : CZ_SLOT_SCATTER;
     const cz_view_stage *shard = is_gather ? m->before : m->after;
     int64_t at[CZ_MAX_STAGE_SLOTS], bytes;
@@ -189,13 +195,16 @@ static void put_matrix(const cz_scheduler *s, cz_rows *r, const cz_matrix *m,
             on_shards,
             on_owners};
         for (int t = 0; t < of->n; t++) {
+            const cz_matrix *there = &of->lists[t][number];
+            assert(there->param == m->param);
             cz_view_slot_bytes(shard, kind, of->shards[t].elements, at);
-            on_shards[t] = (is_gather ? m->gather : m->scatter) + at[i];
+            on_shards[t] = (is_gather ? there->gather : there->scatter) + at[i];
         }
         cz_view_slot_bytes(m->full_matrix, kind, m->elements, at);
         for (int k = 0; k < m->n_owners; k++) {
+            const int t = m->owner + k * m->stride;
             const cz_matrix_scratch whole =
-                m->scratch_at[of->columns[m->owner + k * m->stride]];
+                of->lists[t][number].scratch_at[of->columns[t]];
             on_owners[k] = (is_gather ? whole.gather : whole.scatter) + at[i];
         }
         put_end(s, r, &p, &(parcel_end){!is_gather, false});
@@ -208,11 +217,18 @@ static members members_of(const cz_scheduler *s, const cz_planned_op *op,
 {
     const cz_ints comm = cz_schedule_comm(s, op);
     const int n = (int)cz_view_extent(s->view, &comm);
-    members of = {NULL, n, CZ_NEW(s->arena, int, n),
-                  CZ_NEW(s->arena, int64_t, n),
-                  CZ_NEW(s->arena, cz_view_shard, n)};
+    members of = {.n = n,
+                  .lists = CZ_NEW(s->arena, const cz_matrix *, n),
+                  .columns = CZ_NEW(s->arena, int, n),
+                  .ranks = CZ_NEW(s->arena, int64_t, n),
+                  .shards = CZ_NEW(s->arena, cz_view_shard, n)};
     for (int t = 0; t < n; t++) {
+        int n_matrices;
         of.ranks[t] = cz_view_rank_at(s->view, &comm, t, at->rank);
+        of.lists[t] = cz_schedule_matrices(
+            &s->sharded,
+            (int)cz_view_coordinate(s->view, &s->grid.row_axes, of.ranks[t]),
+            op->micro_group, &n_matrices);
         of.columns[t] =
             (int)cz_view_coordinate(s->view, &s->grid.shard_axes, of.ranks[t]);
     }
@@ -231,7 +247,7 @@ void cz_schedule_fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
             of.shards[t] =
                 cz_view_shard_of(s->view, list[i].pattern, of.ranks[t]);
         of.pattern = list[i].pattern;
-        put_matrix(s, r, &list[i], &of, op->role == CZ_ROLE_GATHER);
+        put_matrix(s, r, i, &of, op->role == CZ_ROLE_GATHER);
     }
 }
 
