@@ -177,7 +177,9 @@ typedef struct cz_document_baseline {
     int64_t bucket_elements; /* in buckets of so many; 0: not said */
     bool is_variant;         /* of one before it: in micro-groups, or in other
                               * buckets */
-    const int64_t *time_ps;  /* [n_ranks] the optimizer's compute */
+    bool is_grouped; /* its matrices travel, in micro-groups: what it executes
+                      * are the variants of its name that follow */
+    const int64_t *time_ps;     /* [n_ranks] the optimizer's compute */
     const int64_t *state_bytes; /* [n_ranks]; NULL: not said */
     bool all_reduces;           /* gradients go to every rank whole */
     bool gathers;               /* parameters come from their owners */

@@ -267,7 +267,7 @@ int cz_cmd_plan_text(const cz_cmd_options *given, const char *file,
 const cz_report_context *cz_cmd_report_context(cz_job *job,
                                                const cz_cmd_options *given);
 /* Its training iteration, likewise; NULL also where the plan names no machine,
- * or some replica of the model has no token. */
+ * has more than 65536 ranks, or a replica of the model without a token. */
 const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
                                                    const cz_cmd_options *given);
 

@@ -4,6 +4,9 @@
 #include "frontend/document/read.h"
 #include "frontend/document/plan/plan.h"
 
+/* An iteration of more ranks takes longer to simulate than to plan. */
+enum { MOST_RANKS = 1 << 16 };
+
 /* All that the look points to, in one place. */
 typedef struct whole {
     cz_report_context context;
@@ -56,7 +59,7 @@ const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
                                                    const cz_cmd_options *given)
 {
     cz_simulate_options options;
-    if (!job->view->machine)
+    if (!job->view->machine || job->view->n_ranks > MOST_RANKS)
         return NULL;
     whole *w = open(job, given, false, &options);
     if (!w || options.tokens < cz_document_replicas(&w->document))

@@ -95,8 +95,8 @@ static void show_progress(const char *name)
         fprintf(stderr, "\r\033[Ksimulating %s", name);
 }
 
-/* Of the baselines of one name, which have different buckets, the one with the
- * shortest iteration. */
+/* Of the baselines of one name, which have different buckets or micro-groups,
+ * the one with the shortest iteration. */
 static cz_simulation_row *simulate(simulation *s, int *n)
 {
     const cz_document *f = &s->document;
@@ -107,6 +107,8 @@ static cz_simulation_row *simulate(simulation *s, int *n)
         "plan", -1, false, cz_simulate_plan(f, &s->options)};
     for (int i = 0; i < s->n_baselines; i++) {
         const cz_document_baseline *of = &f->baselines[i];
+        if (of->is_grouped)
+            continue;
         show_progress(of->name);
         const cz_simulation_row row = {of->name, of->bucket_elements,
                                        cz_simulate_is_even(of),

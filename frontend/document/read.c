@@ -597,21 +597,20 @@ static bool flag_of(const cz_json_at *at, const char *key)
     return cz_json_has(at, key) && cz_json_truth_of(at, key);
 }
 
-/* With its matrices in micro-groups: another baseline. */
+/* With its matrices in micro-groups: variants of the baseline. */
 static void add_micro_groups(reader *r, const cz_json_at *baseline,
                              const cz_document_baseline *of,
                              cz_document_baseline **all)
 {
     const cz_json_at list = cz_json_member(baseline, "groupings");
     const int n = cz_json_length(&list);
+    (*all)[r->out->n_baselines - 1].is_grouped = n > 0;
     for (int g = 0; g < n && !r->reading.failed; g++) {
         const cz_json_at at = cz_json_element(&list, g);
         cz_document_baseline *out =
             CZ_PUSH(r->reading.arena, *all, r->out->n_baselines);
         *out = *of;
         out->is_variant = true;
-        out->name = cz_arena_printf(r->reading.arena, "%s, %s", of->name,
-                                    cz_json_word_of(&at, "name"));
         out->time_ps = ranks_of(r, &at, "time_ps");
     }
 }

@@ -289,7 +289,7 @@ static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind,
     const bool is_older = kind == CZ_BASELINE_LPT_ELEMENTS;
     cz_compared out = open_one(c, name);
     out.all_reduces = out.is_exposed = is_older;
-    if (kind == CZ_BASELINE_GREEDY)
+    if (!is_older)
         open_groupings(c, &out);
     for (int d = 0; d < c->n_placements; d++) {
         const cz_placement_problem *placement = &c->placements[d];

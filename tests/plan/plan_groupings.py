@@ -146,7 +146,7 @@ def check_groupings(plan, baseline, domains, least):
     each split coordinate's other kernels on one rank, and rows."""
     found = baseline["groupings"]
     is_any = any(any(rows) for *_, rows in domains)
-    names = NAMES if is_any and baseline["name"] == "published greedy" else ()
+    names = NAMES if is_any else ()
     yield from equal("groupings", [g["name"] for g in found], list(names))
     for grouping in found:
         times, groups, staging = [0] * len(plan.ranks), 0, 0

@@ -603,17 +603,14 @@ def times_of(plan, constants, options, is_plans, base=None):
 
 
 def baseline_ways(plan):
-    """Each with its own time, then with that of its micro-groups."""
+    """Each with its own time, or where it has micro-groups with those of each."""
     for base in plan["baselines"]:
-        yield base
-        for g in base["groupings"]:
-            yield {**base, "name": f"{base['name']}, {g['name']}",
-                   "time_ps": g["time_ps"]}
+        for g in base["groupings"] or [base]:
+            yield {**base, "time_ps": g["time_ps"]}
 
 
 def simulate(plan, constants, options, is_plans):
-    """Times of the plan, then of its baselines, each also in micro-groups; of
-    those of one name that of the shortest iteration, and its buckets."""
+    """Times of the plan, then of its baselines; of those of one name that of the shortest iteration, and its buckets."""
     found = {}
     for way in baseline_ways(plan):
         times = {**times_of(plan, constants, options, is_plans, way),
