@@ -230,9 +230,9 @@ static void compare_library(const cz_tile_product *p, int sms,
                             cz_tile_choice *choice)
 {
     if (p->is_symmetric ||
-        !find_measured(p, sms, of_library, rows, n, &choice->library_time))
+        !find_measured(p, sms, of_library, rows, n, &choice->time_of_library))
         return;
-    choice->is_library = (cz_wide)choice->library_time * 100 <
+    choice->is_library = (cz_wide)choice->time_of_library * 100 <
                          (cz_wide)choice->time * LIBRARY_SHARE;
 }
 

@@ -73,7 +73,7 @@ typedef struct cz_tile_choice {
     /* cuBLASLt was measured to be faster; the shape is for where it is missing.
      */
     bool is_library;
-    int64_t time, library_time; /* of both; 0: not measured */
+    int64_t time, time_of_library; /* of both; 0: not measured */
 } cz_tile_choice;
 
 /* The shape of least time among those that were measured for just this product

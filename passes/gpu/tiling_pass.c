@@ -58,7 +58,7 @@ static void add(tiler *t, const cz_tile_product *product)
                              .time = choice.time};
     cz_fact_tiling *made = &tiling;
     made->library = choice.is_library;
-    made->library_time = choice.library_time;
+    made->library_time = choice.time_of_library;
     cz_ir_add_tiling(t->ir, made);
 }
 
