@@ -170,6 +170,29 @@ extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
      0},                                                                       \
         CZ_OPTION_ALLOW_PATH
 
+/* Of an iteration that is simulated. */
+#define CZ_OPTIONS_ITERATION                                                   \
+    {"tokens",                                                                 \
+     CZ_SETTING_KEY(TOKENS),                                                   \
+     "N",                                                                      \
+     0,                                                                        \
+     "Tokens of an iteration, over all ranks, as 4M (what the schedule says, " \
+     "else 1048576)",                                                          \
+     0},                                                                       \
+        {"mfu",                                                                \
+         CZ_SETTING_KEY(MFU),                                                  \
+         "PERCENT",                                                            \
+         0,                                                                    \
+         "Of the machine's bf16 rate that forward and backward reach (45)",    \
+         0},                                                                   \
+    {                                                                          \
+        "e", CZ_SETTING_KEY(E), "PERCENT", 0,                                  \
+            "Of a link that reductions and gathers of unequal slices reach "   \
+            "(as the "                                                         \
+            "machine says, else 100)",                                         \
+            0                                                                  \
+    }
+
 #define CZ_OPTION_DIAGNOSTICS                                                  \
     {                                                                          \
         "diagnostics", CZ_KEY_DIAGNOSTICS, "FORM", 0,                          \

@@ -17,21 +17,12 @@ static const struct argp_option options[] = {
      "or beside plan JSON, times a plan that was made for its own, "
      "without baselines",
      0},
-    {"tokens", CZ_SETTING_KEY(TOKENS), "N", 0,
-     "Tokens of an iteration, over all ranks, as 4M (what the "
-     "schedule says, else 1048576)",
-     0},
-    {"mfu", CZ_SETTING_KEY(MFU), "PERCENT", 0,
-     "Of the machine's bf16 rate that forward and backward reach (45)", 0},
+    CZ_OPTIONS_ITERATION,
     {"active", CZ_SETTING_KEY(ACTIVE), "PERCENT", 0,
      "Of experts' parameters that work on a token (100)", 0},
     {"sequence", CZ_SETTING_KEY(SEQUENCE), "N", 0,
      "Tokens of a sequence, as 4096: also price attention, what ranks wait for "
      "of activations and shards, and the pipeline's bubble (left out)",
-     0},
-    {"e", CZ_SETTING_KEY(E), "PERCENT", 0,
-     "Of a link that reductions and gathers of unequal slices reach (as the "
-     "machine says, else 100)",
      0},
     {"jitter", CZ_SETTING_KEY(JITTER), "PERCENT", 0,
      "Kernels are up to so much slower, at random (0)", 0},

@@ -11,24 +11,15 @@
 
 static const struct argp_option options[] = {
     {"gpus", CZ_SETTING_KEY(GPUS), "N", 0, "Ranks of the mesh", 0},
-    {"tokens", CZ_SETTING_KEY(TOKENS), "N", 0,
-     "Tokens of an iteration, over all ranks, as 4M (what the "
-     "schedule says, else 1048576)",
-     0},
+    CZ_OPTIONS_ITERATION,
     {"sequence", CZ_SETTING_KEY(SEQUENCE), "N", 0,
      "Tokens of a sequence (4096)", 0},
     {"memory", CZ_SETTING_KEY(MEMORY), "BYTES", 0,
      "Of a rank, activations included, as 141GB (what FILE says, else 80GB)",
      0},
-    {"mfu", CZ_SETTING_KEY(MFU), "PERCENT", 0,
-     "Of the machine's bf16 rate that forward and backward reach (45)", 0},
     {"active", CZ_SETTING_KEY(ACTIVE), "PERCENT", 0,
      "Of experts' parameters that work on a token (what the model's "
      "configuration says, else 100)",
-     0},
-    {"e", CZ_SETTING_KEY(E), "PERCENT", 0,
-     "Of a link that reductions and gathers of unequal slices reach (as the "
-     "machine says, else 100)",
      0},
     {"output", 'o', "OUT.cz", 0,
      "Write the best here, not as FILE.tuned.cz: - is standard output; what "

@@ -15,20 +15,6 @@ typedef struct finder {
 
 /* ---- classes ---- */
 
-/* Of the ranks that shard a pattern, how many consecutive ones from the first
- * on are in its node. */
-static int count_near(const finder *f, int pattern)
-{
-    int64_t storage[CZ_VIEW_MAX_AXES];
-    const cz_ints axes = cz_view_shard_axes(f->view, pattern, storage);
-    const int64_t n = cz_view_extent(f->view, &axes);
-    int64_t near = 1;
-    while (near < n &&
-           cz_view_rank_at(f->view, &axes, near, 0) < f->machine->gpus_per_node)
-        near++;
-    return (int)near;
-}
-
 static int count_batches(const cz_plan_view *view, int rule)
 {
     int64_t n_matrices = 0;
@@ -46,12 +32,15 @@ static cz_candidates_call call_of(const finder *f, int pattern)
 {
     const int rule = f->view->patterns[pattern].rule;
     const int n = (int)cz_pattern_shards(f->view, pattern);
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    const cz_ints axes = cz_view_shard_axes(f->view, pattern, storage);
     return (cz_candidates_call){
         .stage =
             &f->view->stages[cz_rule_stages_find(f->view, rule).full_matrix],
         .sharded = cz_candidates_sharded_along(f->view, pattern),
         .width = n,
-        .n_near = count_near(f, pattern),
+        .n_near = cz_machine_near(f->machine, cz_view_mesh_axes(f->view),
+                                  cz_view_set_of(&axes)),
         .max_g = n};
 }
 

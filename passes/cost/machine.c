@@ -30,6 +30,18 @@ cz_link cz_machine_link_over(const cz_machine *machine, cz_axes axes,
     return CZ_LINK_NODE;
 }
 
+int cz_machine_near(const cz_machine *machine, cz_axes axes, int64_t set)
+{
+    const int n = (int)cz_axes_extent(axes, set);
+    int most = 1;
+    for (int size = 2; size <= n; size++)
+        if (n % size == 0 &&
+            cz_machine_link_over(machine, axes, set, (cz_block){size, 1}) ==
+                CZ_LINK_NODE)
+            most = size;
+    return most;
+}
+
 /* Its place among the constants; the plan view has checked that it is there. */
 static int64_t constant(const cz_fact_machine *fact, const char *name)
 {

@@ -70,6 +70,10 @@ cz_link_speed cz_machine_link(const cz_machine *machine, cz_link link);
 cz_link cz_machine_link_over(const cz_machine *machine, cz_axes axes,
                              int64_t set, cz_block block);
 
+/* The most coordinates over a set of axes that divide all of them into blocks
+ * of which each lies in one node. */
+int cz_machine_near(const cz_machine *machine, cz_axes axes, int64_t set);
+
 cz_machine_uneven cz_machine_uneven_of(const cz_fact_uneven_reduce *fact);
 
 /* The machine of a plan.  False when it has none. */

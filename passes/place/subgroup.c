@@ -100,21 +100,6 @@ static bool is_width(int n)
     return n % 2 == 0 && n <= CZ_SUBGROUP_MAX_WIDTH;
 }
 
-/* The most coordinates that divide all of them to blocks that lie in one node
- * each. */
-static int count_near(const cz_place_subgroup *s, const cz_ints *axes)
-{
-    const int n = (int)cz_view_extent(s->view, axes);
-    int most = 1;
-    for (int size = 2; size <= n; size++)
-        if (n % size == 0 &&
-            cz_machine_link_over(s->machine, cz_view_mesh_axes(s->view),
-                                 cz_view_set_of(axes),
-                                 (cz_block){size, 1}) == CZ_LINK_NODE)
-            most = size;
-    return most;
-}
-
 /* The widest row that n ranks are made of and as large a power of two divides.
  */
 static int widest_row(int n)
@@ -139,7 +124,8 @@ static bool choose_rows(cz_place_subgroup *s)
     if (n == 0)
         return false;
     const cz_ints axes = cz_view_shard_axes(s->view, pattern, storage);
-    s->n_near = count_near(s, &axes);
+    s->n_near = cz_machine_near(s->machine, cz_view_mesh_axes(s->view),
+                                cz_view_set_of(&axes));
     s->width = widest_row(s->n_near);
     s->n_rows = problem->n_ranks * (problem->n_hosts / s->width);
     if (is_width(problem->n_hosts) && (!is_width(s->width) || n < s->n_rows)) {

@@ -22,13 +22,13 @@ def count(p):
 
 
 def near(plan, m, p):
-    """Of the ranks that shard it, from the first on, those in its node."""
-    alike = [a for a in plan.axes if a not in plan.shard_axes(p)]
-    row = [r for r in plan.ranks if plan.over(r, alike) == 0]
-    found = 1
-    while found < len(row) and row[found] < m["gpus_per_node"]:
-        found += 1
-    return found
+    """The most that divide the ranks that shard it into blocks in one node each."""
+    rows = plan.communicators(plan.shard_axes(p))
+    n = plan.shards(p)
+    return max(size for size in range(1, n + 1) if n % size == 0 and
+               all(row[at] // m["gpus_per_node"] ==
+                   row[at + size - 1] // m["gpus_per_node"]
+                   for row in rows for at in range(0, n, size)))
 
 
 def is_admitted(plan, of, group):
