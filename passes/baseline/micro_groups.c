@@ -90,7 +90,6 @@ typedef struct grouper {
     const cz_solve_plan *plan;
     cz_timeline_baseline kind;
     cz_timeline_item *item_of;     /* [n_items] */
-    const int *in_order;           /* [n_items] of definition */
     cz_timeline_problem row;       /* but for its items */
     cz_timeline_item *of_this_row; /* [n_items] */
 } grouper;
@@ -116,18 +115,29 @@ static void make_items(grouper *g, int64_t rate)
             g->item_of[i] = cz_compare_item(g->view, g->placement, i, rate);
 }
 
-/* Items by the number of their parameter. */
-static const int *sort_items(const grouper *g)
+/* Gathered items, row by row, and in each by the number of their parameter:
+ * those of a row begin at starts[row]. */
+static const int *sort_items(const grouper *g, int *starts)
 {
-    const int n = g->placement->problem.n_items;
+    const cz_solve_problem *problem = &g->placement->problem;
+    const int n = problem->n_items;
     int *item_of_param = CZ_NEW(g->arena, int, g->view->n_params + 1);
+    int *next = CZ_NEW(g->arena, int, problem->n_ranks + 1);
     int *order = CZ_NEW(g->arena, int, n + 1);
-    int k = 0;
     for (int i = 0; i < n; i++)
-        item_of_param[g->placement->params[i]] = i + 1;
+        if (cz_compare_is_gathered(g->view, g->placement, i)) {
+            item_of_param[g->placement->params[i]] = i + 1;
+            starts[g->plan->owner[i] + 1]++;
+        }
+    for (int row = 0; row < problem->n_ranks; row++) {
+        next[row] = starts[row];
+        starts[row + 1] += starts[row];
+    }
     for (int p = 0; p < g->view->n_params; p++)
-        if (item_of_param[p] > 0)
-            order[k++] = item_of_param[p] - 1;
+        if (item_of_param[p] > 0) {
+            const int i = item_of_param[p] - 1;
+            order[next[g->plan->owner[i]]++] = i;
+        }
     return order;
 }
 
@@ -168,20 +178,18 @@ cz_grouped_rows cz_compare_micro_groups(cz_arena *arena,
     const cz_link_speed link =
         cz_machine_link(machine, cz_compare_link(view, machine, placement));
     make_items(&g, link.rate);
-    g.in_order = sort_items(&g);
+    int *starts = CZ_NEW(arena, int, problem->n_ranks + 1);
+    const int *order = sort_items(&g, starts);
     g.of_this_row = CZ_NEW(arena, cz_timeline_item, problem->n_items);
     g.row = (cz_timeline_problem){.n_ranks = problem->n_hosts,
                                   .items = g.of_this_row,
                                   .latency_ps = link.latency};
     for (int row = 0; row < problem->n_ranks; row++) {
         g.row.n_items = 0;
-        for (int k = 0; k < g.placement->problem.n_items; k++) {
-            const int i = g.in_order[k];
-            if (g.plan->owner[i] == row &&
-                cz_compare_is_gathered(g.view, g.placement, i))
-                g.of_this_row[g.row.n_items++] = g.item_of[i];
-        }
-        run_row(&g, row, &out);
+        for (int k = starts[row]; k < starts[row + 1]; k++)
+            g.of_this_row[g.row.n_items++] = g.item_of[order[k]];
+        if (g.row.n_items > 0)
+            run_row(&g, row, &out);
     }
     return out;
 }
