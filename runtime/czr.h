@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 26u /* version of the tables of part 2 */
+#define CZR_ABI 27u /* version of the tables of part 2 */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -619,12 +619,16 @@ typedef struct czr_exchange_entry {
     int64_t offset, count; /* in the bucket */
 } czr_exchange_entry;
 
-/* What an operation does on each rank: entries [starts[c], starts[c + 1]) on
- * ranks with coordinate c over the axes `selector`. */
+/* What an operation does on each rank: entries [starts[l], starts[l + 1]) on
+ * ranks with coordinate c over the axes `selector`, whose list is lists[c].
+ * Coordinates of equal entries share a list; lists are numbered by the first
+ * coordinates that have them. */
 typedef struct czr_table {
     czr_entry_kind kind;
     uint32_t selector;
-    const int32_t *starts; /* [coordinates over selector + 1] */
+    const int32_t *lists;  /* [coordinates over selector]; NULL: each has its
+                            * own */
+    const int32_t *starts; /* [lists + 1] */
     const void *rows;
 } czr_table;
 

@@ -24,37 +24,169 @@ void cz_emit_int_array(cz_text *out, const char *type, const char *name,
     cz_text_puts(out, n ? "};\n" : "0};\n");
 }
 
+/* A table as it is printed.  What is equal in an earlier one has that one's
+ * number; entries of kernels may be the earlier ones' but for their stages, all
+ * of which are `later`. */
+typedef struct printed_table {
+    cz_entry_lists lists;
+    int64_t *numbers; /* [n_entries * columns] */
+    int64_t n_entries, later;
+    int of, starts, entries; /* tables that these arrays are called by */
+    int alike;               /* the table whose entries these are, but for
+                              * their stages; its own number: none */
+    bool is_macro;           /* others are alike */
+} printed_table;
+
+/* The entries of the lists. */
+static void take_entries(cz_arena *arena, const cz_view_table *table,
+                         printed_table *p)
+{
+    const int n_columns = cz_entry_schemas[table->kind].n_columns;
+    int64_t *out;
+
+    p->n_entries = p->lists.starts[p->lists.n];
+    p->numbers = out = CZ_NEW(arena, int64_t, p->n_entries * n_columns + 1);
+    for (int l = 0; l < p->lists.n; l++) {
+        const int64_t n = p->lists.starts[l + 1] - p->lists.starts[l];
+        memcpy(out,
+               table->rows.numbers +
+                   table->starts[p->lists.first[l]] * n_columns,
+               (size_t)(n * n_columns) * sizeof *out);
+        out += n * n_columns;
+    }
+}
+
+static bool are_equal(const int64_t *a, const int64_t *b, int64_t n)
+{
+    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
+/* Whether all stages of entries are `later` behind those of others, which they
+ * equal in all else. */
+static bool are_alike(const cz_view_table *table, const printed_table *p,
+                      const printed_table *other, int64_t *later)
+{
+    const int n_columns = cz_entry_schemas[table->kind].n_columns;
+    const int64_t *a = p->numbers, *b = other->numbers;
+    const int64_t *const end = a + p->n_entries * n_columns;
+
+    *later = 0;
+    if (p->n_entries != other->n_entries || p->n_entries == 0)
+        return false;
+    if (table->kind != CZ_ENTRY_KERNEL)
+        return are_equal(a, b, p->n_entries * n_columns);
+    *later = a[0] - b[0]; /* the stage is the first */
+    for (; a < end; a += n_columns, b += n_columns)
+        if (a[0] - b[0] != *later || !are_equal(a + 1, b + 1, n_columns - 1))
+            return false;
+    return true;
+}
+
+/* Which arrays of earlier tables are those of table i. */
+static void find_equal(const cz_plan_view *view, printed_table *tables, int i)
+{
+    const cz_view_table *table = &view->tables[i];
+    printed_table *p = &tables[i];
+    const int n = table->n_coordinates;
+
+    p->of = p->starts = p->entries = p->alike = i;
+    for (int k = 0; k < i; k++) {
+        const printed_table *other = &tables[k];
+        int64_t later;
+        if (p->starts == i && other->starts == k &&
+            other->lists.n == p->lists.n &&
+            are_equal(other->lists.starts, p->lists.starts, p->lists.n + 1))
+            p->starts = k;
+        if (p->of == i && other->of == k && p->lists.n < n &&
+            other->lists.n < view->tables[k].n_coordinates &&
+            view->tables[k].n_coordinates == n &&
+            are_equal(other->lists.of, p->lists.of, n))
+            p->of = k;
+        if (view->tables[k].kind != table->kind)
+            continue;
+        if (p->alike == i && other->alike == k &&
+            are_alike(table, p, other, &later)) {
+            p->alike = k;
+            p->later = later;
+            p->entries = later == 0 ? k : i;
+        } else if (p->alike < i && p->entries == i && other->entries == k &&
+                   other->alike == p->alike && other->later == p->later)
+            p->entries = k;
+    }
+    if (p->entries == i && p->alike < i)
+        tables[p->alike].is_macro = true;
+}
+
 /* An entry as czr.h has it: in the order of its struct, with the type of its
- * elements for their width. */
+ * elements for their width.  Of a macro the stage is so many behind S. */
 static void put_entry(cz_text *out, const cz_entry_schema *schema,
-                      const int64_t *numbers)
+                      const int64_t *numbers, bool is_macro)
 {
     for (int i = 0; i < schema->n_columns; i++) {
         cz_text_puts(out, i ? ", " : "    {");
         if (schema->columns[i].range == CZ_RANGE_WIDTH)
             cz_text_puts(out, cz_dtype_czr_tag(cz_dtype_of_bytes(numbers[i])));
         else
-            cz_text_printf(out, "%lld", (ll)numbers[i]);
+            cz_text_printf(out, i == 0 && is_macro ? "%lld + (S)" : "%lld",
+                           (ll)numbers[i]);
     }
-    cz_text_puts(out, "},\n");
+    cz_text_puts(out, is_macro ? "}, \\\n" : "},\n");
 }
 
-static void put_table(cz_emitter *emitter, int number)
+static void put_entries(cz_text *out, const cz_entry_schema *schema,
+                        const printed_table *p, int number)
 {
-    const cz_view_table *table = &emitter->view->tables[number];
-    const int64_t n_rows = table->starts[table->n_coordinates];
-    cz_text *out = emitter->out;
-
-    cz_emit_int_array(out, "int32_t", "starts", number, table->starts,
-                      table->n_coordinates + 1);
-    if (n_rows == 0)
+    if (p->alike < number) {
+        if (p->entries == number)
+            cz_text_printf(
+                out,
+                "static const czr_%s_entry rows_%d[] = {ROWS_%d(%lld)"
+                "};\n",
+                schema->name, number, p->alike, (ll)p->later);
         return;
-    const cz_entry_schema *schema = &cz_entry_schemas[table->kind];
-    cz_text_printf(out, "static const czr_%s_entry rows_%d[] = {\n",
-                   schema->name, number);
-    for (int64_t i = 0; i < n_rows; i++)
-        put_entry(out, schema, table->rows.numbers + i * schema->n_columns);
-    cz_text_puts(out, "};\n");
+    }
+    if (p->n_entries == 0)
+        return;
+    if (p->is_macro)
+        cz_text_printf(out, "#define ROWS_%d(S) \\\n", number);
+    else
+        cz_text_printf(out, "static const czr_%s_entry rows_%d[] = {\n",
+                       schema->name, number);
+    for (int64_t i = 0; i < p->n_entries; i++)
+        put_entry(out, schema, p->numbers + i * schema->n_columns, p->is_macro);
+    if (p->is_macro)
+        cz_text_printf(
+            out, "\nstatic const czr_%s_entry rows_%d[] = {ROWS_%d(0)};\n",
+            schema->name, number, number);
+    else
+        cz_text_puts(out, "};\n");
+}
+
+static printed_table *put_arrays(cz_emitter *emitter)
+{
+    const cz_plan_view *view = emitter->view;
+    printed_table *tables =
+        CZ_NEW(emitter->arena, printed_table, view->n_tables + 1);
+
+    for (int i = 0; i < view->n_tables; i++) {
+        tables[i].lists = cz_entry_lists_of(emitter->arena, &view->tables[i]);
+        take_entries(emitter->arena, &view->tables[i], &tables[i]);
+        find_equal(view, tables, i);
+    }
+    for (int i = 0; i < view->n_tables; i++) {
+        const printed_table *p = &tables[i];
+        const int n = view->tables[i].n_coordinates;
+        if (p->of == i && p->lists.n < n)
+            cz_emit_int_array(emitter->out, "int32_t", "lists", i, p->lists.of,
+                              n);
+        if (p->starts == i)
+            cz_emit_int_array(emitter->out, "int32_t", "starts", i,
+                              p->lists.starts, p->lists.n + 1);
+        put_entries(emitter->out, &cz_entry_schemas[view->tables[i].kind], p,
+                    i);
+    }
+    cz_text_puts(emitter->out, "\n");
+    return tables;
 }
 
 uint32_t cz_axis_mask(const cz_ints *axes)
@@ -71,18 +203,24 @@ static const char *const row_tags[CZ_N_ENTRY_KINDS] = {
 #include "runtime/abi.def"
 };
 
-static void put_table_list(cz_emitter *emitter)
+static void put_tables(cz_emitter *emitter)
 {
     const cz_plan_view *view = emitter->view;
+    const printed_table *tables = put_arrays(emitter);
 
     cz_text_puts(emitter->out, "static const czr_table tables[] = {\n");
     for (int i = 0; i < view->n_tables; i++) {
         const cz_view_table *table = &view->tables[i];
-        const bool has_rows = table->starts[table->n_coordinates] > 0;
-        cz_text_printf(emitter->out, "    {%s, %u, starts_%d, ",
-                       row_tags[table->kind],
-                       cz_axis_mask(&table->fact->selector), i);
-        cz_text_printf(emitter->out, has_rows ? "rows_%d},\n" : "NULL},\n", i);
+        const printed_table *p = &tables[i];
+        cz_text_printf(emitter->out, "    {%s, %u, ", row_tags[table->kind],
+                       cz_axis_mask(&table->fact->selector));
+        cz_text_printf(
+            emitter->out,
+            p->lists.n < table->n_coordinates ? "lists_%d, " : "NULL, ", p->of);
+        cz_text_printf(emitter->out,
+                       p->n_entries > 0 ? "starts_%d, rows_%d},\n"
+                                        : "starts_%d, NULL},\n",
+                       p->starts, p->entries);
     }
     cz_text_puts(emitter->out, view->n_tables ? "};\n\n" : "    {0}};\n\n");
 }
@@ -231,11 +369,10 @@ void cz_emit_tables(cz_emitter *emitter)
     cz_emit_params(emitter);
     put_states(emitter);
     put_buckets(emitter);
-    cz_text_puts(emitter->out, "/* Schedule tables: rows of coordinate c are "
-                               "starts[c] to starts[c + 1]. */\n");
-    for (int i = 0; i < emitter->view->n_tables; i++)
-        put_table(emitter, i);
-    cz_text_puts(emitter->out, "\n");
-    put_table_list(emitter);
+    cz_text_puts(emitter->out,
+                 "/* Schedule tables: rows of coordinate c are starts[l] to "
+                 "starts[l + 1], where\n * l is lists[c], or c where there are "
+                 "none. */\n");
+    put_tables(emitter);
     put_ops(emitter);
 }

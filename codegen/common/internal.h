@@ -104,6 +104,18 @@ uint32_t cz_axis_mask(const cz_ints *axes);
 /* An array NAME_NUMBER of n integers; of a zero where n is 0. */
 void cz_emit_int_array(cz_text *out, const char *type, const char *name,
                        int number, const int64_t *values, int n);
+
+/* Coordinates of a table whose entries are equal, and the batches of these,
+ * have one list. */
+typedef struct cz_entry_lists {
+    int n;
+    int64_t *of;     /* [n_coordinates] the list of each */
+    int64_t *starts; /* [n + 1] where each begins among the entries of all */
+    int64_t *first;  /* [n] the first coordinate that has it */
+} cz_entry_lists;
+
+cz_entry_lists cz_entry_lists_of(cz_arena *arena, const cz_view_table *table);
+
 void cz_emit_tables(cz_emitter *emitter);
 void cz_emit_params(cz_emitter *emitter); /* of them, and where they lie */
 void cz_emit_program(cz_emitter *emitter, const char *plan_hash);

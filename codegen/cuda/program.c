@@ -126,21 +126,38 @@ static bool has_batches(const cz_plan_view *view)
     return false;
 }
 
+/* Entries of lists alone have numbers in NAME.c. */
 static void put_batches_of(cz_text *out, int number, const cz_view_table *table)
 {
+    cz_arena arena;
+    cz_arena_init(&arena);
+    const cz_entry_lists lists = cz_entry_lists_of(&arena, table);
+    const int64_t n_rows = lists.starts[lists.n];
+    int64_t *of_row = CZ_NEW(&arena, int64_t, n_rows + 1);
+    int64_t *printed = CZ_NEW(&arena, int64_t, table->n_batches + 1), n = 0;
+
     cz_text_printf(out, "static const czr_cuda_batch batches_%d[] = {\n",
                    number);
-    for (int i = 0; i < table->n_batches; i++) {
-        const cz_view_batch *batch = &table->batches[i];
-        cz_text_printf(out, "    {%lld, %d, %d, %lld, %lld},\n",
-                       (long long)batch->first, (int)batch->n_rows,
-                       (int)batch->n_matrices, (long long)batch->scratch,
-                       (long long)batch->bytes);
+    for (int l = 0; l < lists.n; l++) {
+        const int64_t first = table->starts[lists.first[l]];
+        for (int64_t i = lists.starts[l]; i < lists.starts[l + 1]; i++) {
+            const int64_t b = table->batch_of_row[first + i - lists.starts[l]];
+            if (b > 0 && printed[b] == 0) {
+                const cz_view_batch *batch = &table->batches[b - 1];
+                cz_text_printf(
+                    out, "    {%lld, %d, %d, %lld, %lld},\n",
+                    (long long)(batch->first - first + lists.starts[l]),
+                    (int)batch->n_rows, (int)batch->n_matrices,
+                    (long long)batch->scratch, (long long)batch->bytes);
+                printed[b] = ++n;
+            }
+            of_row[i] = printed[b];
+        }
     }
     cz_text_puts(out, "};\n");
-    cz_emit_int_array(out, "int32_t", "batch_of_row", number,
-                      table->batch_of_row,
-                      (int)table->starts[table->n_coordinates]);
+    cz_emit_int_array(out, "int32_t", "batch_of_row", number, of_row,
+                      (int)n_rows);
+    cz_arena_fini(&arena);
 }
 
 static void put_batches(cz_text *out, const cz_plan_view *view)

@@ -299,8 +299,11 @@ static bool check_tables(const czr_check *c)
         if (p->tables[t].selector & ~czr_program_all_axes(p))
             return fail(c, "selector of table", t);
         const czr_table *table = &p->tables[t];
-        const int n = czr_program_extent(c->program, table->selector);
+        const int n = czr_table_lists(
+            table, czr_program_extent(c->program, table->selector));
 
+        if (n < 0)
+            return fail(c, "lists of table", t);
         for (int i = 0; i < n; i++)
             if (table->starts[i] > table->starts[i + 1])
                 return fail(c, "starts of table", t);

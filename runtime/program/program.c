@@ -336,10 +336,33 @@ czr_range czr_program_range(const czr_program *program, int op, int rank)
 czr_range czr_program_rows(const czr_program *program, int table, int rank)
 {
     const czr_table *rows = &program->tables[table];
-    const int at = czr_program_coordinate(program, rows->selector, rank);
+    const int own = czr_program_coordinate(program, rows->selector, rank);
+    const int at = rows->lists ? rows->lists[own] : own;
 
     return (czr_range){rows->starts[at],
                        rows->starts[at + 1] - rows->starts[at]};
+}
+
+int czr_table_lists(const czr_table *table, int n_coordinates)
+{
+    int n = 0;
+
+    if (!table->lists)
+        return n_coordinates;
+    for (int c = 0; c < n_coordinates; c++)
+        if (table->lists[c] == n)
+            n++;
+        else if (table->lists[c] < 0 || table->lists[c] > n)
+            return -1;
+    return n;
+}
+
+int64_t czr_program_all_rows(const czr_program *program, int table)
+{
+    const czr_table *of = &program->tables[table];
+
+    return of->starts[czr_table_lists(
+        of, czr_program_extent(program, of->selector))];
 }
 
 int64_t czr_program_boxes(const czr_program *program, int op, int rank,

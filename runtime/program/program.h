@@ -86,6 +86,11 @@ czr_range czr_program_range(const czr_program *program, int op, int rank);
 
 /* Rows of a table that this rank has. */
 czr_range czr_program_rows(const czr_program *program, int table, int rank);
+/* How many lists a table has for so many coordinates; -1: they are not numbered
+ * in order. */
+int czr_table_lists(const czr_table *table, int n_coordinates);
+/* Rows of a table, of all its lists. */
+int64_t czr_program_all_rows(const czr_program *program, int table);
 
 /* Whether the member at a position has an entry's boxes. */
 static inline bool czr_program_has_member(const czr_transfer_entry *entry,

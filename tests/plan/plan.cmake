@@ -93,6 +93,10 @@ set_tests_properties(plan_large_times_overflow PROPERTIES
 # What shards send to an owner is an entry, and no row for each of 256 ranks.
 cz_test(plan_large_fsdp_is_not_rows plan 120 sh -c
   "test $($<TARGET_FILE:canzona> plan --ir ${examples}/qwen3-32b-fsdp.cz | wc -c) -lt 10000000")
+# Ranks whose entries are equal have them once in generated C.
+cz_test(plan_large_fsdp_builds_2_mb plan 120 sh -c
+  "$<TARGET_FILE:canzona> build --force -D mesh.fsdp=1024 ${examples}/qwen3-32b-fsdp.cz && \
+   test $(wc -c < qwen3_32b_fsdp.c) -lt 2000000")
 cz_script(plan_large_near_limit plan 120 plan/check_plan.py --run
   $<TARGET_FILE:canzona> plan --json ${plans}/large/near_limit.cz)
 # One matrix on 262,144 rows of ranks, most of them empty.

@@ -129,11 +129,11 @@ static int64_t batch_of(const czr_cuda_program *program, int stage)
     int64_t most = 1;
 
     for (int t = 0; program->batches && t < program->program->n_tables; t++) {
-        const czr_table *table = &program->program->tables[t];
         const czr_cuda_batches *batches = &program->batches[t];
-        const int n = czr_program_extent(program->program, table->selector);
-        const czr_kernel_entry *rows = table->rows;
-        for (int64_t i = 0; batches->list && i < table->starts[n]; i++) {
+        const czr_kernel_entry *rows = program->program->tables[t].rows;
+        const int64_t n =
+            batches->list ? czr_program_all_rows(program->program, t) : 0;
+        for (int64_t i = 0; i < n; i++) {
             const int32_t b = batches->of_row[i];
             if (b && rows[i].stage == stage &&
                 batches->list[b - 1].n_calls > most)

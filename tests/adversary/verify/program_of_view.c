@@ -63,10 +63,10 @@ static void set_tables(cz_arena *arena, czr_program *program,
 
     for (int i = 0; i < view->n_tables; i++) {
         const cz_view_table *table = &view->tables[i];
-        tables[i] =
-            (czr_table){program->tables[i].kind, program->tables[i].selector,
-                        narrow(arena, table->starts, table->n_coordinates + 1),
-                        rows_of(arena, table)};
+        tables[i] = (czr_table){
+            program->tables[i].kind, program->tables[i].selector, NULL,
+            narrow(arena, table->starts, table->n_coordinates + 1),
+            rows_of(arena, table)};
     }
     program->tables = tables;
 }

@@ -136,7 +136,8 @@ static inline void units_draw_sum(units_plan *plan, int op, uint64_t *random)
     }
     plan->at[op] = units_take(plan, sum->count * 8);
     sum->offset = (int64_t)plan->at[op];
-    *table = (czr_table){CZR_ENTRY_SUM, 0, plan->starts[op], plan->sums[op]};
+    *table =
+        (czr_table){CZR_ENTRY_SUM, 0, NULL, plan->starts[op], plan->sums[op]};
     plan->starts[op][1] = 1;
 }
 
@@ -223,7 +224,7 @@ static inline void units_draw_transfer(units_plan *plan, int op,
                 units_add_row(plan, op, to, end);
             }
     units_pack_rows(plan, op, n);
-    plan->tables[op] = (czr_table){CZR_ENTRY_TRANSFER, row->comm,
+    plan->tables[op] = (czr_table){CZR_ENTRY_TRANSFER, row->comm, NULL,
                                    plan->starts[op], plan->entries[op]};
 }
 

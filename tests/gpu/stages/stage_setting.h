@@ -224,10 +224,10 @@ static inline size_t memory_needed(void)
 
     for (int t = 0; t < plan.n_tables; t++) {
         const czr_kernel_entry *rows = plan.tables[t].rows;
-        const int n = czr_program_extent(&plan, plan.tables[t].selector);
-        for (int i = 0; plan.tables[t].kind == CZR_ENTRY_KERNEL &&
-                        i < plan.tables[t].starts[n];
-             i++) {
+        const int64_t n = plan.tables[t].kind == CZR_ENTRY_KERNEL
+                              ? czr_program_all_rows(&plan, t)
+                              : 0;
+        for (int64_t i = 0; i < n; i++) {
             const size_t bytes =
                 lay_out(&plan.stages[rows[i].stage], &rows[i]).bytes;
             most = bytes > most ? bytes : most;

@@ -132,10 +132,10 @@ static const czr_kernel_entry *find_row(int stage)
 {
     for (int t = 0; t < plan.n_tables; t++) {
         const czr_kernel_entry *rows = plan.tables[t].rows;
-        const int n = czr_program_extent(&plan, plan.tables[t].selector);
-        for (int i = 0; plan.tables[t].kind == CZR_ENTRY_KERNEL &&
-                        i < plan.tables[t].starts[n];
-             i++)
+        const int64_t n = plan.tables[t].kind == CZR_ENTRY_KERNEL
+                              ? czr_program_all_rows(&plan, t)
+                              : 0;
+        for (int64_t i = 0; i < n; i++)
             if (rows[i].stage == stage)
                 return &rows[i];
     }

@@ -126,9 +126,11 @@ static void assert_form_is_refused(void)
 
 static void malformed_references_are_refused(void **state)
 {
-    static const int32_t later[] = {11};
+    static const int32_t later[] = {11}, lists[] = {1};
 
     make_programs(1);
+    programs[0].tables[0].lists = lists; /* of which the first must be 0 */
+    assert_form_is_refused();
     programs[0].ops[11].waits = later;
     programs[0].ops[11].n_waits = 1;
     assert_form_is_refused();

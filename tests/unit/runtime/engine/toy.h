@@ -177,9 +177,9 @@ static inline void toy_fill_rows(toy *self, const toy_options *options, int b)
     self->starts[kernel][options->dp] = n_kernel;
     self->starts[span][options->dp * options->tp] = n_span;
     self->tables[kernel] = (czr_table){
-        CZR_ENTRY_KERNEL, 1, self->starts[kernel], self->kernel_rows[b]};
-    self->tables[span] =
-        (czr_table){CZR_ENTRY_SPAN, 3, self->starts[span], self->span_rows[b]};
+        CZR_ENTRY_KERNEL, 1, NULL, self->starts[kernel], self->kernel_rows[b]};
+    self->tables[span] = (czr_table){CZR_ENTRY_SPAN, 3, NULL,
+                                     self->starts[span], self->span_rows[b]};
 }
 
 static inline void toy_fill_bucket(toy *self, const toy_options *options, int b)

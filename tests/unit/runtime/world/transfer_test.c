@@ -46,8 +46,8 @@ static void init(schedule *self, int ranks, int n_ops, int64_t deadline_ms)
                                  .comm = 1,
                                  .bucket = -1,
                                  .table = op};
-        self->tables[op] = (czr_table){CZR_ENTRY_TRANSFER, 1, self->starts[op],
-                                       self->entries[op]};
+        self->tables[op] = (czr_table){CZR_ENTRY_TRANSFER, 1, NULL,
+                                       self->starts[op], self->entries[op]};
     }
     self->program = (czr_program){.abi = CZR_ABI,
                                   .name = "transfers",
@@ -311,7 +311,7 @@ static void an_entry_has_boxes_of_many(void **state)
             add(self, 0, rank,
                 (czr_box){-1, 1, 2 * k, HALF + 32 * k, 2, 8, 8, 1});
     }
-    self->tables[0] = (czr_table){CZR_ENTRY_TRANSFER, 0, starts, entries};
+    self->tables[0] = (czr_table){CZR_ENTRY_TRANSFER, 0, NULL, starts, entries};
     assert_int_equal(czr_world_threads_run(MAX_RANKS, body, self), CZR_OK);
     free(self);
 }
