@@ -29,7 +29,14 @@ typedef struct access_list {
     access *v_access;
     int n, op;
     int n_kinds; /* spaces of a bucket; as many come before the first bucket */
-    int *last;   /* [n_kinds] access added last, by kind of space */
+    int *last;   /* [2 * n_kinds] access added last, by kind of space, of those
+                  * that read and of those that write */
+    /* A rough list has one access for all that an operation reads of a bucket's
+     * space, and one for what it writes, from the first to the last byte; and
+     * none of those of KEEP and UNDO to the values of all buckets, but
+     * which operations read or write values. */
+    bool is_rough;
+    bool *reads_values, *writes_values; /* [n_ops] */
 } access_list;
 
 static bool same_memory(const access *a, const access *b)
@@ -43,12 +50,28 @@ static void add(access_list *list, int64_t space_number, int64_t lo, int64_t hi,
                 bool writes, int64_t param)
 {
     const access a = {space_number, lo, hi, param, list->op, writes};
-    int *last = &list->last[space_number % list->n_kinds];
+    const int64_t kind = space_number % list->n_kinds;
+    int *last = &list->last[2 * kind + writes];
 
     assert(*last >= 0);
-    if (lo >= hi ||
-        (*last < list->n && same_memory(&list->v_access[*last], &a)))
+    if (lo >= hi)
         return;
+    if (kind >= SPACE_PARAM) {
+        list->reads_values[list->op] |= !writes;
+        list->writes_values[list->op] |= writes;
+    }
+    if (*last < list->n) {
+        access *before = &list->v_access[*last];
+        if (same_memory(before, &a))
+            return;
+        if (list->is_rough && space_number >= list->n_kinds &&
+            before->space == space_number && before->op == list->op &&
+            before->writes == writes) {
+            before->lo = lo < before->lo ? lo : before->lo;
+            before->hi = hi > before->hi ? hi : before->hi;
+            return;
+        }
+    }
     *last = list->n;
     *CZ_PUSH(list->v->arena, list->v_access, list->n) = a;
 }
@@ -211,7 +234,7 @@ static void add_values(access_list *list, bool writes)
 {
     const verifier *v = list->v;
 
-    for (int b = 0; b < v->view->n_buckets; b++)
+    for (int b = 0; b < v->view->n_buckets && !list->is_rough; b++)
         for (int kind = SPACE_PARAM;
              kind < list->n_kinds && has_bucket(v, b, list->rank); kind++)
             add(list, bucket_space(list, b, kind), 0,
@@ -268,15 +291,20 @@ typedef struct checked_rank {
     verifier *v;
     int64_t rank;
     const order *order;
+    bool is_rough, is_ordered;
 } checked_rank;
 
+/* Of a rough list it is only noted that there is such a pair. */
 static bool check_pair(void *context, const access *first, const access *second)
 {
-    const checked_rank *on = context;
+    checked_rank *on = context;
     place at;
 
     if (is_before(on->order, first->op, second->op))
         return true;
+    on->is_ordered = false;
+    if (on->is_rough)
+        return false;
     at = place_on(on->v, second->op, on->rank);
     if (second->param >= 0 || first->param >= 0)
         at.param = second->param >= 0 ? second->param : first->param;
@@ -313,23 +341,71 @@ static int count_kinds(const verifier *v)
     return SPACE_STATE + n_states;
 }
 
-static void check_rank(verifier *v, int from, int64_t rank)
+static access_list list_accesses(verifier *v, int from, int64_t rank,
+                                 bool is_rough)
 {
-    access_list list = {
-        .v = v, .rank = rank, .n_kinds = count_kinds(v), .op = from};
-    const order o = order_of_rank(v, rank);
-    checked_rank context = {v, rank, &o};
+    const int n_ops = v->view->n_ops;
+    access_list list = {.v = v,
+                        .rank = rank,
+                        .op = from,
+                        .n_kinds = count_kinds(v),
+                        .is_rough = is_rough,
+                        .reads_values = CZ_NEW(v->arena, bool, n_ops + 1),
+                        .writes_values = CZ_NEW(v->arena, bool, n_ops + 1)};
 
-    list.last = CZ_NEW(v->arena, int, list.n_kinds);
-    for (; list.op < v->view->n_ops; list.op++)
+    list.last = CZ_NEW(v->arena, int, 2 * list.n_kinds);
+    for (; list.op < n_ops; list.op++)
         if (!is_skipped(v, &v->view->ops[list.op], rank))
             add_op(&list, &v->view->ops[list.op]);
+    return list;
+}
+
+static bool are_ordered(const order *o, int a, int b)
+{
+    return a == b || (a < b ? is_before(o, a, b) : is_before(o, b, a));
+}
+
+/* KEEP reads the values of all buckets, and UNDO writes them. */
+static bool are_values_ordered(const access_list *list, const order *o)
+{
+    const cz_plan_view *view = list->v->view;
+
+    for (int op = 0; op < view->n_ops; op++)
+        for (int i = 0;
+             i < view->n_ops && (view->ops[op].kind == CZ_STEP_KEEP ||
+                                 view->ops[op].kind == CZ_STEP_UNDO);
+             i++)
+            if ((list->writes_values[i] ||
+                 (list->reads_values[i] &&
+                  view->ops[op].kind == CZ_STEP_UNDO)) &&
+                !are_ordered(o, op, i))
+                return false;
+    return true;
+}
+
+/* True if the list has conflicts in order alone. */
+static bool check_conflicts(const access_list *list, const order *o)
+{
+    checked_rank context = {list->v, list->rank, o, list->is_rough, true};
+
+    visit_conflicts(list->v->arena, list->v_access, list->n,
+                    (int64_t)(list->v->view->n_buckets + 1) * list->n_kinds,
+                    check_pair, &context);
+    return context.is_ordered;
+}
+
+static void check_rank(verifier *v, int from, int64_t rank)
+{
+    const order o = order_of_rank(v, rank);
+    access_list list = list_accesses(v, from, rank, true);
+
     check_decided(v, rank, &o, CZ_STEP_GUARD, "guard of gradients has decided");
     check_decided(v, rank, &o, CZ_STEP_DECIDE, "clip-and-skip decision");
-    if (v->n_errors == 0)
-        visit_conflicts(v->arena, list.v_access, list.n,
-                        (int64_t)(v->view->n_buckets + 1) * list.n_kinds,
-                        check_pair, &context);
+    if (v->n_errors ||
+        (are_values_ordered(&list, &o) && check_conflicts(&list, &o)))
+        return;
+    list = list_accesses(v, from, rank, false);
+    check_conflicts(&list, &o);
 }
 
 /* Boxes of equal stride that lie side by side share no byte; b lies `shift`
