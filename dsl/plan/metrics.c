@@ -16,6 +16,7 @@ typedef struct counter {
     const cz_frequency *frequencies;
     int64_t rank;
     cz_rank_metrics *out;
+    int64_t *op_sent, *op_received; /* [n_ops] what is added to */
 } counter;
 
 const char *cz_memory_name(cz_memory memory)
@@ -114,6 +115,15 @@ bool cz_metrics_exchanges(const cz_plan_view *view, int bucket,
            covers(comm, &cz_view_bucket_reduction(view, bucket)->split_axes);
 }
 
+static void count_moved(counter *c, int number, int64_t sent, int64_t received)
+{
+    const cz_step_kind kind = c->view->ops[number].kind;
+    c->out->sent[kind] += sent;
+    c->out->received[kind] += received;
+    c->op_sent[number] = cz_limited_add(c->op_sent[number], sent);
+    c->op_received[number] = cz_limited_add(c->op_received[number], received);
+}
+
 /* Between equal parts and slices: of an element so many bytes. */
 static void count_exchange(counter *c, int number, int64_t bytes)
 {
@@ -124,8 +134,9 @@ static void count_exchange(counter *c, int number, int64_t bytes)
         cz_view_coordinate(c->view, &table->fact->selector, c->rank);
     for (int64_t i = table->starts[at]; i < table->starts[at + 1]; i++) {
         const cz_view_exchange_entry *row = &table->rows.exchange[i];
-        int64_t *moved = row->is_recv ? c->out->received : c->out->sent;
-        moved[number] += row->peer == self ? 0 : row->count * bytes;
+        const int64_t moved = row->peer == self ? 0 : row->count * bytes;
+        count_moved(c, number, row->is_recv ? 0 : moved,
+                    row->is_recv ? moved : 0);
     }
 }
 
@@ -146,12 +157,10 @@ static void count_collective(counter *c, int number)
     if (op->kind == CZ_STEP_REDUCE_SCATTER) {
         const int64_t bytes =
             reduction->n_grads * cz_dtype_bytes(reduction->dtype);
-        c->out->sent[number] = others * bytes;
-        c->out->received[number] = own * bytes * (n - 1);
+        count_moved(c, number, others * bytes, own * bytes * (n - 1));
     } else {
         const int64_t bytes = cz_dtype_bytes(bucket->dtype);
-        c->out->sent[number] = own * bytes * (n - 1);
-        c->out->received[number] = others * bytes;
+        count_moved(c, number, own * bytes * (n - 1), others * bytes);
     }
     if (op->table >= 0)
         count_exchange(c, number,
@@ -226,10 +235,11 @@ static void count_transfer(counter *c, const cz_view_op *op, int number,
     for (int64_t i = first; i < end; i++)
         if (cz_view_has_member(&rows[i], self))
             touch_scratch(c, cz_view_boxes_end(&rows[i]));
-    c->out->sent[number] = cz_frequency_moved(c->view, c->frequencies, rows,
-                                              first, end, self, false);
-    c->out->received[number] = cz_frequency_moved(c->view, c->frequencies, rows,
-                                                  first, end, self, true);
+    count_moved(c, number,
+                cz_frequency_moved(c->view, c->frequencies, rows, first, end,
+                                   self, false),
+                cz_frequency_moved(c->view, c->frequencies, rows, first, end,
+                                   self, true));
 }
 
 static void count_sum(counter *c, const cz_view_op *op, int number,
@@ -238,8 +248,7 @@ static void count_sum(counter *c, const cz_view_op *op, int number,
     const int64_t bytes = cz_metrics_sum_bytes(
         op, row, cz_view_coordinate(c->view, &op->fact->comm, c->rank));
     touch_scratch(c, row->offset + row->count * row->width);
-    c->out->sent[number] += bytes;
-    c->out->received[number] += bytes;
+    count_moved(c, number, bytes, bytes);
 }
 
 static void count_rows(counter *c, int number)
@@ -358,26 +367,13 @@ void cz_metrics_add(cz_summary *summary, int64_t value)
     summary->n++;
 }
 
-static int64_t sum_of_kind(const cz_plan_view *view, const int64_t *bytes,
-                           cz_step_kind kind)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < view->n_ops; i++)
-        if (view->ops[i].kind == kind)
-            sum += bytes[i];
-    return sum;
-}
-
-static void add_rank(const cz_plan_view *view, const cz_rank_metrics *rank,
-                     cz_metrics *out)
+static void add_rank(const cz_rank_metrics *rank, cz_metrics *out)
 {
     cz_metrics_add(&out->flops, rank->flops);
     cz_metrics_add(&out->matrices, rank->n_matrices);
     for (int k = 0; k < CZ_N_STEPS; k++) {
-        cz_metrics_add(&out->sent[k],
-                       sum_of_kind(view, rank->sent, (cz_step_kind)k));
-        cz_metrics_add(&out->received[k],
-                       sum_of_kind(view, rank->received, (cz_step_kind)k));
+        cz_metrics_add(&out->sent[k], rank->sent[k]);
+        cz_metrics_add(&out->received[k], rank->received[k]);
     }
     for (int k = 0; k < CZ_N_MEMORIES; k++)
         cz_metrics_add(&out->memory[k], rank->memory[k]);
@@ -405,16 +401,11 @@ static void find_item(const cz_plan_view *view, cz_metrics *out)
     }
 }
 
-static void count_rank(cz_arena *arena, const cz_plan_view *view,
-                       const cz_frequency *frequencies, int64_t rank,
-                       cz_rank_metrics *out)
+static void count_rank(counter *c)
 {
-    counter c = {view, frequencies, rank, out};
-    out->sent = CZ_NEW(arena, int64_t, view->n_ops);
-    out->received = CZ_NEW(arena, int64_t, view->n_ops);
-    for (int i = 0; i < view->n_ops; i++)
-        count_op(&c, i);
-    count_memory(&c);
+    for (int i = 0; i < c->view->n_ops; i++)
+        count_op(c, i);
+    count_memory(c);
 }
 
 /* What is the same in every update, so many times. */
@@ -429,8 +420,13 @@ static void repeat(const cz_plan_view *view, cz_rank_metrics *m, int64_t times)
     }
     for (int i = 0; i < view->n_ops; i++)
         if (view->ops[i].kind != CZ_STEP_TRANSFER) {
-            m->sent[i] *= times;
-            m->received[i] *= times;
+            m->op_sent[i] *= times;
+            m->op_received[i] *= times;
+        }
+    for (int k = 0; k < CZ_N_STEPS; k++)
+        if (k != CZ_STEP_TRANSFER) {
+            m->sent[k] *= times;
+            m->received[k] *= times;
         }
 }
 
@@ -439,9 +435,16 @@ cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
 {
     cz_rank_metrics metrics = {
         .updates = CZ_NEW(arena, int64_t, view->n_params),
-        .full_matrix = CZ_NEW(arena, int64_t, view->n_params)};
-    count_rank(arena, view, cz_frequencies(arena, view, n_updates), rank,
-               &metrics);
+        .full_matrix = CZ_NEW(arena, int64_t, view->n_params),
+        .op_sent = CZ_NEW(arena, int64_t, view->n_ops),
+        .op_received = CZ_NEW(arena, int64_t, view->n_ops)};
+    counter c = {view,
+                 cz_frequencies(arena, view, n_updates),
+                 rank,
+                 &metrics,
+                 metrics.op_sent,
+                 metrics.op_received};
+    count_rank(&c);
     if (n_updates >= 0)
         repeat(view, &metrics, n_updates);
     return metrics;
@@ -455,9 +458,13 @@ cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view)
         cz_frequencies(arena, view, CZ_MEAN_UPDATE);
     metrics->n_ranks = view->n_ranks;
     metrics->ranks = ranks;
+    metrics->op_sent = CZ_NEW(arena, int64_t, view->n_ops);
+    metrics->op_received = CZ_NEW(arena, int64_t, view->n_ops);
     for (int rank = 0; rank < view->n_ranks; rank++) {
-        count_rank(arena, view, frequencies, rank, &ranks[rank]);
-        add_rank(view, &ranks[rank], metrics);
+        counter c = {view,         frequencies,      rank,
+                     &ranks[rank], metrics->op_sent, metrics->op_received};
+        count_rank(&c);
+        add_rank(&ranks[rank], metrics);
     }
     find_item(view, metrics);
     return metrics;

@@ -27,15 +27,16 @@ const char *cz_memory_name(cz_memory memory);
 /* One rank, one step: bytes are those of the mean update, everything else is
  * the same in all. */
 typedef struct cz_rank_metrics {
-    int64_t flops;                 /* of all stages that run here */
-    int64_t *sent;                 /* [n_ops] bytes, to other ranks */
-    int64_t *received;             /* [n_ops] */
-    int64_t n_updates;             /* elements written */
-    int64_t n_matrices;            /* that it updates, alone or with others */
-    int64_t *updates;              /* [n_params] of them, or NULL */
-    int64_t *full_matrix;          /* [n_params] whole stages, or NULL */
-    int64_t peak_scratch;          /* bytes; equals the arena's */
-    int64_t memory[CZ_N_MEMORIES]; /* bytes, padding included */
+    int64_t flops;            /* of all stages that run here */
+    int64_t sent[CZ_N_STEPS]; /* bytes, to other ranks, by kind of op */
+    int64_t received[CZ_N_STEPS];
+    int64_t *op_sent, *op_received; /* [n_ops] of each, or NULL */
+    int64_t n_updates;              /* elements written */
+    int64_t n_matrices;             /* that it updates, alone or with others */
+    int64_t *updates;               /* [n_params] of them, or NULL */
+    int64_t *full_matrix;           /* [n_params] whole stages, or NULL */
+    int64_t peak_scratch;           /* bytes; equals the arena's */
+    int64_t memory[CZ_N_MEMORIES];  /* bytes, padding included */
 } cz_rank_metrics;
 
 /* Sums and extremes over ranks. */
@@ -51,15 +52,16 @@ typedef struct cz_metrics {
     cz_summary flops;
     cz_summary matrices; /* that ranks update, alone or with others */
     cz_summary sent[CZ_N_STEPS], received[CZ_N_STEPS];
+    int64_t *op_sent, *op_received; /* [n_ops] of all ranks together */
     cz_summary memory[CZ_N_MEMORIES];
     int64_t item_flops; /* of the largest matrix, on its owner */
     int item_param;     /* that matrix; -1: none */
 } cz_metrics;
 
 /* The metrics of a scheduled plan; they belong to the arena.  What is counted
- * per parameter is only summed: memory grows with ranks times ops. */
+ * per parameter or per operation is only summed. */
 cz_metrics *cz_metrics_build(cz_arena *arena, const cz_plan_view *view);
-/* One rank's, with the counts per parameter: in updates 1 to
+/* One rank's, with the counts per parameter and operation: in updates 1 to
  * n_updates together, or in the CZ_MEAN_UPDATE (dsl/plan/frequency.h). */
 cz_rank_metrics cz_metrics_rank(cz_arena *arena, const cz_plan_view *view,
                                 int64_t rank, int64_t n_updates);

@@ -82,14 +82,19 @@ static void touch_scratch(walk *w, accesses *a, int64_t lo, int64_t hi,
     *CZ_PUSH(w->arena, a->spans, a->n_spans) = (span){is_write, lo, hi};
 }
 
+static void add_use(walk *w, accesses *a, int resource, bool is_write)
+{
+    *CZ_PUSH(w->arena, a->uses, a->n_uses) = (use){resource, is_write};
+    *(is_write ? &a->written : &a->read) |= (uint64_t)1 << resource % 64;
+}
+
 static void touch_whole(walk *w, accesses *a, int resource, bool is_write)
 {
     const uint64_t known = is_write ? a->written : a->read;
     for (int i = known >> resource % 64 & 1 ? 0 : a->n_uses; i < a->n_uses; i++)
         if (a->uses[i].resource == resource && a->uses[i].is_write == is_write)
             return;
-    *CZ_PUSH(w->arena, a->uses, a->n_uses) = (use){resource, is_write};
-    *(is_write ? &a->written : &a->read) |= (uint64_t)1 << resource % 64;
+    add_use(w, a, resource, is_write);
 }
 
 /* ---- what an operation touches ---- */
@@ -211,13 +216,14 @@ static void touch_rows(walk *w, accesses *a, const cz_fact_table *table,
         touch_whole(w, a, FAULTS, true);
 }
 
-/* What is reduced, and what updates write, of all buckets that the rank has. */
+/* What is reduced, and what updates write, of all buckets that the rank has,
+ * which the operation has not touched before. */
 static void touch_buckets(walk *w, accesses *a, int (*which)(int bucket),
                           bool is_write)
 {
     for (int b = 0; b < w->s->view->n_buckets; b++)
         if (cz_view_bucket_is_resident(w->s->view, b, w->rank))
-            touch_whole(w, a, which(b), is_write);
+            add_use(w, a, which(b), is_write);
 }
 
 static void touch_all(walk *w, int i)

@@ -133,11 +133,12 @@ static bool check_ops(cz_job *job, const cz_rank_metrics *plan,
     for (int op = 0; op < n_ops; op++) {
         const int64_t sent = result->sent[rank * n_ops + op];
         const int64_t received = result->received[rank * n_ops + op];
-        if (sent != plan->sent[op])
-            return wrong_count(job, rank, "bytes sent", sent, plan->sent[op]);
-        if (received != plan->received[op])
+        if (sent != plan->op_sent[op])
+            return wrong_count(job, rank, "bytes sent", sent,
+                               plan->op_sent[op]);
+        if (received != plan->op_received[op])
             return wrong_count(job, rank, "bytes received", received,
-                               plan->received[op]);
+                               plan->op_received[op]);
     }
     return true;
 }

@@ -45,11 +45,8 @@ static void put_wire(cz_report *r, const char *key, bool is_sent)
         cz_json_open(&r->json, cz_step_kind_word(kinds[k]), '[');
         for (int rank = 0; rank < r->metrics->n_ranks; rank++) {
             const cz_rank_metrics *of = &r->metrics->ranks[rank];
-            int64_t sum = 0;
-            for (int i = 0; i < r->view->n_ops; i++)
-                if (r->view->ops[i].kind == kinds[k])
-                    sum += is_sent ? of->sent[i] : of->received[i];
-            cz_json_int(&r->json, NULL, sum);
+            cz_json_int(&r->json, NULL,
+                        is_sent ? of->sent[kinds[k]] : of->received[kinds[k]]);
         }
         cz_json_close(&r->json);
     }

@@ -135,12 +135,7 @@ static void put_op(cz_report *r, int number)
     const cz_view_op *op = &r->view->ops[number];
     int64_t storage[CZ_VIEW_MAX_AXES];
     const printed what = printed_of(r, op, storage);
-    int64_t sent = 0, received = 0;
     cz_json *json = &r->json;
-    for (int rank = 0; rank < r->metrics->n_ranks; rank++) {
-        sent += r->metrics->ranks[rank].sent[number];
-        received += r->metrics->ranks[rank].received[number];
-    }
     cz_json_open(json, NULL, '{');
     cz_json_string(json, "kind", cz_step_kind_word(op->kind));
     cz_json_int(json, "stream", op->fact->stream);
@@ -150,8 +145,8 @@ static void put_op(cz_report *r, int number)
     cz_json_int(json, "stride", op->fact->stride);
     cz_json_optional(json, "bucket", op->fact->bucket);
     cz_json_ints(json, "waits", op->fact->waits.v, op->fact->waits.n);
-    cz_json_int(json, "sent_bytes", sent);
-    cz_json_int(json, "received_bytes", received);
+    cz_json_int(json, "sent_bytes", r->metrics->op_sent[number]);
+    cz_json_int(json, "received_bytes", r->metrics->op_received[number]);
     cz_report_put_axes(r, "over", &what.over);
     put_work(r, &what);
     put_moves(r, &what);

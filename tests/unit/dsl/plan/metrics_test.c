@@ -69,13 +69,18 @@ static void test_a_shard_goes_each_way(void **unused)
     (void)unused;
     open(&f);
     for (int rank = 0; rank < 2; rank++) {
-        const cz_rank_metrics *m = &f.metrics->ranks[rank];
+        const cz_rank_metrics m =
+            cz_metrics_rank(&f.arena, f.view, rank, CZ_MEAN_UPDATE);
         for (int op = 0; op < f.view->n_ops; op++) {
             const int64_t bytes =
                 op == GATHER || op == SCATTER ? SHARD_BYTES : 0;
-            assert_int_equal(m->sent[op], bytes);
-            assert_int_equal(m->received[op], bytes);
+            assert_int_equal(m.op_sent[op], bytes);
+            assert_int_equal(m.op_received[op], bytes);
+            assert_int_equal(f.metrics->op_sent[op], 2 * bytes);
+            assert_int_equal(f.metrics->op_received[op], 2 * bytes);
         }
+        assert_int_equal(f.metrics->ranks[rank].sent[CZ_STEP_TRANSFER],
+                         2 * SHARD_BYTES);
     }
     assert_int_equal(f.metrics->sent[CZ_STEP_TRANSFER].sum, 4 * SHARD_BYTES);
     close(&f);
