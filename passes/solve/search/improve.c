@@ -20,6 +20,15 @@ typedef struct failure {
     int64_t work;                 /* that it took */
 } failure;
 
+enum { N_FULLEST = 3 };
+
+/* The fullest slots of a rank, the fullest first; -1: it has no more. */
+typedef struct fullest {
+    int rank;
+    bool is_known; /* unless something has moved since */
+    int slots[N_FULLEST];
+} fullest;
+
 typedef struct improver {
     cz_counts *counts;
     int64_t work;
@@ -30,6 +39,7 @@ typedef struct improver {
     bool is_good;  /* nothing is left to relieve */
     failure failed[N_REMEMBERED];
     int64_t changes[N_REMEMBERED]; /* of all ranks with one remainder */
+    fullest fullest[N_REMEMBERED]; /* of the last rank with each remainder */
 } improver;
 
 /* Ends of the distribution, where they may have changed. */
@@ -63,15 +73,36 @@ static void look(improver *im)
     im->is_known = true;
 }
 
-/* Load of the fullest host of the slot's coordinate but the two at hand. */
-static int64_t others(const cz_counts *counts, int slot, int other)
+static const fullest *fullest_of(improver *im, int rank)
 {
-    const int hosts = counts->problem->n_hosts, rank = slot / hosts;
-    int64_t most = 0;
-    for (int s = rank * hosts; s < (rank + 1) * hosts; s++)
-        if (s != slot && s != other)
-            most = cz_solve_max(most, counts->load_ps[s]);
-    return most;
+    const int hosts = im->counts->problem->n_hosts;
+    const int64_t *load = im->counts->load_ps;
+    fullest *f = &im->fullest[rank % N_REMEMBERED];
+    if (f->is_known && f->rank == rank)
+        return f;
+    *f = (fullest){rank, true, {-1, -1, -1}};
+    for (int s = rank * hosts; s < (rank + 1) * hosts; s++) {
+        int at = N_FULLEST;
+        while (at > 0 &&
+               (f->slots[at - 1] < 0 || load[s] > load[f->slots[at - 1]])) {
+            if (at < N_FULLEST)
+                f->slots[at] = f->slots[at - 1];
+            at--;
+        }
+        if (at < N_FULLEST)
+            f->slots[at] = s;
+    }
+    return f;
+}
+
+/* Load of the fullest host of the slot's coordinate but the two at hand. */
+static int64_t others(improver *im, int slot, int other)
+{
+    const fullest *f = fullest_of(im, slot / im->counts->problem->n_hosts);
+    for (int i = 0; i < N_FULLEST && f->slots[i] >= 0; i++)
+        if (f->slots[i] != slot && f->slots[i] != other)
+            return cz_solve_max(0, im->counts->load_ps[f->slots[i]]);
+    return 0;
 }
 
 /* The pair's union, and both sides without it.  Of more kinds than a deal has
@@ -92,7 +123,7 @@ static cz_partition deal_of(improver *im, int layer, int a, int b, int *kinds)
                               .work = &im->work};
     for (int i = 0; i < 2; i++)
         partition.side[i] = (cz_partition_side){
-            counts->load_ps[slots[i]], others(counts, slots[i], slots[1 - i]),
+            counts->load_ps[slots[i]], others(im, slots[i], slots[1 - i]),
             counts->state[slots[i] / hosts],
             *cz_counts_elements(counts, layer, slots[i] / hosts)};
     for (int i = 0;
@@ -130,12 +161,19 @@ static int64_t *changes_of(improver *im, int slot)
     return &im->changes[slot / im->counts->problem->n_hosts % N_REMEMBERED];
 }
 
+static void note_change(improver *im, int slot)
+{
+    const int rank = slot / im->counts->problem->n_hosts;
+    ++*changes_of(im, slot);
+    im->fullest[rank % N_REMEMBERED].is_known = false;
+}
+
 static void apply(improver *im, int layer, const cz_partition *partition,
                   const int *kinds, int a, int b)
 {
     im->is_known = false;
-    ++*changes_of(im, a);
-    ++*changes_of(im, b);
+    note_change(im, a);
+    note_change(im, b);
     for (int k = 0; k < partition->n_kinds; k++) {
         const int n = partition->given[k] - partition->kinds[k].had;
         if (n == 0)
