@@ -55,22 +55,35 @@ static int64_t slowed(const cz_simulation *s, int op, int rank, int64_t ps)
 
 /* ---- lists ---- */
 
+/* The times themselves, unless some of them are more than may be or are
+ * slowed. */
+static const int64_t *times_of(const cz_simulation *s, const cz_timeline_op *op)
+{
+    const int n_ranks = s->document->n_ranks;
+    const int64_t most = s->prices.most_ps;
+    const bool is_slowed =
+        op->stream == CZ_TIMELINE_COMPUTE &&
+        (s->options->jitter > 0 || s->options->n_stragglers > 0);
+    int r = is_slowed ? 0 : n_ranks;
+    for (int k = 0; k < n_ranks && r == n_ranks; k++)
+        r = op->ps[k] > most ? k : r;
+    if (r == n_ranks)
+        return op->ps;
+    int64_t *ps = CZ_NEW(s->arena, int64_t, n_ranks);
+    for (r = 0; r < n_ranks; r++) {
+        ps[r] = op->ps[r] < most ? op->ps[r] : most;
+        if (is_slowed)
+            ps[r] = slowed(s, s->list.n_ops, r, ps[r]);
+    }
+    return ps;
+}
+
 int cz_simulate_append(cz_simulation *s, cz_simulate_role role,
                        cz_timeline_op op)
 {
-    const int number = s->list.n_ops, n_ranks = s->document->n_ranks;
-    const int64_t most = s->prices.most_ps;
-    const bool is_slowed =
-        op.stream == CZ_TIMELINE_COMPUTE &&
-        (s->options->jitter > 0 || s->options->n_stragglers > 0);
-    int64_t *ps = CZ_NEW(s->arena, int64_t, n_ranks);
-    for (int r = 0; r < n_ranks; r++) {
-        ps[r] = op.ps[r] < most ? op.ps[r] : most;
-        if (is_slowed)
-            ps[r] = slowed(s, number, r, ps[r]);
-    }
+    const int number = s->list.n_ops;
     op.of = -1;
-    op.ps = ps;
+    op.ps = times_of(s, &op);
     *CZ_PUSH(s->arena, s->list.ops, s->list.n_ops) = op;
     *CZ_PUSH(s->arena, s->marks, s->n_marks) =
         (cz_simulate_mark){role, s->iteration};
@@ -231,18 +244,19 @@ static int64_t end_of(const cz_simulation *s, const cz_timeline_times *times,
 static int64_t busy_of(const cz_simulation *s, cz_simulate_role role,
                        bool computes, int64_t *sum)
 {
-    int64_t most = 0;
+    const int n_ranks = s->document->n_ranks;
+    int64_t *busy = CZ_NEW(s->arena, int64_t, n_ranks), most = 0;
     *sum = 0;
-    for (int r = 0; r < s->document->n_ranks; r++) {
-        int64_t busy = 0;
-        for (int i = 0; i < s->list.n_ops; i++) {
-            const cz_timeline_op *op = &s->list.ops[i];
-            if (is_of(s, i, role, N_ITERATIONS - 2) && op->ps[r] > 0 &&
-                (op->stream == CZ_TIMELINE_COMPUTE) == computes)
-                busy += op->ps[r];
-        }
-        most = larger(most, busy);
-        *sum = cz_time_add(*sum, busy);
+    for (int i = 0; i < s->list.n_ops; i++) {
+        const cz_timeline_op *op = &s->list.ops[i];
+        if (is_of(s, i, role, N_ITERATIONS - 2) &&
+            (op->stream == CZ_TIMELINE_COMPUTE) == computes)
+            for (int r = 0; r < n_ranks; r++)
+                busy[r] += op->ps[r] > 0 ? op->ps[r] : 0;
+    }
+    for (int r = 0; r < n_ranks; r++) {
+        most = larger(most, busy[r]);
+        *sum = cz_time_add(*sum, busy[r]);
     }
     return most;
 }
