@@ -54,7 +54,10 @@ typedef struct cz_matrix {
 typedef struct cz_matrix_set {
     cz_matrix *list;
     int n, n_micro_groups;
-    int *starts;   /* [rows * n_groups + 1] */
+    int *starts;       /* [rows * n_groups + 1] */
+    int n_columns;     /* 0: no axis shards them */
+    int *owned_starts; /* [rows * n_groups * n_columns + 1] in `owned` */
+    int *owned;        /* numbers of the list that a column owns or shares */
     cz_ints *axes; /* [n_groups] that shard the matrices of a group, for those
                     * that are sharded */
     cz_block *blocks; /* [n_groups] of ranks that share each of those */
@@ -137,9 +140,18 @@ typedef struct cz_scheduler {
     int64_t *class_bytes; /* end of the scratch that each class touches */
 } cz_scheduler;
 
+/* The rank whose rows are being written. */
+typedef struct cz_row_place {
+    int64_t rank;
+    int row, column;
+} cz_row_place;
+
 /* Matrices of one row and group, `*n` of them. */
 cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row,
                                 int micro_group, int *n);
+/* Numbers in the list of those of them that a column owns or shares. */
+const int *cz_schedule_owned(const cz_matrix_set *set, const cz_row_place *at,
+                             int micro_group, int *n);
 /* Whether the ranks of a column own a sharded matrix of their row, or share
  * it, and which of those who share it they are; -1: none. */
 bool cz_schedule_owns(const cz_matrix *matrix, int column);
@@ -203,11 +215,6 @@ void cz_schedule_waits(cz_scheduler *s);
 /* Bytes that the fullest rank has above the cap on memory, 0 without one: of
  * what is listed and has its scratch. */
 int64_t cz_schedule_excess(const cz_scheduler *s);
-/* The rank whose rows are being written. */
-typedef struct cz_row_place {
-    int64_t rank;
-    int row, column;
-} cz_row_place;
 
 /* Entries of one kind, as numbers of the IR. */
 typedef struct cz_rows {

@@ -11,6 +11,18 @@ cz_matrix *cz_schedule_matrices(const cz_matrix_set *set, int row,
     return *n > 0 ? set->list + start[0] : NULL;
 }
 
+const int *cz_schedule_owned(const cz_matrix_set *set, const cz_row_place *at,
+                             int micro_group, int *n)
+{
+    const int *start =
+        &set->owned_starts[((int64_t)at->row * set->n_micro_groups +
+                            micro_group) *
+                               set->n_columns +
+                           at->column];
+    *n = start[1] - start[0];
+    return set->owned + start[0];
+}
+
 bool cz_schedule_owns(const cz_matrix *matrix, int column)
 {
     return cz_schedule_member(matrix, column) >= 0;
@@ -103,11 +115,30 @@ static void start_cells(cz_scheduler *s, cz_matrix_set *set, int n_micro_groups)
         set->starts[c + 1] += set->starts[c];
 }
 
+static void find_owned(cz_scheduler *s, cz_matrix_set *set)
+{
+    const int n_grid_cells = s->grid.n_rows * set->n_micro_groups;
+    int n = 0;
+    set->owned = NULL;
+    set->n_columns =
+        set->n > 0 && set->list[0].owner >= 0 ? s->grid.n_shard : 0;
+    set->owned_starts =
+        CZ_NEW(s->arena, int, (int64_t)n_grid_cells * set->n_columns + 1);
+    for (int cell = 0; cell < n_grid_cells; cell++)
+        for (int column = 0; column < set->n_columns; column++) {
+            for (int i = set->starts[cell]; i < set->starts[cell + 1]; i++)
+                if (cz_schedule_owns(&set->list[i], column))
+                    *CZ_PUSH(s->arena, set->owned, n) = i;
+            set->owned_starts[(int64_t)cell * set->n_columns + column + 1] = n;
+        }
+}
+
 void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_micro_groups)
 {
     if (set->n > 0)
         qsort(set->list, (size_t)set->n, sizeof *set->list, by_row_and_group);
     start_cells(s, set, n_micro_groups);
+    find_owned(s, set);
 }
 
 /* An assignment may have been edited by hand: it must fit the rule. */

@@ -164,6 +164,16 @@ static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
 {
     int n;
     const int64_t work = op->work[at->row];
+    if (op->role == CZ_ROLE_FULL_MATRIX) {
+        const int *owned =
+            cz_schedule_owned(&s->sharded, at, op->micro_group, &n);
+        for (int i = 0; i < n; i++) {
+            const cz_matrix *m = &s->sharded.list[owned[i]];
+            put_whole(s, r, m, op->segment, cz_schedule_member(m, at->column),
+                      m->scratch_at[at->column]);
+        }
+        return;
+    }
     const cz_matrix *list =
         cz_schedule_matrices(&s->sharded, at->row, op->micro_group, &n);
     for (int i = 0; i < n; i++) {
@@ -172,11 +182,8 @@ static void fill_group(const cz_scheduler *s, const cz_planned_op *op,
             cz_view_shard_elements(s->view, m->pattern, at->rank);
         if (op->role == CZ_ROLE_PRE_GATHER)
             put_shard(s, r, m->before, m, count, work);
-        else if (op->role == CZ_ROLE_POST_SCATTER)
+        else
             put_shard(s, r, m->after, m, count, work);
-        else if (cz_schedule_owns(m, at->column))
-            put_whole(s, r, m, op->segment, cz_schedule_member(m, at->column),
-                      m->scratch_at[at->column]);
     }
 }
 

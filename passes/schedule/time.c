@@ -195,24 +195,24 @@ static void add_parcel(described *d, int cell, const cz_row_place *at,
     d->sent[cell] += (shard.elements - both) * element_bytes;
 }
 
-/* Of a matrix in the operation's group. */
+/* Of a matrix in the operation's group, which the cell computes where the
+ * operation does that. */
 static void add_matrix(described *d, int cell, const cz_row_place *at,
                        const cz_matrix *m)
 {
     const cz_role role = d->op->role;
     const int segment = d->op->segment;
-    const bool owns = cz_schedule_owns(m, at->column);
     if (role == CZ_ROLE_PRE_GATHER || role == CZ_ROLE_POST_SCATTER)
         add_row(d, cell, role == CZ_ROLE_PRE_GATHER ? m->before : m->after,
                 cz_view_shard_elements(d->s->view, m->pattern, at->rank));
     else if (role == CZ_ROLE_GATHER || role == CZ_ROLE_SCATTER)
         add_parcel(d, cell, at, m);
-    else if (owns && role == CZ_ROLE_FULL_MATRIX &&
+    else if (role == CZ_ROLE_FULL_MATRIX &&
              segment < m->full_matrix->n_segments)
         add_row(d, cell, m->full_matrix + segment, m->elements);
     /* Each of a block sends the others their parts of its partial sums, and
      * then its own sums to all; of what is divided its own part to all. */
-    else if (owns && role == CZ_ROLE_ADD)
+    else if (role == CZ_ROLE_ADD)
         d->sent[cell] +=
             (m->n_owners - 1) * cz_schedule_sum_bytes(m, segment) / m->n_owners;
 }
@@ -234,13 +234,16 @@ static cz_document_op describe(const cz_scheduler *s, int number,
                    CZ_NEW(s->arena, int64_t, n_grid_cells)};
     for (int c = 0; c < n_grid_cells; c++) {
         int n = 0;
-        const cz_matrix *list =
-            op->micro_group < 0
-                ? NULL
-                : cz_schedule_matrices(&s->sharded, cells[c].row,
-                                       op->micro_group, &n);
+        const cz_matrix *list = s->sharded.list;
+        const int *numbers = NULL;
+        if (op->role == CZ_ROLE_FULL_MATRIX || op->role == CZ_ROLE_ADD)
+            numbers =
+                cz_schedule_owned(&s->sharded, &cells[c], op->micro_group, &n);
+        else if (op->micro_group >= 0)
+            list = cz_schedule_matrices(&s->sharded, cells[c].row,
+                                        op->micro_group, &n);
         for (int i = 0; i < n; i++)
-            add_matrix(&d, c, &cells[c], &list[i]);
+            add_matrix(&d, c, &cells[c], &list[numbers ? numbers[i] : i]);
         if (op->role == CZ_ROLE_ELEMENT_WISE)
             add_local(&d, c, &cells[c]);
         if (op->role == CZ_ROLE_ALONE)

@@ -296,10 +296,9 @@ void cz_schedule_fill_sums(const cz_scheduler *s, const cz_planned_op *op,
                            const cz_row_place *at, cz_rows *r)
 {
     int n;
-    const cz_matrix *list =
-        cz_schedule_matrices(&s->sharded, at->row, op->micro_group, &n);
-    for (int i = 0; i < n; i++)
-        if (cz_schedule_owns(&list[i], at->column))
-            put_sums(r, &list[i], op->segment,
-                     list[i].scratch_at[at->column].work);
+    const int *owned = cz_schedule_owned(&s->sharded, at, op->micro_group, &n);
+    for (int i = 0; i < n; i++) {
+        const cz_matrix *m = &s->sharded.list[owned[i]];
+        put_sums(r, m, op->segment, m->scratch_at[at->column].work);
+    }
 }
