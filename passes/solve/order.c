@@ -24,12 +24,19 @@ typedef struct dependents {
     int first, n;
 } dependents;
 
+/* When operations end. */
+typedef struct ends {
+    int64_t *of_rank; /* [ops][ranks] */
+    int64_t *last;    /* [ops] on all ranks */
+} ends;
+
 typedef struct search {
     cz_arena *arena;
     const cz_order_problem *problem;
     int n_ops;
     cz_timeline_list folded;
-    cz_timeline_times times; /* of that */
+    cz_timeline_times times; /* of that, in the order */
+    ends found, kept;        /* those, and those before the last move */
     dependents *behind;      /* [ops] */
     int *dependents;
     /* [ops] Numbers of the list, before the last move too. */
@@ -69,20 +76,109 @@ static int64_t end_of(const search *s, int number, int rank)
     return s->times.end[(int64_t)number * s->folded.n_ranks + rank];
 }
 
-static cost cost_of(search *s)
-{
-    cz_timeline_run(&s->folded, s->order, &s->times);
-    cost sum = {s->times.makespan, 0};
-    for (int o = 0; o < s->n_ops; o++)
-        for (int r = 0; r < s->folded.n_ranks && s->folded.ops[o].of >= 0; r++)
-            sum.micro_groups_end =
-                cz_solve_max(sum.micro_groups_end, end_of(s, o, r));
-    return sum;
-}
-
 static bool is_more(cost a, cost b)
 {
     return a.makespan + a.micro_groups_end > b.makespan + b.micro_groups_end;
+}
+
+static void add_end(const search *s, int number, cost *sum)
+{
+    const int64_t end = s->found.last[number];
+    sum->makespan = cz_solve_max(sum->makespan, end);
+    if (s->folded.ops[number].of >= 0)
+        sum->micro_groups_end = cz_solve_max(sum->micro_groups_end, end);
+}
+
+/* What operations in places before `first` leave: streams free and ends. */
+static cost begin_at(search *s, int first)
+{
+    const int n = s->folded.n_ranks;
+    cost sum = {0, 0};
+    memset(s->times.free_ps, 0,
+           CZ_TIMELINE_N_STREAMS * (size_t)n * sizeof *s->times.free_ps);
+    for (int i = 0; i < first; i++) {
+        const int number = s->order[i];
+        const int64_t *end = s->times.end + (int64_t)number * n;
+        int64_t *is_free =
+            s->times.free_ps + (int)s->folded.ops[number].stream * n;
+        for (int r = 0; r < n; r++)
+            is_free[r] = cz_solve_max(is_free[r], end[r]);
+        add_end(s, number, &sum);
+    }
+    s->times.makespan = sum.makespan;
+    return sum;
+}
+
+/* Goes on with the places before `end`, until it is more than `most`; how many
+ * places then have their ends. */
+static int run_places(search *s, int first, int end, cost most, cost *sum)
+{
+    const int n = s->folded.n_ranks;
+    int i = first;
+    while (i < end && !is_more(*sum, most)) {
+        const int number = s->order[i++];
+        cz_timeline_append(&s->folded, number, &s->times);
+        int64_t last = 0;
+        for (int r = 0; r < n; r++)
+            last = cz_solve_max(last, end_of(s, number, r));
+        s->found.last[number] = last;
+        add_end(s, number, sum);
+    }
+    return i;
+}
+
+/* Ends of the operations in places [first, end). */
+static void copy_ends(const search *s, ends *to, const ends *from, int first,
+                      int end)
+{
+    const size_t n = (size_t)s->folded.n_ranks;
+    for (int i = first; i < end; i++) {
+        const size_t number = (size_t)s->order[i];
+        memcpy(to->of_rank + number * n, from->of_rank + number * n,
+               n * sizeof *to->of_rank);
+        to->last[number] = from->last[number];
+    }
+}
+
+static cost cost_of(search *s)
+{
+    cost sum = begin_at(s, 0);
+    run_places(s, 0, s->n_ops, (cost){INT64_MAX / 2, INT64_MAX / 2}, &sum);
+    copy_ends(s, &s->kept, &s->found, 0, s->n_ops);
+    return sum;
+}
+
+static bool have_same_ends(const search *s, int first, int end)
+{
+    const size_t n = (size_t)s->folded.n_ranks;
+    for (int i = first; i < end; i++) {
+        const size_t at = (size_t)s->order[i] * n;
+        if (memcmp(s->found.of_rank + at, s->kept.of_rank + at,
+                   n * sizeof *s->found.of_rank) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the order, of which places [first, end) are others, is no worse; its
+ * cost is then the least, and its ends are kept.  Where these places end as
+ * they did, all behind them do. */
+static bool is_kept(search *s, int first, int end, cost *least)
+{
+    cost sum = begin_at(s, first);
+    int n = run_places(s, first, end, *least, &sum);
+    if (n == end && !is_more(sum, *least)) {
+        if (have_same_ends(s, first, end))
+            return true;
+        n = run_places(s, end, s->n_ops, *least, &sum);
+    }
+    if (is_more(sum, *least)) {
+        copy_ends(s, &s->found, &s->kept, first, n);
+        return false;
+    }
+    copy_ends(s, &s->kept, &s->found, first, n);
+    *least = sum;
+    return true;
 }
 
 /* ---- moves ---- */
@@ -163,6 +259,10 @@ static search make(cz_arena *arena, const cz_order_problem *problem)
                 .n_left = CZ_NEW(arena, int, problem->n_micro_groups + 1),
                 .size = CZ_NEW(arena, int, problem->n_micro_groups + 1)};
     s.times = cz_timeline_times_make(arena, &s.folded);
+    s.found = (ends){s.times.end, CZ_NEW(arena, int64_t, list->n_ops + 1)};
+    s.kept = (ends){
+        CZ_NEW(arena, int64_t, (int64_t)list->n_ops * s.folded.n_ranks + 1),
+        CZ_NEW(arena, int64_t, list->n_ops + 1)};
     for (int o = 0; o < list->n_ops; o++) {
         s.order[o] = o;
         if (list->ops[o].of >= 0)
@@ -207,13 +307,9 @@ static bool try_move(search *s, int open, cost *least)
     append(s, low, high, !is_back, append(s, low, high, is_back, low));
     for (int i = low; i <= high; i++)
         s->is_marked[s->order[i]] = false;
-    if (most_open(s) <= open) {
-        const cost found = cost_of(s);
-        if (!is_more(found, *least)) {
-            *least = found;
-            return true;
-        }
-    }
+    if (memcmp(s->before, s->order, (size_t)s->n_ops * sizeof(int)) == 0 ||
+        (most_open(s) <= open && is_kept(s, low, high + 1, least)))
+        return true;
     memcpy(s->order, s->before, (size_t)s->n_ops * sizeof(int));
     return false;
 }
@@ -290,8 +386,10 @@ cz_order cz_order_find(cz_arena *arena, const cz_order_problem *problem)
     const cost needed_first = cost_of(&s);
     if (!is_more(needed_first, least) && most_open(&s) <= open)
         least = needed_first;
-    else
+    else {
         memcpy(s.order, s.before, (size_t)s.n_ops * sizeof(int));
+        least = cost_of(&s);
+    }
     for (int64_t left = count_tries(&s); left > 0; left--)
         try_move(&s, open, &least);
     least = cost_of(&s);

@@ -29,34 +29,40 @@ static int64_t start_on(const cz_timeline_op *op, const int64_t *end,
     return start;
 }
 
+void cz_timeline_append(const cz_timeline_list *list, int number,
+                        cz_timeline_times *times)
+{
+    const int n = list->n_ranks;
+    cz_timeline_streams streams = {n, times->free_ps, times->makespan};
+    const cz_timeline_op *op = &list->ops[number];
+    int64_t *end = times->end + (int64_t)number * n;
+    const int *of = op->comm.n > 1 ? op->comm.of : NULL;
+    for (int c = 0; c < op->comm.n; c++)
+        times->last_ps[c] = 0;
+    for (int r = 0; r < n && op->comm.n > 0; r++) {
+        int64_t *last = &times->last_ps[of ? of[r] : 0];
+        if (op->ps[r] >= 0)
+            *last = cz_solve_max(*last, start_on(op, times->end, &streams, r));
+    }
+    for (int r = 0; r < n; r++)
+        if (op->ps[r] >= 0)
+            end[r] = cz_timeline_put(
+                &streams, op->stream, r,
+                op->comm.n > 0 ? times->last_ps[of ? of[r] : 0]
+                               : start_on(op, times->end, &streams, r),
+                op->ps[r]);
+    times->makespan = streams.makespan;
+}
+
 void cz_timeline_run(const cz_timeline_list *list, const int *order,
                      cz_timeline_times *times)
 {
-    const int n = list->n_ranks;
-    cz_timeline_streams streams = {n, times->free_ps, 0};
+    times->makespan = 0;
     memset(times->free_ps, 0,
-           CZ_TIMELINE_N_STREAMS * (size_t)n * sizeof *times->free_ps);
-    for (int i = 0; i < list->n_ops; i++) {
-        const int number = order ? order[i] : i;
-        const cz_timeline_op *op = &list->ops[number];
-        int64_t *end = times->end + (int64_t)number * n;
-        memset(times->last_ps, 0, (size_t)op->comm.n * sizeof *times->last_ps);
-        for (int r = 0; r < n && op->comm.n > 0; r++) {
-            int64_t *last = &times->last_ps[op->comm.of ? op->comm.of[r] : 0];
-            if (op->ps[r] >= 0)
-                *last =
-                    cz_solve_max(*last, start_on(op, times->end, &streams, r));
-        }
-        for (int r = 0; r < n; r++)
-            if (op->ps[r] >= 0)
-                end[r] = cz_timeline_put(
-                    &streams, op->stream, r,
-                    op->comm.n > 0
-                        ? times->last_ps[op->comm.of ? op->comm.of[r] : 0]
-                        : start_on(op, times->end, &streams, r),
-                    op->ps[r]);
-    }
-    times->makespan = streams.makespan;
+           CZ_TIMELINE_N_STREAMS * (size_t)list->n_ranks *
+               sizeof *times->free_ps);
+    for (int i = 0; i < list->n_ops; i++)
+        cz_timeline_append(list, order ? order[i] : i, times);
 }
 
 cz_timeline_times cz_timeline_simulate(cz_arena *arena,

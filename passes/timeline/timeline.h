@@ -57,6 +57,10 @@ cz_timeline_times cz_timeline_times_make(cz_arena *arena,
  * NULL: as listed.  O(ranks * (ops + waits)). */
 void cz_timeline_run(const cz_timeline_list *list, const int *order,
                      cz_timeline_times *times);
+/* One operation behind those that `times` has: their ends, when streams are
+ * free and when all ends. */
+void cz_timeline_append(const cz_timeline_list *list, int number,
+                        cz_timeline_times *times);
 /* Both, as listed. */
 cz_timeline_times cz_timeline_simulate(cz_arena *arena,
                                        const cz_timeline_list *list);
