@@ -49,6 +49,10 @@ typedef struct cz_document_stage {
     int64_t time_ps;  /* is_shaped: of one matrix on the plan's machine, where
                        * `batch` equal ones are computed together */
     int64_t batch;
+    /* Those of an operation are in batches, the last one of what is left; 0:
+     * each is computed by itself, in time_ps. */
+    int n_batches;           /* the largest */
+    const int64_t *batch_ps; /* [n_batches] of 1, 2, ... matrices */
     int n_steps, n_rewrites;
     const cz_document_step *steps;
     const cz_document_rewrite *rewrites;

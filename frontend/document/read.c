@@ -348,11 +348,13 @@ static const cz_json_field stage_fields[] = {
 static void read_stage(void *context, const cz_json_at *at, void *entry)
 {
     cz_document_stage *out = entry;
-    int where = CZ_N_WHERES;
+    int where = CZ_N_WHERES, n = -1;
     cz_word_find(CZ_VOCABULARY_where, cz_json_word_of(at, "where"), &where);
     (void)context;
     out->is_full_matrix = where == CZ_WHERE_FULL_MATRIX;
     out->is_shaped = out->is_full_matrix || where == CZ_WHERE_SUBGROUP;
+    out->batch_ps = cz_json_numbers_of(at, "batch_ps", 0, CZ_MAX_BYTES, &n);
+    out->n_batches = n;
     out->steps = cz_json_list_of(at, "steps", sizeof *out->steps, NULL,
                                  read_step, NULL, &out->n_steps);
     out->rewrites = cz_json_list_of(at, "rewrites", sizeof *out->rewrites,
@@ -365,15 +367,14 @@ static void read_stage(void *context, const cz_json_at *at, void *entry)
 static void read_slices(reader *r, const cz_json_at *at,
                         cz_document_bucket *out)
 {
-    int n_bounds = out->n_slices + 1;
-    const int64_t *bounds =
-        cz_json_numbers_of(at, "slices", 0, out->length, &n_bounds);
+    int n = out->n_slices + 1;
+    const int64_t *ends = cz_json_numbers_of(at, "slices", 0, out->length, &n);
     for (int i = 0; i < out->n_slices && !r->reading.failed; i++)
-        if (bounds[i + 1] < bounds[i])
+        if (ends[i + 1] < ends[i])
             cz_json_wrong(at, "has slices that descend");
     if (!r->reading.failed)
         cz_document_measure_slices(
-            out, bounds, CZ_NEW(r->reading.arena, int64_t, out->n_slices));
+            out, ends, CZ_NEW(r->reading.arena, int64_t, out->n_slices));
 }
 
 static const cz_json_field bucket_fields[] = {

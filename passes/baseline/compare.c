@@ -4,9 +4,12 @@
 #include "dsl/base/arithmetic.h"
 #include "dsl/base/checked.h"
 #include "passes/cost/time.h"
+#include "passes/baseline/batches.h"
 #include "passes/baseline/megatron.h"
 #include "passes/baseline/micro_groups.h"
 #include "passes/solve/baseline.h"
+
+#include <string.h>
 
 typedef struct comparer {
     cz_arena *arena;
@@ -98,9 +101,10 @@ static void add_to_ranks(const comparer *c,
 }
 
 static void add_score(const comparer *c, const cz_placement_problem *placement,
-                      const cz_solve_score *score, cz_compared *out)
+                      const cz_solve_score *score, const int64_t *load_ps,
+                      cz_compared *out)
 {
-    add_to_ranks(c, placement, score->load_ps, 1, out->time_ps);
+    add_to_ranks(c, placement, load_ps, 1, out->time_ps);
     add_to_ranks(c, placement, score->state_bytes, placement->problem.n_hosts,
                  out->state_bytes);
 }
@@ -226,7 +230,7 @@ static void open_groupings(const comparer *c, cz_compared *out)
             CZ_NEW(c->arena, int64_t, c->view->n_ranks);
 }
 
-/* Spoils the score's loads. */
+/* Spoils the score's loads, which know no batches. */
 static void add_groupings(const comparer *c,
                           const cz_placement_problem *placement,
                           const cz_solve_plan *plan,
@@ -235,14 +239,17 @@ static void add_groupings(const comparer *c,
     const bool any = cz_compare_has_micro_groups(c->view, placement);
     if (any)
         cz_compare_ungroup(c->view, placement, plan, score->load_ps);
+    cz_compare_batches(c->view, c->times, placement, plan,
+                       any ? CZ_COMPARED_NONE : CZ_COMPARED_HOST, NULL,
+                       score->load_ps);
     for (int g = 0; g < out->n_choices; g++) {
         cz_compared_micro_groups *groups = &out->micro_group_choices[g];
         add_to_ranks(c, placement, score->load_ps, 1, groups->time_ps);
         if (!any)
             continue;
         const cz_grouped_rows rows =
-            cz_compare_micro_groups(c->arena, c->view, &c->machine, placement,
-                                    plan, (cz_timeline_baseline)g);
+            cz_compare_micro_groups(c->arena, c->view, &c->machine, c->times,
+                                    placement, plan, (cz_timeline_baseline)g);
         add_to_ranks(c, placement, rows.row_ps, placement->problem.n_hosts,
                      groups->time_ps);
         groups->name = rows.name;
@@ -277,7 +284,9 @@ static cz_compared compare_replicated(const comparer *c)
         const cz_solve_score score =
             cz_solve_replicated(c->arena, &placement->problem);
         cz_solve_plan_slice_equally(&placement->problem, &plan);
-        add_score(c, placement, &score, &out);
+        cz_compare_batches(c->view, c->times, placement, &plan, CZ_COMPARED_ALL,
+                           NULL, score.load_ps);
+        add_score(c, placement, &score, score.load_ps, &out);
         add_messages(c, placement, &plan, NULL, &out);
     }
     return out;
@@ -304,7 +313,14 @@ static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind,
             add_gathers(c, placement, &baseline.plan, &score);
         else
             add_traffic(c, placement, &baseline.plan, &out);
-        add_score(c, placement, &score, &out);
+        const size_t n_slots = (size_t)placement->problem.n_ranks *
+                               (size_t)placement->problem.n_hosts;
+        int64_t *load_ps = CZ_NEW(c->arena, int64_t, n_slots);
+        memcpy(load_ps, score.load_ps, n_slots * sizeof *load_ps);
+        cz_compare_batches(c->view, c->times, placement, &baseline.plan,
+                           is_older ? CZ_COMPARED_ROW : CZ_COMPARED_HOST, NULL,
+                           load_ps);
+        add_score(c, placement, &score, load_ps, &out);
         add_messages(c, placement, &baseline.plan, NULL, &out);
         add_groupings(c, placement, &baseline.plan, &score, &out);
     }
@@ -319,7 +335,7 @@ static cz_compared compare_megatron(const comparer *c, cz_megatron_mode mode,
         const cz_megatron of = cz_compare_megatron(
             c->arena, c->view, c->has_machine ? &c->machine : NULL, c->times,
             &c->placements[d], mode, bucket_elements);
-        add_score(c, &of.placement, &of.score, &out);
+        add_score(c, &of.placement, &of.score, of.score.load_ps, &out);
         add_messages(c, &of.placement, &of.plan, of.longest, &out);
         if (mode == CZ_MEGATRON_SHARDED)
             add_traffic(c, &of.placement, &of.plan, &out);

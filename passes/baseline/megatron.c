@@ -3,6 +3,7 @@
 #include "passes/baseline/megatron.h"
 
 #include "dsl/base/arithmetic.h"
+#include "passes/baseline/batches.h"
 #include "passes/cost/candidates.h"
 #include "passes/cost/time.h"
 #include "passes/kernel/outline.h"
@@ -195,9 +196,26 @@ static void lay_out(maker *m)
 
 /* ---- one row ---- */
 
-/* What each of all who shard a matrix computes of it, and adds up: of a batch
- * as its stage is timed.  -1: it cannot be shared like that. */
-static int64_t distributed_ps(const maker *m, int item, cz_link link)
+/* What each of all who shard matrices of a class computes, and adds up. */
+typedef struct distributed {
+    int most; /* the largest batch; 0: they cannot be shared like that */
+    int64_t *batch_ps; /* [most] kernels of 1, 2, ... matrices */
+    int stage;         /* matrices of other classes of it are in the batch */
+    int64_t link_ps;   /* of each */
+} distributed;
+
+static int64_t kernels_ps(const maker *m, const cz_candidates_call *call,
+                          int batch, cz_subgroup_candidate form[2])
+{
+    int64_t sum = 0;
+    cz_cost_forms(m->arena, m->view, m->machine, call, batch, call->width,
+                  form);
+    for (int p = 0; p < form->n_segments; p++)
+        sum = cz_time_add(sum, form->segments[p].compute_ps);
+    return sum;
+}
+
+static distributed distribute(const maker *m, int item, cz_link link)
 {
     const cz_placement_problem *placement = &m->out->placement;
     const int pattern = m->view->params[placement->params[item]].pattern;
@@ -210,39 +228,29 @@ static int64_t distributed_ps(const maker *m, int item, cz_link link)
         .width = n,
         .n_near = link == CZ_LINK_NODE ? n : 1,
         .max_g = n};
-    const int batch = (int)m->times[number].batch;
     const int64_t latency = cz_machine_link(m->machine, link).latency;
     cz_outline outline;
-    cz_subgroup_candidate one[2], all[2];
-    int64_t compute = 0, all_compute = 0;
+    cz_subgroup_candidate form[2];
     if (cz_view_is_uneven(pattern_of(m, item)) ||
         cz_outline_check(m->arena, m->view, call.stage,
                          m->view->rules[rule].fact->shape.v, n,
                          &outline) != CZ_OUTLINE_OK)
-        return -1;
-    cz_cost_forms(m->arena, m->view, m->machine, &call, 1, n, one);
-    cz_cost_forms(m->arena, m->view, m->machine, &call, batch, n, all);
-    for (int p = 0; p < one->n_segments; p++)
-        compute = cz_time_add(compute, one->segments[p].compute_ps);
-    for (int p = 0; p < all->n_segments; p++)
-        all_compute = cz_time_add(all_compute, all->segments[p].compute_ps);
-    return cz_time_add(cz_ceil_div(all_compute, batch),
-                       cz_subgroup_alone_ps(one, latency) - compute);
+        return (distributed){0};
+    distributed out = {.most = m->times[number].n_batches, .stage = number};
+    out.batch_ps = CZ_NEW(m->arena, int64_t, out.most);
+    for (int b = out.most; b >= 1; b--)
+        out.batch_ps[b - 1] = kernels_ps(m, &call, b, form);
+    out.link_ps = cz_subgroup_alone_ps(form, latency) - out.batch_ps[0];
+    return out;
 }
 
-/* Of a matrix that all who shard it compute alike, or share. */
-static int64_t alike_ps(const maker *m, int item, cz_megatron_mode mode,
-                        cz_link link)
+/* Of a matrix that all who shard it compute alike, one by one. */
+static int64_t alike_ps(const maker *m, int item, cz_link link)
 {
     const cz_link_speed speed = cz_machine_link(m->machine, link);
     const cz_timeline_item it =
         cz_compare_item(m->view, &m->out->placement, item, speed.rate);
-    const int64_t distributed =
-        mode == CZ_MEGATRON_DISTRIBUTED ? distributed_ps(m, item, link) : -1;
-    return distributed >= 0
-               ? distributed
-               : cz_time_add(it.compute_ps,
-                             cz_time_add(speed.latency, it.gather_ps));
+    return cz_time_add(it.compute_ps, cz_time_add(speed.latency, it.gather_ps));
 }
 
 /* Nobody has a matrix for himself. */
@@ -255,6 +263,9 @@ static void compute_alike(maker *m, cz_megatron_mode mode, cz_link link)
     cz_solve_class *classes =
         CZ_NEW(m->arena, cz_solve_class, rest.n_classes + 1);
     int64_t *of_class = CZ_NEW(m->arena, int64_t, rest.n_classes + 1);
+    distributed *all = CZ_NEW(m->arena, distributed, rest.n_classes + 1);
+    bool *is_distributed = CZ_NEW(m->arena, bool, rest.n_classes + 1);
+    int64_t **counts = CZ_NEW(m->arena, int64_t *, m->view->n_stages + 1);
     for (int c = 0; c < rest.n_classes; c++) {
         classes[c] = rest.classes[c];
         if (!classes[c].divisible)
@@ -264,17 +275,37 @@ static void compute_alike(maker *m, cz_megatron_mode mode, cz_link link)
     rest.classes = classes;
     out->score = cz_solve_evaluate(m->arena, &rest, &out->plan);
     for (int i = 0; i < rest.n_items; i++) {
-        int64_t *ps = &of_class[rest.class_of[i]];
+        const int c = rest.class_of[i], owner = out->plan.owner[i];
         if (!cz_compare_is_gathered(m->view, placement, i))
             continue;
-        if (*ps < 0)
-            *ps = alike_ps(m, i, mode, link);
+        if (of_class[c] < 0) {
+            if (mode == CZ_MEGATRON_DISTRIBUTED)
+                all[c] = distribute(m, i, link);
+            is_distributed[c] = all[c].most > 0;
+            of_class[c] =
+                is_distributed[c] ? all[c].link_ps : alike_ps(m, i, link);
+        }
+        if (is_distributed[c] && !counts[all[c].stage])
+            counts[all[c].stage] = CZ_NEW(m->arena, int64_t, rest.n_ranks);
+        if (is_distributed[c])
+            counts[all[c].stage][owner]++;
         for (int h = 0; h < n_hosts; h++) {
-            int64_t *load =
-                &out->score.load_ps[out->plan.owner[i] * n_hosts + h];
-            *load = cz_time_add(*load, *ps);
+            int64_t *load = &out->score.load_ps[owner * n_hosts + h];
+            *load = cz_time_add(*load, of_class[c]);
         }
     }
+    for (int c = 0; c < rest.n_classes; c++) {
+        const int64_t *count = is_distributed[c] ? counts[all[c].stage] : NULL;
+        for (int s = 0; count && s < rest.n_ranks * n_hosts; s++)
+            out->score.load_ps[s] =
+                cz_time_add(out->score.load_ps[s],
+                            cz_time_batches(all[c].batch_ps, all[c].most,
+                                            count[s / n_hosts]));
+        if (count)
+            counts[all[c].stage] = NULL;
+    }
+    cz_compare_batches(m->view, m->times, placement, &out->plan,
+                       CZ_COMPARED_ROW, is_distributed, out->score.load_ps);
 }
 
 /* Of each row, by link: all matrices gather, and all scatter. */
@@ -305,6 +336,8 @@ static void compute_sharded(maker *m, cz_link link)
     const cz_solve_problem *problem = &m->out->placement.problem;
     const int n = problem->n_hosts;
     m->out->score = cz_solve_evaluate(m->arena, problem, &m->out->plan);
+    cz_compare_batches(m->view, m->times, &m->out->placement, &m->out->plan,
+                       CZ_COMPARED_HOST, NULL, m->out->score.load_ps);
     for (int row = 0; row < problem->n_ranks; row++) {
         moved own = {CZ_NEW(m->arena, int64_t, n),
                      CZ_NEW(m->arena, int64_t, n)};
@@ -345,11 +378,14 @@ cz_megatron cz_compare_megatron(cz_arena *arena, const cz_plan_view *view,
     sort_items(&m, placement);
     fill_buckets(&m, most);
     lay_out(&m);
-    if (!machine || !cz_compare_has_micro_groups(view, &out.placement))
+    if (!machine || !cz_compare_has_micro_groups(view, &out.placement)) {
         out.score = cz_solve_evaluate(arena, &out.placement.problem, &out.plan);
-    else if (mode == CZ_MEGATRON_SHARDED)
+        cz_compare_batches(view, times, &out.placement, &out.plan,
+                           CZ_COMPARED_HOST, NULL, out.score.load_ps);
+    } else if (mode == CZ_MEGATRON_SHARDED) {
         compute_sharded(&m, cz_compare_link(view, machine, placement));
-    else
+    } else {
         compute_alike(&m, mode, cz_compare_link(view, machine, placement));
+    }
     return out;
 }

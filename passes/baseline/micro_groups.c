@@ -1,6 +1,7 @@
 /* Public micro-groups, row by row, on the simulated executor. */
 #include "passes/baseline/micro_groups.h"
 
+#include "passes/baseline/batches.h"
 #include "passes/cost/time.h"
 #include "passes/grid/owned.h"
 
@@ -86,12 +87,14 @@ cz_timeline_item cz_compare_item(const cz_plan_view *view,
 typedef struct grouper {
     cz_arena *arena;
     const cz_plan_view *view;
+    const cz_stage_time *times;
     const cz_placement_problem *placement;
     const cz_solve_plan *plan;
     cz_timeline_baseline kind;
     cz_timeline_item *item_of;     /* [n_items] */
     cz_timeline_problem row;       /* but for its items */
     cz_timeline_item *of_this_row; /* [n_items] */
+    int *stage_of_item;            /* [n_items] of this row */
 } grouper;
 
 cz_link cz_compare_link(const cz_plan_view *view, const cz_machine *machine,
@@ -143,6 +146,32 @@ static const int *sort_items(const grouper *g, int *starts)
 
 /* ---- rows ---- */
 
+/* A rank computes its matrices of a group in batches: of equal ones the first
+ * takes the time of all. */
+static void compute_in_batches(const grouper *g, cz_arena *scratch,
+                               const cz_timeline_micro_groups *micro_groups)
+{
+    const size_t n_stages = (size_t)g->view->n_stages;
+    const size_t n_ranks = (size_t)g->row.n_ranks;
+    int64_t *counts =
+        CZ_NEW(scratch, int64_t, (size_t)micro_groups->n * n_ranks * n_stages);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < g->row.n_items; i++) {
+            const int stage = g->stage_of_item[i];
+            int64_t *n = &counts[((size_t)micro_groups->of[i] * n_ranks +
+                                  (size_t)micro_groups->owner[i]) *
+                                     n_stages +
+                                 (size_t)stage];
+            if (pass == 0) {
+                ++*n;
+                continue;
+            }
+            g->of_this_row[i].compute_ps =
+                *n > 0 ? cz_stage_time_rows(&g->times[stage], *n) : 0;
+            *n = 0;
+        }
+}
+
 static void run_row(grouper *g, int row, cz_grouped_rows *out)
 {
     cz_arena scratch;
@@ -150,6 +179,7 @@ static void run_row(grouper *g, int row, cz_grouped_rows *out)
     const cz_timeline_micro_groups micro_groups = cz_timeline_micro_groups_make(
         &scratch, &g->row, g->kind,
         (int64_t)CZ_TIMELINE_SLOT_ELEMENTS * g->row.n_ranks);
+    compute_in_batches(g, &scratch, &micro_groups);
     const cz_timeline_cost cost =
         cz_timeline_micro_groups_run(&scratch, &g->row, &micro_groups);
     out->name = micro_groups.method;
@@ -161,16 +191,16 @@ static void run_row(grouper *g, int row, cz_grouped_rows *out)
     cz_arena_fini(&scratch);
 }
 
-cz_grouped_rows cz_compare_micro_groups(cz_arena *arena,
-                                        const cz_plan_view *view,
-                                        const cz_machine *machine,
-                                        const cz_placement_problem *placement,
-                                        const cz_solve_plan *plan,
-                                        cz_timeline_baseline kind)
+cz_grouped_rows
+cz_compare_micro_groups(cz_arena *arena, const cz_plan_view *view,
+                        const cz_machine *machine, const cz_stage_time *times,
+                        const cz_placement_problem *placement,
+                        const cz_solve_plan *plan, cz_timeline_baseline kind)
 {
     const cz_solve_problem *problem = &placement->problem;
     grouper g = {.arena = arena,
                  .view = view,
+                 .times = times,
                  .placement = placement,
                  .plan = plan,
                  .kind = kind};
@@ -181,13 +211,19 @@ cz_grouped_rows cz_compare_micro_groups(cz_arena *arena,
     int *starts = CZ_NEW(arena, int, problem->n_ranks + 1);
     const int *order = sort_items(&g, starts);
     g.of_this_row = CZ_NEW(arena, cz_timeline_item, problem->n_items);
+    g.stage_of_item = CZ_NEW(arena, int, problem->n_items);
     g.row = (cz_timeline_problem){.n_ranks = problem->n_hosts,
                                   .items = g.of_this_row,
                                   .latency_ps = link.latency};
     for (int row = 0; row < problem->n_ranks; row++) {
         g.row.n_items = 0;
-        for (int k = starts[row]; k < starts[row + 1]; k++)
+        for (int k = starts[row]; k < starts[row + 1]; k++) {
+            const int pattern = pattern_of(view, placement, order[k]);
+            g.stage_of_item[g.row.n_items] =
+                cz_rule_stages_find(view, view->patterns[pattern].rule)
+                    .full_matrix;
             g.of_this_row[g.row.n_items++] = g.item_of[order[k]];
+        }
         if (g.row.n_items > 0)
             run_row(&g, row, &out);
     }

@@ -4,6 +4,7 @@
 #define CZ_PASSES_BASELINE_MICRO_GROUPS_H
 
 #include "passes/cost/machine.h"
+#include "passes/cost/plan_time.h"
 #include "passes/place/problem.h"
 #include "passes/solve/evaluate.h"
 #include "passes/timeline/micro_group.h"
@@ -32,13 +33,13 @@ cz_timeline_item cz_compare_item(const cz_plan_view *view,
                                  const cz_placement_problem *placement,
                                  int item, int64_t rate);
 
-/* `plan` says which row has each matrix; the grouping which of its ranks. */
-cz_grouped_rows cz_compare_micro_groups(cz_arena *arena,
-                                        const cz_plan_view *view,
-                                        const cz_machine *machine,
-                                        const cz_placement_problem *placement,
-                                        const cz_solve_plan *plan,
-                                        cz_timeline_baseline kind);
+/* `plan` says which row has each matrix; the grouping which of its ranks.  What
+ * a rank has of a group it computes in batches. */
+cz_grouped_rows
+cz_compare_micro_groups(cz_arena *arena, const cz_plan_view *view,
+                        const cz_machine *machine, const cz_stage_time *times,
+                        const cz_placement_problem *placement,
+                        const cz_solve_plan *plan, cz_timeline_baseline kind);
 
 /* Takes the kernels of those matrices out of load_ps[slots]. */
 void cz_compare_ungroup(const cz_plan_view *view,

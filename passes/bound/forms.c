@@ -15,14 +15,18 @@ typedef struct finder {
 
 /* ---- classes ---- */
 
-static int count_batches(const cz_plan_view *view, int rule)
+static int64_t count_of_rule(const cz_plan_view *view, int rule)
 {
-    int64_t n_matrices = 0;
-    int n = 1;
+    int64_t n = 0;
     for (int f = 0; f < view->n_patterns; f++)
         if (view->patterns[f].rule == rule)
-            n_matrices +=
-                view->patterns[f].n_params * view->patterns[f].expert_extent;
+            n += view->patterns[f].n_params * view->patterns[f].expert_extent;
+    return n;
+}
+
+static int count_batches(int64_t n_matrices)
+{
+    int n = 1;
     while (n < CZ_FORM_BATCHES && (int64_t)1 << n <= n_matrices)
         n++;
     return n;
@@ -188,9 +192,10 @@ static cz_form_class make_class(cz_arena *arena, const cz_plan_view *view,
     cz_form_class of = {.rule = view->patterns[pattern].rule,
                         .first_pattern = pattern,
                         .n_shards = cz_pattern_shards(view, pattern),
-                        .n_batches =
-                            count_batches(view, view->patterns[pattern].rule),
+                        .n_of_rule =
+                            count_of_rule(view, view->patterns[pattern].rule),
                         .call = call_of(&f, pattern)};
+    of.n_batches = count_batches(of.n_of_rule);
     list_forms(&f, arena, &of);
     cz_arena_fini(&scratch);
     return of;
@@ -229,31 +234,47 @@ bool cz_form_is_open(const cz_form *form)
     return form->obstacle == CZ_FORM_POSSIBLE && form->is_admitted;
 }
 
-int64_t cz_form_least_work(const cz_form_class *of)
+int cz_form_most_together(const cz_stage_time *owner, int64_t n_matrices)
+{
+    return n_matrices < owner->n_batches ? (int)n_matrices : owner->n_batches;
+}
+
+int64_t cz_form_least_work(const cz_form_class *of, const cz_stage_time *owner)
 {
     int64_t least = CZ_MAX_PS;
     for (int i = 0; i < of->n_forms; i++) {
         const cz_form *form = &of->forms[i];
-        if (!cz_form_is_open(form))
-            continue;
-        for (int b = 0; b < of->n_batches; b++) {
-            const int64_t work = cz_time_limit((cz_wide)form->time_ps[b] *
-                                               form->subgroup_size / (1 << b));
+        const bool is_owned = form->subgroup_size == 1;
+        const int n = is_owned ? cz_form_most_together(owner, of->n_of_rule)
+                               : of->n_batches;
+        for (int b = 0; cz_form_is_open(form) && b < n; b++) {
+            const int64_t work =
+                is_owned ? owner->batch_ps[b] / (b + 1)
+                         : cz_time_limit((cz_wide)form->time_ps[b] *
+                                         form->subgroup_size / (1 << b));
             least = work < least ? work : least;
         }
     }
     return least;
 }
 
-int64_t cz_form_least_time(const cz_form_class *of, int64_t *subgroup_size)
+int64_t cz_form_least_time(const cz_form_class *of, const cz_stage_time *owner,
+                           int64_t *subgroup_size)
 {
     int64_t least = CZ_MAX_PS;
     *subgroup_size = 1;
     for (int i = 0; i < of->n_forms; i++) {
-        if (!cz_form_is_open(&of->forms[i]) || of->forms[i].time_ps[0] >= least)
-            continue;
-        least = of->forms[i].time_ps[0];
-        *subgroup_size = of->forms[i].subgroup_size;
+        const cz_form *form = &of->forms[i];
+        const bool is_owned = form->subgroup_size == 1;
+        const int n =
+            is_owned ? cz_form_most_together(owner, of->n_of_rule) : 1;
+        for (int b = 0; cz_form_is_open(form) && b < n; b++) {
+            const int64_t ps = is_owned ? owner->batch_ps[b] : form->time_ps[b];
+            if (ps >= least)
+                continue;
+            least = ps;
+            *subgroup_size = form->subgroup_size;
+        }
     }
     return least;
 }

@@ -41,6 +41,7 @@ typedef struct cz_form_class {
     int rule, first_pattern;
     int64_t n_shards;
     int64_t n_matrices;      /* of all patterns and places of their spread */
+    int64_t n_of_rule;       /* likewise, of all classes of the rule */
     int n_batches;           /* as many as the rule has matrices for */
     cz_candidates_call call; /* of its stage; batches aside */
     int n_forms;             /* by group, the owner first.  Where no group is
@@ -61,10 +62,14 @@ cz_forms cz_forms_find(cz_arena *arena, const cz_plan_view *view,
 /* Possible and admitted. */
 bool cz_form_is_open(const cz_form *form);
 
-/* The least over all admitted forms.  Work: rank-seconds of one matrix, as part
- * of any batch.  Time: of a matrix by itself on each of *group ranks. */
-int64_t cz_form_least_work(const cz_form_class *of);
-int64_t cz_form_least_time(const cz_form_class *of, int64_t *subgroup_size);
+/* The least over all admitted forms; `owner` times the rule's full_matrix
+ * stage.  Work: rank-seconds of one matrix, as part of any batch.  Time: of
+ * what a matrix is in, on each of *group ranks. */
+int64_t cz_form_least_work(const cz_form_class *of, const cz_stage_time *owner);
+int64_t cz_form_least_time(const cz_form_class *of, const cz_stage_time *owner,
+                           int64_t *subgroup_size);
+/* An owner's largest batch of a class with so many matrices in all. */
+int cz_form_most_together(const cz_stage_time *owner, int64_t n_matrices);
 /* [*n] all group sizes that some class admits, ascending; in the arena. */
 int64_t *cz_forms_admitted(cz_arena *arena, const cz_forms *forms, int *n);
 /* "a step needs elements of other ranks" */

@@ -9,20 +9,50 @@ typedef struct lister {
     cz_packing_problem out;
 } lister;
 
-static void list_pieces(lister *l, int of, int64_t owner_ps)
+static void list_piece(lister *l, int of, int64_t g, int batch, int64_t ps,
+                       int64_t alone_ps)
+{
+    *CZ_PUSH(l->arena, l->out.items, l->out.n_items) =
+        (cz_bin_item){.of = of,
+                      .g = (int)g,
+                      .batch = batch,
+                      .compute_ps = ps,
+                      .alone_ps = alone_ps};
+}
+
+/* So many matrices of a class with an owner. */
+static void list_batches(lister *l, int of, const cz_stage_time *owner,
+                         int64_t n_matrices)
+{
+    const cz_form_class *class = &l->forms->classes[of];
+    const bool is_mixed = class->n_of_rule > class->n_matrices;
+    const int n =
+        cz_form_most_together(owner, is_mixed ? class->n_of_rule : n_matrices);
+    int64_t share = INT64_MAX, least = INT64_MAX;
+    for (int b = 1; b <= n; b++) {
+        const int64_t ps = owner->batch_ps[b - 1];
+        share = ps / b < share ? ps / b : share;
+        least = ps < least ? ps : least;
+        if (!is_mixed)
+            list_piece(l, of, 1, b, ps, ps);
+    }
+    if (is_mixed)
+        list_piece(l, of, 1, 1, share, least);
+}
+
+static void list_pieces(lister *l, int of, const cz_stage_time *owner,
+                        int64_t n_matrices)
 {
     const cz_form_class *class = &l->forms->classes[of];
     for (int i = 0; i < class->n_forms; i++) {
         const cz_form *form = &class->forms[i];
-        const int64_t ps =
-            form->subgroup_size == 1 ? owner_ps : form->time_ps[0];
-        if (cz_form_is_open(form))
-            *CZ_PUSH(l->arena, l->out.items, l->out.n_items) =
-                (cz_bin_item){.of = of,
-                              .g = (int)form->subgroup_size,
-                              .batch = 1,
-                              .compute_ps = ps,
-                              .alone_ps = ps};
+        if (!cz_form_is_open(form))
+            continue;
+        if (form->subgroup_size == 1)
+            list_batches(l, of, owner, n_matrices);
+        else
+            list_piece(l, of, form->subgroup_size, 1, form->time_ps[0],
+                       form->time_ps[0]);
     }
 }
 
@@ -52,7 +82,7 @@ cz_packing_bound cz_packing_bound_find(cz_arena *arena, const cz_forms *forms,
         const int n = l.out.n_items;
         if (work->counts[c] == 0)
             continue;
-        list_pieces(&l, c, work->owner_ps[c]);
+        list_pieces(&l, c, work->owners[c], work->counts[c]);
         if (take_time(&l, n))
             kept[c] = work->counts[c];
         else

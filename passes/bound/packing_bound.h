@@ -8,9 +8,9 @@
 
 /* What some ranks have to compute. */
 typedef struct cz_packing_work {
-    const int64_t *counts;   /* [classes of the forms] matrices */
-    const int64_t *owner_ps; /* [classes] of one with an owner, in any plan */
-    int64_t elements_ps;     /* of all elements in element-wise stages */
+    const int64_t *counts;              /* [classes of the forms] matrices */
+    const cz_stage_time *const *owners; /* [classes] of those with an owner */
+    int64_t elements_ps; /* of all elements in element-wise stages */
     int64_t n_ranks;
 } cz_packing_work;
 
@@ -23,9 +23,10 @@ typedef struct cz_packing_bound {
 
 /* No plan ends by low_ps, or before value_ps: its prices refute value_ps - 1.
  *
- * Pieces are what plans are timed by: owner_ps of a matrix with an owner, the
- * first of time_ps of one that ranks share.  Larger batches, which the mean
- * counts, no plan has. */
+ * Pieces are what plans are timed by: batches of matrices with an owner, and
+ * the first of time_ps of one that ranks share.  Where matrices of other
+ * classes may be in the batch, its pieces are single matrices, each of the
+ * least share of a batch. */
 cz_packing_bound cz_packing_bound_find(cz_arena *arena, const cz_forms *forms,
                                        const cz_packing_work *work,
                                        int64_t low_ps);

@@ -14,6 +14,13 @@ typedef struct finder {
     const cz_forms *forms;
 } finder;
 
+/* What one rank takes for matrices of a class. */
+static const cz_stage_time *owner_of(const finder *f, int class)
+{
+    const int rule = f->forms->classes[class].rule;
+    return &f->times[cz_rule_stages_find(f->view, rule).full_matrix];
+}
+
 static int64_t n_matrices(const cz_view_pattern *pattern)
 {
     return pattern->n_params * pattern->expert_extent;
@@ -38,7 +45,8 @@ static work work_of(const finder *f, int pattern)
         cz_time_limit((cz_wide)of->elements * n_matrices(of));
     if (class < 0)
         return (work){elements, {stages.local, -1}, 0};
-    const cz_wide least = cz_form_least_work(&f->forms->classes[class]);
+    const cz_wide least =
+        cz_form_least_work(&f->forms->classes[class], owner_of(f, class));
     return (work){elements,
                   {stages.before, stages.after},
                   cz_time_limit(least * n_matrices(of))};
@@ -126,26 +134,18 @@ static int first_of_class(const finder *f, const place *at, int class)
     return f->view->patterns[pattern].first_param;
 }
 
-/* Of each class, what a matrix takes where it has an owner. */
-static const int64_t *owner_times(const finder *f)
-{
-    int64_t *ps = CZ_NEW(f->arena, int64_t, f->forms->n_classes);
-    for (int c = 0; c < f->forms->n_classes; c++) {
-        const int rule = f->forms->classes[c].rule;
-        ps[c] =
-            f->times[cz_rule_stages_find(f->view, rule).full_matrix].time_ps;
-    }
-    return ps;
-}
-
 static cz_time_bound fit_over(const finder *f, const place *at, int64_t low_ps)
 {
     int64_t *counts = CZ_NEW(f->arena, int64_t, f->forms->n_classes);
     for (int i = 0; i < f->view->n_patterns; i++)
         if (f->forms->class_of[i] >= 0 && is_of(f, at, i))
             counts[f->forms->class_of[i]] += n_matrices(&f->view->patterns[i]);
-    const cz_packing_work all = {counts, owner_times(f),
-                                 total_of(f, at).elements_ps, at->n_ranks};
+    const cz_stage_time **owners =
+        CZ_NEW(f->arena, const cz_stage_time *, f->forms->n_classes);
+    for (int c = 0; c < f->forms->n_classes; c++)
+        owners[c] = owner_of(f, c);
+    const cz_packing_work all = {counts, owners, total_of(f, at).elements_ps,
+                                 at->n_ranks};
     const cz_packing_bound found =
         cz_packing_bound_find(f->arena, f->forms, &all, low_ps);
     return (cz_time_bound){
@@ -265,7 +265,8 @@ cz_time_bounds cz_time_bounds_find(cz_arena *arena, const cz_plan_view *view,
     for (int c = 0; c < f.forms->n_classes; c++) {
         const cz_form_class *of = &f.forms->classes[c];
         int64_t subgroup_size;
-        const int64_t ps = cz_form_least_time(of, &subgroup_size);
+        const int64_t ps =
+            cz_form_least_time(of, owner_of(&f, c), &subgroup_size);
         raise(&bound,
               (cz_time_bound){
                   .value_ps = ps,

@@ -205,16 +205,25 @@ static int64_t step_ps(const cz_op_prices *p, const cz_document_step *step,
                : cz_time_map(p->machine, (cz_wide)step->bytes * batch);
 }
 
-/* One of as many matrices as the plan computes together. */
-static int64_t matrix_ps(const cz_op_prices *p, const cz_document_stage *stage)
+static int64_t batch_ps(const cz_op_prices *p, const cz_document_stage *stage,
+                        int64_t batch)
 {
-    const int64_t batch = stage->batch > 1 ? stage->batch : 1;
     int64_t sum = 0;
-    if (p->is_plans_machine)
-        return stage->time_ps;
-    for (int i = 0; i < stage->n_steps; i++)
+    if (batch > 0 && p->is_plans_machine)
+        return stage->n_batches > 0 ? stage->batch_ps[batch - 1]
+                                    : stage->time_ps;
+    for (int i = 0; batch > 0 && i < stage->n_steps; i++)
         sum = cz_time_add(sum, step_ps(p, &stage->steps[i], batch));
-    return cz_ceil_div(sum, batch);
+    return sum;
+}
+
+/* In batches, the last one of what is left. */
+static cz_wide matrices_ps(const cz_op_prices *p,
+                           const cz_document_stage *stage, int64_t n)
+{
+    const int64_t most = stage->n_batches > 0 ? stage->n_batches : 1;
+    return (cz_wide)(n / most) * batch_ps(p, stage, n >= most ? most : 0) +
+           batch_ps(p, stage, n % most);
 }
 
 /* Every row starts every kernel of the stage. */
@@ -242,7 +251,7 @@ static int64_t work_ps(const cz_op_prices *p, const cz_document_op *op, int at)
         const cz_document_stage *stage = &p->document->stages[work->stage];
         any |= work->rows[at] > 0;
         sum += stage->is_shaped
-                   ? (cz_wide)work->rows[at] * matrix_ps(p, stage)
+                   ? matrices_ps(p, stage, work->rows[at])
                    : elements_ps(p, stage, work->rows[at], work->elements[at]);
     }
     return !any ? -1 : sum < p->most_ps ? (int64_t)sum : p->most_ps;

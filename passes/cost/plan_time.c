@@ -32,21 +32,52 @@ static int64_t matrices_on_rank(const cz_plan_view *view, int rule)
     return n / view->n_ranks;
 }
 
-/* Of each phase of a stage, of one of the batch that is called. */
-static const int64_t *phase_times(cz_arena *arena, const cz_plan_view *view,
-                                  const cz_machine *machine,
-                                  const cz_stage_call *call, int64_t batch)
+/* The largest batch, where nothing caps memory. */
+static int most_together(const cz_plan_view *view, const cz_view_stage *stage)
 {
-    const cz_view_stage *stage = call->stage;
-    int64_t *times = CZ_NEW(arena, int64_t, stage->n_variants + 1);
-    for (int i = 0; i < stage->n_variants; i++) {
-        cz_stage_call variant = *call;
+    const int64_t group = view->policy->micro_group_bytes;
+    const int64_t cap = group > 0 ? group : CZ_TIMED_BYTES;
+    const int64_t bytes = stage->fact->work_bytes;
+    const int64_t n = bytes > 0 ? cap / bytes : CZ_TIMED_BATCH;
+    if (view->program->strict || n < 1)
+        return 1;
+    return n < CZ_TIMED_BATCH ? (int)n : CZ_TIMED_BATCH;
+}
+
+/* [n] of a stage, or of one body of it. */
+static const int64_t *batch_times(cz_arena *arena, const cz_plan_view *view,
+                                  const cz_machine *machine,
+                                  const cz_view_stage *body, int n,
+                                  bool *is_measured)
+{
+    int64_t *times = CZ_NEW(arena, int64_t, n);
+    int largest = 0; /* that is measured */
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    for (int i = 0; i < n; i++) {
+        const cz_stage_call call = {
+            .stage = body, .batch = i + 1, .subgroup_size = 1};
         cz_stage_cost cost;
-        variant.stage = &stage->variants[i];
-        cz_cost_stage(arena, view, machine, &variant, &cost);
-        times[i] = cz_ceil_div(cost.time_ps, batch);
+        cz_cost_stage_mean(&scratch, view, machine, &call, &cost);
+        cz_arena_clear(&scratch);
+        is_measured[i] = cost.is_measured;
+        if (cost.is_measured)
+            largest = i + 1;
+        times[i] = cost.is_measured || largest == 0
+                       ? cost.time_ps
+                       : cz_time_add(times[largest - 1], times[i - largest]);
     }
-    return stage->n_variants > 0 ? times : NULL;
+    cz_arena_fini(&scratch);
+    return times;
+}
+
+/* Whether a batch has nothing beside measured ones. */
+static bool is_all_measured(const bool *is_measured, int64_t batch)
+{
+    for (int64_t b = batch; b > 0; b--)
+        while (is_measured[b - 1] && b <= batch)
+            batch -= b;
+    return batch == 0;
 }
 
 static cz_stage_time whole_time(cz_arena *arena, const cz_plan_view *view,
@@ -54,17 +85,29 @@ static cz_stage_time whole_time(cz_arena *arena, const cz_plan_view *view,
                                 const cz_view_stage *stage)
 {
     const int64_t on_rank = matrices_on_rank(view, stage->rule);
-    cz_stage_call call = {.stage = stage, .batch = 1, .subgroup_size = 1};
-    cz_stage_cost one, all;
-    cz_cost_stage_mean(arena, view, machine, &call, &one);
-    while (call.batch * 2 <= on_rank && call.batch < CZ_TIMED_BATCH)
-        call.batch *= 2;
-    cz_cost_stage_mean(arena, view, machine, &call, &all);
-    if (one.is_measured && !all.is_measured)
-        return (cz_stage_time){1, one.time_ps, true, NULL};
-    return (cz_stage_time){
-        call.batch, cz_ceil_div(all.time_ps, call.batch), all.is_measured,
-        phase_times(arena, view, machine, &call, call.batch)};
+    const int n = most_together(view, stage);
+    bool *is_measured = CZ_NEW(arena, bool, n);
+    cz_stage_time out = {
+        .batch = 1, .n_batches = n, .is_measured_batch = is_measured};
+    while (out.batch * 2 <= on_rank && out.batch * 2 <= n)
+        out.batch *= 2;
+    out.batch_ps = batch_times(arena, view, machine, stage, n, is_measured);
+    out.time_ps = cz_ceil_div(out.batch_ps[out.batch - 1], out.batch);
+    out.is_measured = is_all_measured(is_measured, out.batch);
+    if (view->policy->memory_bytes > 0)
+        out.n_batches = 1;
+    if (stage->n_variants == 0)
+        return out;
+    int64_t *phase_ps = CZ_NEW(arena, int64_t, stage->n_variants);
+    out.phase_ps = phase_ps;
+    out.phase_batch_ps = CZ_NEW(arena, const int64_t *, stage->n_variants);
+    for (int i = 0; i < stage->n_variants; i++) {
+        out.phase_batch_ps[i] = batch_times(
+            arena, view, machine, &stage->variants[i], n, is_measured);
+        phase_ps[i] =
+            cz_ceil_div(out.phase_batch_ps[i][out.batch - 1], out.batch);
+    }
+    return out;
 }
 
 /* A segment on one part of the matrix, in the phase with the longest. */
@@ -92,13 +135,21 @@ static cz_stage_time part_time(cz_arena *arena, const cz_plan_view *view,
                                const cz_view_stage *stage)
 {
     cz_machine without_launch = *machine;
-    const cz_stage_call call = {
+    cz_stage_call call = {
         .stage = stage, .batch = CZ_TIMED_ELEMENTS, .subgroup_size = 1};
     cz_stage_cost cost;
+    int64_t *phase_ps = CZ_NEW(arena, int64_t, stage->n_variants + 1);
     without_launch.launch = 0;
     cz_cost_stage_mean(arena, view, &without_launch, &call, &cost);
-    return (cz_stage_time){1, cost.time_ps, false,
-                           phase_times(arena, view, &without_launch, &call, 1)};
+    const int64_t time_ps = cost.time_ps;
+    for (int i = 0; i < stage->n_variants; i++) {
+        call.stage = &stage->variants[i];
+        cz_cost_stage(arena, view, &without_launch, &call, &cost);
+        phase_ps[i] = cost.time_ps;
+    }
+    return (cz_stage_time){.batch = 1,
+                           .time_ps = time_ps,
+                           .phase_ps = stage->n_variants > 0 ? phase_ps : NULL};
 }
 
 cz_stage_time *cz_stage_times(cz_arena *arena, const cz_plan_view *view,
@@ -123,6 +174,13 @@ int64_t cz_stage_time_elements(const cz_stage_time *time, int64_t elements)
         CZ_TIMED_ELEMENTS);
 }
 
+int64_t cz_stage_time_rows(const cz_stage_time *time, int64_t n_rows)
+{
+    return time->n_batches > 0
+               ? cz_time_batches(time->batch_ps, time->n_batches, n_rows)
+               : cz_time_limit((cz_wide)time->time_ps * n_rows);
+}
+
 int64_t cz_matrix_time(const cz_plan_view *view, const cz_stage_time *times,
                        int param)
 {
@@ -142,27 +200,26 @@ int64_t cz_matrix_time(const cz_plan_view *view, const cz_stage_time *times,
 
 /* ---- ranks ---- */
 
-/* Rows of one coordinate: matrices one by one, elements of each stage
- * together. */
+/* Rows of one coordinate, of each stage together. */
 static int64_t coordinate_ps(const cz_plan_view *view,
                              const cz_view_table *table, int64_t coordinate,
-                             const cz_stage_time *times, int64_t *elements)
+                             const cz_stage_time *times, int64_t *amounts)
 {
     int64_t sum = 0;
     for (int s = 0; s < view->n_stages; s++)
-        elements[s] = 0;
+        amounts[s] = 0;
     for (int64_t i = table->starts[coordinate];
          i < table->starts[coordinate + 1]; i++) {
         const cz_view_kernel_entry *row = &table->rows.kernel[i];
-        if (cz_view_is_shaped(&view->stages[row->stage]))
-            sum = cz_time_add(sum, times[row->stage].time_ps);
-        else
-            elements[row->stage] += row->count;
+        amounts[row->stage] +=
+            cz_view_is_shaped(&view->stages[row->stage]) ? 1 : row->count;
     }
     for (int s = 0; s < view->n_stages; s++)
-        if (elements[s] > 0)
-            sum = cz_time_add(sum,
-                              cz_stage_time_elements(&times[s], elements[s]));
+        if (amounts[s] > 0)
+            sum = cz_time_add(
+                sum, cz_view_is_shaped(&view->stages[s])
+                         ? cz_stage_time_rows(&times[s], amounts[s])
+                         : cz_stage_time_elements(&times[s], amounts[s]));
     return sum;
 }
 
@@ -170,7 +227,7 @@ int64_t *cz_rank_times(cz_arena *arena, const cz_plan_view *view,
                        const cz_stage_time *times)
 {
     int64_t *ranks = CZ_NEW(arena, int64_t, view->n_ranks + 1);
-    int64_t *elements = CZ_NEW(arena, int64_t, view->n_stages + 1);
+    int64_t *amounts = CZ_NEW(arena, int64_t, view->n_stages + 1);
     for (int o = 0; o < view->n_ops; o++) {
         const cz_view_op *op = &view->ops[o];
         if (op->table < 0 || view->tables[op->table].kind != CZ_ENTRY_KERNEL)
@@ -178,7 +235,7 @@ int64_t *cz_rank_times(cz_arena *arena, const cz_plan_view *view,
         const cz_view_table *table = &view->tables[op->table];
         int64_t *sums = CZ_NEW(arena, int64_t, table->n_coordinates + 1);
         for (int c = 0; c < table->n_coordinates; c++)
-            sums[c] = coordinate_ps(view, table, c, times, elements);
+            sums[c] = coordinate_ps(view, table, c, times, amounts);
         for (int rank = 0; rank < view->n_ranks; rank++)
             ranks[rank] = cz_time_add(
                 ranks[rank],

@@ -72,6 +72,13 @@ int64_t cz_time_call(const cz_machine *m, const cz_call_size *size,
     return cz_time_add(compute > move ? compute : move, launch);
 }
 
+int64_t cz_time_batches(const int64_t *batch_ps, int most, int64_t n)
+{
+    const int64_t left = n % most;
+    return cz_time_limit((cz_wide)(n / most) * batch_ps[most - 1] +
+                         (left > 0 ? batch_ps[left - 1] : 0));
+}
+
 int64_t cz_time_map(const cz_machine *m, cz_wide bytes)
 {
     return cz_time_add(cz_time_of(bytes, m->memory_rate), m->launch);

@@ -43,6 +43,10 @@ typedef struct cz_call_size {
 int64_t cz_time_call(const cz_machine *machine, const cz_call_size *size,
                      int64_t batch);
 
+/* n equal matrices of an operation: batches of `most`, the last one of what is
+ * left; batch_ps[i] is that of i + 1 matrices. */
+int64_t cz_time_batches(const int64_t *batch_ps, int most, int64_t n);
+
 /* An element-wise kernel that moves so many bytes. */
 int64_t cz_time_map(const cz_machine *machine, cz_wide bytes);
 

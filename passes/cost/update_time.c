@@ -10,6 +10,8 @@ typedef struct timer {
     int **phase_of;   /* [rules][turns] at the update looked at */
     int64_t *ranks;   /* [ranks] what each computes then */
     int64_t *sums;    /* [coordinates of a table] */
+    int *first;       /* [stages + 1] in counts */
+    int64_t *counts;  /* [first[stages]] one of each phase of a stage */
 } timer;
 
 static const cz_view_rule *rule_of(const timer *t, int rule)
@@ -61,28 +63,51 @@ static void choose_phases(const timer *t, int64_t update)
                 cz_view_phase_at(rule_of(t, r), stagger_offset, update);
 }
 
-static int64_t row_ps(const timer *t, const cz_view_kernel_entry *row,
-                      bool together)
+/* How many rows of each phase of each stage, one behind the other from `first`
+ * of the stage, an operation has on one coordinate. */
+static void count_rows(const timer *t, const cz_view_table *table,
+                       int64_t coordinate, bool together)
 {
-    const cz_view_stage *stage = &t->view->stages[row->stage];
-    const cz_stage_time *time = &t->times[row->stage];
-    const int64_t stagger_offset =
-        together ? 0 : t->view->params[row->param].stagger_offset;
-    if (stage->where != CZ_WHERE_FULL_MATRIX)
-        return 0;
-    return time->phase_ps ? time->phase_ps[t->phase_of[stage->rule]
-                                                      [stagger_offset %
-                                                       t->offsets[stage->rule]]]
-                          : time->time_ps;
+    for (int i = 0; i < t->first[t->view->n_stages]; i++)
+        t->counts[i] = 0;
+    for (int64_t i = table->starts[coordinate];
+         i < table->starts[coordinate + 1]; i++) {
+        const cz_view_kernel_entry *row = &table->rows.kernel[i];
+        const cz_view_stage *stage = &t->view->stages[row->stage];
+        const int64_t stagger_offset =
+            together ? 0 : t->view->params[row->param].stagger_offset;
+        if (stage->where != CZ_WHERE_FULL_MATRIX)
+            continue;
+        t->counts[t->first[row->stage] +
+                  (stage->n_variants > 0
+                       ? t->phase_of[stage->rule]
+                                    [stagger_offset % t->offsets[stage->rule]]
+                       : 0)]++;
+    }
+}
+
+static int64_t coordinate_ps(const timer *t)
+{
+    int64_t sum = 0;
+    for (int s = 0; s < t->view->n_stages; s++)
+        for (int i = t->first[s]; i < t->first[s + 1]; i++) {
+            const cz_stage_time *time = &t->times[s];
+            const int64_t *batch_ps =
+                time->phase_batch_ps ? time->phase_batch_ps[i - t->first[s]]
+                                     : time->batch_ps;
+            if (t->counts[i] > 0)
+                sum =
+                    cz_time_add(sum, cz_time_batches(batch_ps, time->n_batches,
+                                                     t->counts[i]));
+        }
+    return sum;
 }
 
 static void add_table(const timer *t, const cz_view_table *table, bool together)
 {
     for (int c = 0; c < table->n_coordinates; c++) {
-        t->sums[c] = 0;
-        for (int64_t i = table->starts[c]; i < table->starts[c + 1]; i++)
-            t->sums[c] = cz_time_add(
-                t->sums[c], row_ps(t, &table->rows.kernel[i], together));
+        count_rows(t, table, c, together);
+        t->sums[c] = coordinate_ps(t);
     }
     for (int rank = 0; rank < t->view->n_ranks; rank++) {
         const int64_t at =
@@ -125,6 +150,8 @@ static timer make(cz_arena *arena, const cz_plan_view *view,
                CZ_NEW(arena, int64_t, view->n_rules + 1),
                CZ_NEW(arena, int *, view->n_rules + 1),
                CZ_NEW(arena, int64_t, view->n_ranks + 1),
+               NULL,
+               CZ_NEW(arena, int, view->n_stages + 1),
                NULL};
     int most = 0;
     for (int r = 0; r < view->n_rules; r++) {
@@ -136,6 +163,9 @@ static timer make(cz_arena *arena, const cz_plan_view *view,
         if (view->tables[i].n_coordinates > most)
             most = view->tables[i].n_coordinates;
     t.sums = CZ_NEW(arena, int64_t, most + 1);
+    for (int s = 0; s < view->n_stages; s++)
+        t.first[s + 1] = t.first[s] + cz_view_n_bodies(&view->stages[s]);
+    t.counts = CZ_NEW(arena, int64_t, t.first[view->n_stages] + 1);
     return t;
 }
 

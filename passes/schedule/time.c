@@ -43,6 +43,8 @@ stages_of(cz_arena *arena, const cz_plan_view *view, const cz_machine *machine)
                                            CZ_DOCUMENT_ELEMENTS);
         stages[s] = (cz_document_stage){.is_shaped = is_shaped,
                                         .time_ps = times[s].time_ps,
+                                        .n_batches = times[s].n_batches,
+                                        .batch_ps = times[s].batch_ps,
                                         .n_steps = n,
                                         .steps = steps};
     }

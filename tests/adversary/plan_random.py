@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Random models on random meshes: each is planned and verified, or refused with
 the reason; every figure is computed again; caps hold; no bound is above the
-plan, and no baseline that keeps the caps below it.
+plan, and no baseline that keeps the caps below it by the prices that owners are
+chosen by: which batches come of it is an operation's matter.
 
     plan_random.py CANZONA COUNT [SEED]     programs SEED, SEED + 1, ...
     plan_random.py CANZONA FILE...          these programs
@@ -17,10 +18,11 @@ import sys
 import tempfile
 
 import check_plan
+import plan_baselines
 import plan_random_text
 import plan_schema
+import plan_times
 import shrink
-from plan_baselines import shard_bytes, whole_bytes
 from plan_numbers import BYTES, Plan, round_up
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -42,8 +44,8 @@ def state_of(plan):
         for r in range(len(own)):
             for i, p in enumerate(params):
                 n = plan.inside(bucket, i, p["local_elements"], r)
-                own[r] += n * shard_bytes(plan, p) + \
-                    (whole_bytes(plan, p) if n else 0)
+                own[r] += n * plan_baselines.shard_bytes(plan, p) + \
+                    (plan_baselines.whole_bytes(plan, p) if n else 0)
         for rank in plan.ranks:
             if plan.is_home(bucket, rank):
                 found[rank] += own[plan.split(rank, bucket)]
@@ -84,11 +86,6 @@ def has_room(plan):
         for i, m in plan.matrix_of.items() if m["owner"]["shard"] is not None)
 
 
-def rounding(plan):
-    """Picoseconds that rounding up part by part may add to a rank."""
-    return len(plan.data["schedule"]) * len(plan.data["stages"])
-
-
 def check_bounds(plan):
     for bound in plan.data["metrics"]["bounds"]:
         ours = bound["plan"]
@@ -103,11 +100,12 @@ def check_best(plan):
     if (policy["tp_strategy"] == "gram" or policy["geometry"] != "uneven" or
             not has_room(plan)):
         return
-    ours, state = max(plan.data["metrics"]["time_ps"]), state_of(plan)
+    plan = plan_times.priced(plan, lambda stage: stage["time_ps"])
+    ours, state = max(plan_times.rank_times(plan)), state_of(plan)
     cap = 0 if policy["memory_bytes"] else cap_of(state)
     for baseline in baselines(plan):
-        time = max(baseline["time_ps"])
-        if (ours > time + rounding(plan) and
+        time = max(plan_baselines.times_of(plan, baseline))
+        if (ours > time + plan_times.rounding(plan.data) and
                 max(baseline["state_bytes"]) <= max(cap, *state)):
             yield f"slower than {baseline['name']}: {ours}, not {time}"
 
@@ -121,10 +119,10 @@ def memory_of(plan):
 
 
 def check_room(plan, free):
-    """A cap on memory costs time only if memory is saved.  free: the plan of the
-    same program without the cap."""
-    ours, other = (max(p.data["metrics"]["time_ps"]) for p in (plan, free))
-    if ours > other + rounding(plan) and memory_of(plan) >= memory_of(free):
+    """A cap on memory costs time only if memory is saved, but for batches, which
+    it has none of.  free: the plan of the same program without the cap."""
+    ours, other = (max(plan_times.times_one_by_one(p)) for p in (plan, free))
+    if ours > other + plan_times.rounding(plan.data) and memory_of(plan) >= memory_of(free):
         yield f"slower with `memory` than without: {ours}, not {other}"
 
 

@@ -6,7 +6,7 @@ import sys
 import plan_megatron
 from plan_groupings import Matrix, check_groupings, link_of
 from plan_numbers import BYTES, equal, round_up, wire_bytes
-from plan_times import ceil_div, work_ps
+from plan_times import ceil_div, matrices_ps, work_ps
 
 ALIGN = 16
 LEGACY = "Megatron layer-wise, legacy"
@@ -156,9 +156,20 @@ def near_ps(plan, p):
     return found
 
 
-def full_matrix_ps(plan, p):
-    stage = plan.stages.get((p["rule"], "whole"))
-    return stage["time_ps"] if stage else 0
+def operation_ps(plan, rules):
+    """Of an operation with a matrix of each of these rules."""
+    return sum(matrices_ps(plan.stages[rule, "whole"], rules.count(rule))
+               for rule in set(rules))
+
+
+def longest_to_hosts(plan, params, n):
+    """Rules of what each host has: the least loaded, the longest first."""
+    load, found = [0] * n, [[] for _ in range(n)]
+    for p in sorted(params, key=lambda p: -plan.stages[p["rule"], "whole"]["time_ps"]):
+        host = load.index(min(load))
+        load[host] += plan.stages[p["rule"], "whole"]["time_ps"]
+        found[host].append(p["rule"])
+    return found
 
 
 def shard_bytes(plan, p):
@@ -178,27 +189,43 @@ def state_bytes(plan, p):
 
 
 class Expected:
-    """Of one baseline: time summed over the shard coordinates of each split
-    coordinate, state of each, slices."""
+    """Of one baseline: time of each shard coordinate of each split coordinate,
+    state of each, slices."""
 
     def __init__(self, plan, domain, name, most, sizes):
         self.plan, self.domain, self.name, self.sizes = plan, domain, name, sizes
         self.n = plan.extent(domain.split)
         self.hosts = plan.extent(domain.axes)
-        self.time, self.state, self.messages = [0] * self.n, [0] * self.n, []
+        self.state, self.messages = [0] * self.n, []
+        self.time = [[0] * self.hosts for _ in range(self.n)]
         self.others, self.rows = [0] * self.n, [[] for _ in range(self.n)]
+        # Of a split coordinate, what all hosts compute, what one does, and what
+        # of it nothing shards.
+        self.near = [0] * self.n
+        self.alike, self.owned, self.alone = (
+            [[] for _ in range(self.n)] for _ in range(3))
         buckets = domain.buckets(gradient_order(plan), most)
         owners = (DEALERS[name](plan, buckets, self.n) if name in DEALERS
                   else [[None] * len(b) for b in buckets])
         for bucket, owned in zip(buckets, owners):
             self.add_bucket(bucket, owned)
+        for r in range(self.n):
+            self.add_matrices(r)
+
+    def add_matrices(self, r):
+        hosts = longest_to_hosts(self.plan, self.owned[r], self.hosts)
+        for h, rules in enumerate(hosts):
+            self.time[r][h] += self.near[r] + operation_ps(
+                self.plan, self.alike[r] + rules)
+        self.others[r] += operation_ps(self.plan, self.alone[r])
 
     def add_bucket(self, bucket, owned):
         ends, slices = ends_of(self.plan, bucket), [0] * self.n
         for number, owner in zip(bucket, owned):
             p = self.plan.params[number]
             for r in range(self.n) if owner is None else [owner]:
-                self.time[r] += self.time_of(p)
+                self.near[r] += self.time_of(p)
+                self.put_matrix(p, r)
                 self.group(number, p, r)
                 self.state[r] += state_bytes(self.plan, p)
             if owner is not None:
@@ -214,15 +241,21 @@ class Expected:
             "bytes": sum(round_up(p["local_elements"], ALIGN) * BYTES[p["dtype"]]
                          for p in params)})
 
+    def put_matrix(self, p, r):
+        if (p["rule"], "whole") not in self.plan.stages:
+            return
+        if not owned_axes(self.plan, p):
+            self.alone[r].append(p["rule"])
+        if not owned_axes(self.plan, p) or self.name in (LEGACY, "replicated"):
+            self.alike[r].append(p["rule"])
+        else:
+            self.owned[r].append(p)
+
     def group(self, number, p, r):
         """Gathered, in order of definition, or among what every host does."""
-        plan = self.plan
-        if owned_axes(plan, p) and plan.shards(p) > 1:
+        if owned_axes(self.plan, p):
             self.rows[r].append(number)
-        else:
-            self.others[r] += self.time_of(p) // self.hosts
-            return
-        self.others[r] += near_ps(plan, p)
+        self.others[r] += near_ps(self.plan, p)
 
     def grouped(self):
         """As check_groupings() wants it."""
@@ -231,15 +264,12 @@ class Expected:
                 self.others, rows)
 
     def time_of(self, p):
-        """On all of a split coordinate's shards' ranks together."""
-        is_alike = (not owned_axes(self.plan, p) or
-                    self.name in (LEGACY, "replicated"))
+        """On each of a split coordinate's shards' ranks, but for matrices."""
         gather = 0
         if self.name == LEGACY and owned_axes(self.plan, p):
             rate, latency = link_of(self.plan, self.domain.axes)
             gather = latency + Matrix(self.plan, p, self.sizes(p)[0], rate).gather[0]
-        return ((near_ps(self.plan, p) + gather) * self.hosts +
-                full_matrix_ps(self.plan, p) * (self.hosts if is_alike else 1))
+        return near_ps(self.plan, p) + gather
 
 
 def places(plan, domain):
@@ -250,32 +280,20 @@ def places(plan, domain):
                    plan.over(rank, domain.axes))
 
 
-def check_domain_times(plan, found, baseline):
-    """Ranks alike in all domains' coordinates have equal times; summed over
-    one domain's shard coordinates they are what was expected, if others add
-    nothing but what is known of them."""
-    if len(found) != 1:
-        return
-    expected = found[0]
-    times = {}
-    for rank, split, shard in places(plan, expected.domain):
-        old = times.setdefault((split, shard), baseline["time_ps"][rank])
-        yield from equal("time of equal ranks", baseline["time_ps"][rank], old)
-    for split in range(expected.n):
-        yield from equal(f"time of split coordinate {split}", expected.time[split],
-                         sum(times[split, s] for s in range(expected.hosts)))
+def rank_times(plan, found):
+    times = [0] * len(plan.ranks)
+    for expected in found:
+        for rank, split, shard in places(plan, expected.domain):
+            times[rank] += expected.time[split][shard]
+    return times
 
 
 def check_sums(plan, found, baseline):
-    """Over all ranks, whatever the domains are."""
-    time, state = 0, [0] * len(plan.ranks)
+    state = [0] * len(plan.ranks)
     for expected in found:
-        copies = {}
-        for rank, split, shard in places(plan, expected.domain):
-            copies[split] = copies.get(split, 0) + 1
+        for rank, split, _ in places(plan, expected.domain):
             state[rank] += expected.state[split]
-        time += sum(copies[r] // expected.hosts * expected.time[r] for r in copies)
-    yield from equal("time of all ranks", sum(baseline["time_ps"]), time)
+    yield from equal("time_ps", baseline["time_ps"], rank_times(plan, found))
     yield from equal("state_bytes", baseline["state_bytes"], state)
 
 
@@ -353,6 +371,14 @@ def expected_variants(plan, every):
                 yield [name, most]
 
 
+def times_of(plan, baseline):
+    """Of each rank."""
+    every, sizes = domains(plan), ShardSizes(plan)
+    return rank_times(plan, [expected_of(plan, d, baseline["name"],
+                                         baseline["bucket_elements"], sizes)
+                             for d in every])
+
+
 def check_baselines(plan):
     every, sizes = domains(plan), ShardSizes(plan)
     baselines = plan.data["baselines"]
@@ -365,7 +391,6 @@ def check_baselines(plan):
         found = [expected_of(plan, d, name, baseline["bucket_elements"], sizes)
                  for d in every]
         messages = list(check_sums(plan, found, baseline))
-        messages += check_domain_times(plan, found, baseline)
         messages += equal("messages", baseline["messages"],
                           [m for e in found for m in e.messages])
         flags = [baseline[k] for k in ("all_reduces", "gathers", "exposed")]

@@ -299,15 +299,43 @@ def check_candidates(plan):
 
 # ---- bounds ----
 
-def least_work(of):
-    return min(f["group_size"] * b["time_ps"] // b["batch"]
-               for f in of["forms"] if f["admitted"] for b in f["batches"])
+def n_of_rule(plan, rule):
+    return sum(count(p) for p in plan.params if p["rule"] == rule)
 
 
-def least_time(of):
+def owner_batches(plan, of, n):
+    """Sizes and times of an owner's, with so many matrices."""
+    times = plan.stages[of["rule"], "whole"]["batch_ps"]
+    return list(enumerate(times[:n], 1))
+
+
+def least_work(plan, of):
+    found = [f["group_size"] * b["time_ps"] // b["batch"]
+             for f in of["forms"] if f["admitted"] and f["group_size"] > 1
+             for b in f["batches"]]
+    if of["forms"][0]["admitted"]:
+        found += [time // batch for batch, time in
+                  owner_batches(plan, of, n_of_rule(plan, of["rule"]))]
+    return min(found)
+
+
+def least_time(plan, of):
     """And how many ranks take it."""
-    return min(((f["batches"][0]["time_ps"], f["group_size"])
-                for f in of["forms"] if f["admitted"]), key=lambda both: both[0])
+    found = [(f["batches"][0]["time_ps"], f["group_size"])
+             for f in of["forms"] if f["admitted"] and f["group_size"] > 1]
+    if of["forms"][0]["admitted"]:
+        found[:0] = [(time, 1) for _, time in
+                     owner_batches(plan, of, n_of_rule(plan, of["rule"]))]
+    return min(found, key=lambda both: both[0])
+
+
+def owner_pieces(plan, of, n):
+    """Of n matrices of the class: whole batches, where the rule has no others."""
+    in_all = n_of_rule(plan, of["rule"])
+    if in_all == of["matrices"]:
+        return owner_batches(plan, of, n)
+    return [(1, min(time // batch
+                    for batch, time in owner_batches(plan, of, in_all)))]
 
 
 class Family:
@@ -328,8 +356,8 @@ def families(plan):
     return list(found.values())
 
 
-def full_matrix_ps(some):
-    return sum(least_work(f.of) * f.n for f in some if f.of)
+def full_matrix_ps(plan, some):
+    return sum(least_work(plan, f.of) * f.n for f in some if f.of)
 
 
 def elements_ps(plan, some):
@@ -395,9 +423,10 @@ class Wire:
 
 
 def kernel_bounds(plan, every, fit, busiest):
-    mean = first_most((ceil_div(full_matrix_ps(some) + elements_ps(plan, some), ranks),
-                       ranks) for some, ranks in places(plan, every))
-    item = first_most([(0, 0), *map(least_time, plan.data["classes"])])
+    mean = first_most((ceil_div(full_matrix_ps(plan, some) + elements_ps(plan, some),
+                                ranks), ranks) for some, ranks in places(plan, every))
+    item = first_most([(0, 0), *(least_time(plan, of)
+                                 for of in plan.data["classes"])])
     yield "mean", mean[0], mean[1], busiest
     yield "item", item[0], item[1], busiest
     yield "fit", fit["value"], fit["ranks"], busiest
@@ -419,7 +448,7 @@ def check_fit_of(plan, every, fit, found):
     counts = [sum(f.n for f in some if f.of is of) for of in classes]
     yield from check_fit(
         fit, classes, counts,
-        [plan.stages[of["rule"], "whole"]["time_ps"] for of in classes],
+        [owner_pieces(plan, of, n) for of, n in zip(classes, counts)],
         elements_ps(plan, some),
         plan.matrix_of.get(witness, {}).get("class"),
         max(b["value"] for b in found if b["name"] in ("mean", "item")))
@@ -455,7 +484,7 @@ def check_bounds(plan):
     longest = next(b for b in found if b["name"] == "item")
     if longest["witness"] is not None:
         of = plan.data["classes"][plan.matrix_of[longest["witness"]]["class"]]
-        yield from equal("the item bound's witness", least_time(of)[0],
+        yield from equal("the item bound's witness", least_time(plan, of)[0],
                          longest["value"])
 
 

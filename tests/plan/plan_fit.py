@@ -10,13 +10,15 @@ import math
 
 
 def pieces(classes, counts, owners):
-    """(class, group, picoseconds) of one matrix in all admitted forms."""
+    """(class, group, matrices, picoseconds): batches of an owner, one matrix in
+    the other admitted forms."""
     for c, of in enumerate(classes):
         for form in of["forms"] if counts[c] else ():
-            if form["admitted"]:
-                group = form["group_size"]
-                yield c, group, (owners[c] if group == 1 else
-                                 form["batches"][0]["time_ps"])
+            if form["admitted"] and form["group_size"] > 1:
+                yield c, form["group_size"], 1, form["batches"][0]["time_ps"]
+            elif form["admitted"]:
+                for batch, time in owners[c]:
+                    yield c, 1, batch, time
 
 
 def best_of(loads):
@@ -53,11 +55,11 @@ def is_refuted(classes, counts, owners, elements_ps, n_ranks, prices, time_ps):
     and elements.  All is times group sizes' common multiple and elements_ps."""
     kinds = list(pieces(classes, counts, owners))
     scale = 1
-    for _, group, _ in kinds:
+    for _, group, *_ in kinds:
         scale *= group // math.gcd(scale, group)
     whole, elements = max(elements_ps, 1), prices["elements"] * scale
-    added = [(time, prices["classes"][c] * (scale // group) * whole -
-              elements * time) for c, group, time in kinds]
+    added = [(time, prices["classes"][c] * batch * (scale // group) * whole -
+              elements * time) for c, group, batch, time in kinds]
     total = scale * whole * (prices["elements"] + sum(
         y * n for y, n in zip(prices["classes"], counts)))
     wanted = -(-(total - n_ranks * elements * time_ps) // n_ranks)
@@ -65,8 +67,8 @@ def is_refuted(classes, counts, owners, elements_ps, n_ranks, prices, time_ps):
 
 
 def check_fit(bound, classes, counts, owners, elements_ps, witness, others):
-    """counts: matrices of each class at home where the witness is; owners: what
-    one takes that has an owner; witness: its class; others: the largest of the other bounds of kernels."""
+    """counts: matrices of each class at home where the witness is; owners: of each
+    class pieces of an owner, so many matrices in so much time; witness: its class; others: the largest of the other bounds of kernels."""
     value, prices = bound["value"], bound["prices"]
     if value == 0 or prices is None:
         if value or prices or witness is not None:

@@ -2,7 +2,7 @@
 matrices go together, who computes each, and when the row is done.  Written from
 the schema alone."""
 from plan_numbers import equal, wire_bytes
-from plan_times import PS, ceil_div, constants
+from plan_times import PS, ceil_div, constants, matrices_ps
 
 SLOT = 400 << 20
 NAMES = ("no", "single", "slot", "global")
@@ -23,13 +23,19 @@ class Matrix:
     def __init__(self, plan, p, least, rate):
         whole = plan.stages[p["rule"], "whole"]
         self.elements = p["element_count"]
-        self.compute = whole["time_ps"]
+        self.whole, self.compute = whole, whole["time_ps"]
         moved = self.elements - least
         each = ceil_div(moved, plan.shards(p) - 1)
         self.gather, self.scatter = (
             [ceil_div(n * wire_bytes(whole[kind]) * PS, rate) for n in (moved, each)]
             for kind in ("gather", "scatter"))
         self.staging = self.elements * wire_bytes(whole["gather"])
+
+
+def together_ps(matrices):
+    """Of what a rank has in one operation."""
+    return sum(matrices_ps(whole, sum(m.whole is whole for m in matrices))
+               for whole in {id(m.whole): m.whole for m in matrices}.values())
 
 
 # ---- who computes what, group by group: lists of (rank, matrix) ----
@@ -99,7 +105,7 @@ class Row:
 
     def compute(self, group, after):
         for r in range(self.n):
-            time = sum(m.compute for rank, m in group if rank == r)
+            time = together_ps([m for rank, m in group if rank == r])
             self.computed[r] = max(self.computed[r], after[r]) + time
         return list(self.computed)
 

@@ -1,9 +1,10 @@
 """Megatron-LM's layer-wise optimizer on one domain of a plan's parameters,
 computed again: buckets, owners, and what each split coordinate does.  Written
 from the schema and Megatron's description of its layout."""
+from plan_bounds import Form
 from plan_groupings import Matrix, link_of
 from plan_numbers import BYTES, round_up
-from plan_times import batch_of, ceil_div
+from plan_times import batches, ceil_div, constants
 
 SLICE, ALIGN = 64, 16  # alignment of padded slices, and of parameters
 NAMES = tuple("Megatron layer-wise" + mode for mode in
@@ -79,15 +80,16 @@ def owners(sizes, times, n, load):
 
 
 class Megatron:
-    """Of one domain as plan_baselines.Expected has it: time summed over the
-    ranks of each split coordinate, state of each, messages."""
+    """Of one domain as plan_baselines.Expected has it."""
 
     def __init__(self, plan, domain, name, most, costs, order, sizes):
         self.plan, self.domain, self.name = plan, domain, name
         self.costs, self.sizes = costs, sizes
         self.n, self.hosts = plan.extent(domain.split), plan.extent(domain.axes)
-        self.time, self.state, self.messages = [0] * self.n, [0] * self.n, []
+        self.time = [[0] * self.hosts for _ in range(self.n)]
+        self.state, self.messages = [0] * self.n, []
         self.rows = [[] for _ in range(self.n)]
+        self.classes = {}
         load, mine = [0] * self.n, set(domain.members)
         layout = Layout(plan, [k for k in order if k in mine], self.n, most)
         for bucket, is_matrix in layout.buckets:
@@ -96,8 +98,16 @@ class Megatron:
             else:
                 self.add_rest(bucket)
         for row in range(self.n):
-            self.time[row] += self.row_time([p for p in self.rows[row] if
-                                             domain.axes and plan.shards(p) > 1])
+            self.add(row, self.row_time(
+                [p for p in self.rows[row] if self.is_gathered(p)],
+                [p["rule"] for p in self.rows[row] if not self.is_gathered(p)]))
+
+    def add(self, row, time):
+        """On each host."""
+        self.time[row] = [t + time for t in self.time[row]]
+
+    def is_gathered(self, p):
+        return self.domain.axes and self.plan.shards(p) > 1
 
     def whole(self, p):
         return self.plan.stages[p["rule"], "whole"]["time_ps"]
@@ -109,10 +119,7 @@ class Megatron:
             [self.whole(p) + self.costs.near_ps(self.plan, p) for p in params],
             self.n, load)
         for p, owner in zip(params, owned):
-            alike = self.costs.near_ps(self.plan, p)
-            if not self.domain.axes or self.plan.shards(p) == 1:
-                alike += self.whole(p)
-            self.time[owner] += alike * self.hosts
+            self.add(owner, self.costs.near_ps(self.plan, p))
             self.state[owner] += self.costs.state_bytes(self.plan, p)
             self.rows[owner].append(p)
         real = [round_up(p["local_elements"], ALIGN) for p in params]
@@ -130,7 +137,7 @@ class Megatron:
                                                      self.costs.state_bytes))
             for r in range(self.n):
                 low, high = (min(max(e - at, 0), size) for e in ends[r:r + 2])
-                self.time[r] += (time * high // size - time * low // size) * self.hosts
+                self.add(r, time * high // size - time * low // size)
                 self.state[r] += state * high // size - state * low // size
             at += round_up(size, ALIGN)
         self.add_message(bucket, params, [b - a for a, b in zip(ends, ends[1:])], 0)
@@ -144,37 +151,45 @@ class Megatron:
 
     # ---- matrices that ranks shard ----
 
-    def row_time(self, params):
-        """Of all its ranks together."""
+    def row_time(self, params, alone):
+        """Of each of its ranks; alone: rules of what nothing shards."""
+        operation = self.costs.operation_ps
         if not params:
-            return 0
+            return operation(self.plan, alone)
         rate, latency = link_of(self.plan, self.domain.axes)
         matrices = [Matrix(self.plan, p, self.sizes(p)[0], rate) for p in params]
         if self.name.endswith("layer-sharded"):
-            return self.row_end(matrices, latency)
-        sums = [self.distributed(p) if self.name.endswith("distributed") else None
-                for p in params]
-        return self.hosts * sum(
-            m.compute + latency + m.gather[0] if s is None else s
-            for s, m in zip(sums, matrices))
+            return self.row_end(params, matrices, latency, alone)
+        forms = [self.form_of(p) if self.name.endswith("distributed") else None
+                 for p in params]
+        found = sum(f["link_ps"] if f else latency + m.gather[0]
+                    for f, m in zip(forms, matrices))
+        found += operation(self.plan, alone + [
+            p["rule"] for f, p in zip(forms, params) if not f])
+        rules = [p["rule"] for f, p in zip(forms, params) if f]
+        for rule, form in {p["rule"]: f for f, p in zip(forms, params) if f}.items():
+            found += self.shared_ps(form, rules.count(rule))
+        return found
 
-    def row_end(self, matrices, latency):
+    def row_end(self, params, matrices, latency, alone):
         """One host each, the longest first to the least loaded; they gather
         together, and scatter together."""
-        load = [0] * self.hosts
+        load, rules = [0] * self.hosts, [list(alone) for _ in range(self.hosts)]
         both = {kind: [[0, 0] for _ in load] for kind in ("gather", "scatter")}
-        for m in sorted(matrices, key=lambda m: -m.compute):
+        for p, m in sorted(zip(params, matrices), key=lambda pm: -pm[1].compute):
             host = load.index(min(load))
             load[host] += m.compute
+            rules[host].append(p["rule"])
             for kind, moved in both.items():
                 for h, pair in enumerate(moved):
                     pair[h != host] += getattr(m, kind)[h != host]
-        return self.hosts * (max(load) + 2 * latency +
-                             sum(max(map(max, moved)) for moved in both.values()))
+        longest = max(self.costs.operation_ps(self.plan, of) for of in rules)
+        return longest + 2 * latency + sum(max(map(max, moved))
+                                           for moved in both.values())
 
-    def distributed(self, p):
-        """Where all who shard it can share it, each an equal part: kernels as in
-        a batch, sums as of one by itself."""
+    def form_of(self, p):
+        """That in which all who shard it share it, each an equal part, if they
+        can."""
         for c in self.plan.data["classes"] if p["bounds"] is None else ():
             if (c["rule"], self.plan.params[c["parameter"]]["shard"]) != (
                     p["rule"], p["shard"]):
@@ -182,8 +197,15 @@ class Megatron:
             for form in c["forms"]:
                 if (form["strategy"], form["dealt"], form["group_size"],
                         form["why"]) == ("gram", False, self.hosts, ""):
-                    batch = batch_of(self.plan, p["rule"])
-                    time = next(b["time_ps"] for b in form["batches"]
-                                if b["batch"] == batch)
-                    return ceil_div(time, batch) + form["link_ps"]
+                    self.classes[id(form)] = c
+                    return form
         return None
+
+    def shared_ps(self, form, n):
+        """Kernels of n matrices, in batches as large as the stage's go."""
+        of = self.classes[id(form)]
+        most = len(self.plan.stages[of["rule"], "whole"]["batch_ps"])
+        known = {b["batch"]: b["time_ps"] for b in form["batches"]}
+        modelled = Form(self.plan, constants(self.plan), of, form)
+        return sum(known.get(batch) or modelled.time_ps(batch)
+                   for batch in batches(n, most))

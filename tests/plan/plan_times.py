@@ -2,11 +2,12 @@
 the constants of its machine.  Written from the schema alone."""
 import math
 
-from plan_numbers import equal
+from plan_numbers import Plan, equal
 
 PS = 10 ** 12
 ELEMENTS = 1 << 20
 MOST_BATCH = 16
+CAP = 1 << 30
 BY_ROW = ("whole", "shared")
 
 
@@ -42,19 +43,38 @@ def step_ps(m, step, batch, launch):
     return max(move, ceil_div(flops * PS, rate)) + launch
 
 
-def batch_of(plan, rule):
+def most_together(plan, stage):
+    """The largest batch that an operation has, where nothing caps memory."""
+    if plan.data["header"]["strict"]:
+        return 1
+    cap = plan.data["policy"]["micro_group_bytes"] or CAP
+    return max(1, min(MOST_BATCH, cap // max(stage["work_bytes"], 1)))
+
+
+def batch_of(plan, stage):
     """What a rank has if all have as many."""
     n = 0
     for p in plan.params:
-        if p["rule"] == rule:
+        if p["rule"] == stage["rule"]:
             axes, coordinates = plan.home(p)
             copies = len(plan.ranks) // (plan.n_split(p) * plan.shards(p))
             n += copies * (len(coordinates) or 1) // plan.extent(axes)
     n //= len(plan.ranks)
     batch = 1
-    while batch * 2 <= n and batch < MOST_BATCH:
+    while batch * 2 <= min(n, most_together(plan, stage)):
         batch *= 2
     return batch
+
+
+def batches(n, most):
+    """Sizes of the batches of n matrices."""
+    return [most] * (n // most) + [n % most] * (n % most > 0)
+
+
+def matrices_ps(stage, n):
+    """Of n matrices of an operation."""
+    of = stage["batch_ps"]
+    return sum(of[batch - 1] for batch in batches(n, len(of))) if of else 0
 
 
 def mean_ps(m, stage, batch, launch):
@@ -83,28 +103,79 @@ def check_costliest(name, stage):
         yield f"{name}.steps are of no phase with most flops"
 
 
+def check_batches(plan, m, stage):
+    """Of what is measured batches are made; the others are the model's."""
+    is_whole, measured = stage["where"] == "whole", stage["measured_batches"]
+    most = most_together(plan, stage) if m and is_whole else 0
+    if plan.data["policy"]["memory_bytes"]:
+        most = min(most, 1)
+    yield from equal("batch_ps", len(stage["batch_ps"]), most)
+    yield from equal("measured_batches", measured,
+                     sorted(set(measured) & set(range(1, most + 1))))
+    for n, time in enumerate(stage["batch_ps"], 1):
+        largest = max((b for b in measured if b <= n), default=0)
+        if 0 < largest < n:
+            expected = stage["batch_ps"][largest - 1] + stage["batch_ps"][n - largest - 1]
+        else:
+            expected = time if largest else mean_ps(m, stage, n, m["launch"])
+        yield from equal(f"batch_ps of {n}", time, expected)
+
+
+def is_measured(stage, batch):
+    """Whether measured batches are all that it is made of."""
+    while batch:
+        largest = max((b for b in stage["measured_batches"] if b <= batch), default=0)
+        if not largest:
+            return False
+        batch -= largest
+    return True
+
+
 def check_stage_times(plan):
     m = constants(plan)
     for i, stage in enumerate(plan.data["stages"]):
-        name, is_whole = f"stages[{i}]", stage["where"] in BY_ROW
-        batch = batch_of(plan, stage["rule"]) if stage["where"] == "whole" else 1
-        if stage["measured"]:
-            batch = min(batch, max(stage["batch"], 1))
+        name, is_whole = f"stages[{i}]", stage["where"] == "whole"
+        batch = batch_of(plan, stage) if m and is_whole else int(bool(m))
         yield from equal(f"{name}.batch", stage["batch"], batch)
-        if stage["measured"]:
+        yield from (f"{name}.{text}" for text in check_batches(plan, m, stage))
+        launch = m["launch"] if stage["where"] in BY_ROW and m else 0
+        if is_whole and batch and batch <= len(stage["batch_ps"]):
+            time = stage["batch_ps"][batch - 1]
+            yield from equal(f"{name}.measured", stage["measured"],
+                             is_measured(stage, batch))
+        elif stage["measured"]:
             continue
-        launch = m["launch"] if is_whole else 0
-        time = mean_ps(m, stage, batch, launch) if m else 0
+        else:
+            time = mean_ps(m, stage, batch, launch) if m else 0
         yield from equal(f"{name}.time_ps", stage["time_ps"],
-                         ceil_div(time, batch))
+                         ceil_div(time, batch or 1))
         yield from check_phase_times(name, m, stage, batch, launch)
         yield from check_costliest(name, stage)
 
 
 def work_ps(stage, rows, elements):
-    if stage["where"] in BY_ROW:
+    if stage["where"] == "whole":
+        return matrices_ps(stage, rows)
+    if stage["where"] == "shared":
         return rows * stage["time_ps"]
     return ceil_div(elements * stage["time_ps"], ELEMENTS)
+
+
+def priced(plan, time_of):
+    """The plan as if each matrix were computed by itself, in time_of(its stage)."""
+    stages = [dict(s, time_ps=time_of(s), batch_ps=[time_of(s)])
+              if s["where"] == "whole" else s for s in plan.data["stages"]]
+    return Plan(dict(plan.data, stages=stages))
+
+
+def rounding(data):
+    """Picoseconds that rounding up part by part may add to a rank."""
+    return len(data["schedule"]) * len(data["stages"])
+
+
+def times_one_by_one(plan):
+    """Of ranks, in batches of one."""
+    return rank_times(priced(plan, lambda stage: stage["batch_ps"][0]))
 
 
 def rank_times(plan):
@@ -136,17 +207,34 @@ def phase_of(stage, turn, t):
     return next(p for p in stage["phases"] if p["fires"] == due)
 
 
+def phase_ps(m, stage, phase, n):
+    """Of n matrices of an operation, in this phase of the stage; -1: it has none."""
+    if phase < 0:
+        return matrices_ps(stage, n)
+    body = {"phases": [dict(stage["phases"][phase], updates=1)]}
+    return sum(mean_ps(m, body, batch, m["launch"])
+               for batch in batches(n, len(stage["batch_ps"])))
+
+
 def update_ps(plan, t, together):
-    ranks = [0] * len(plan.ranks)
-    for m in plan.data["matrices"]:
-        param = plan.params[m["parameter"]]
+    """An operation has the matrices of a micro-group, or of a bucket those that
+    nothing shards."""
+    ranks, counts = [0] * len(plan.ranks), {}
+    m = constants(plan)
+    for matrix in plan.data["matrices"]:
+        param = plan.params[matrix["parameter"]]
         stage = plan.stages[param["rule"], "whole"]
-        if m["group_size"] > 1:
+        if matrix["group_size"] > 1:
             continue
         turn = 0 if together else param["turn"] or 0
-        body = phase_of(stage, turn, t) if stage["phases"] else stage
-        for rank in plan.owners(m):
-            ranks[rank] += body["time_ps"]
+        phase = stage["phases"].index(phase_of(stage, turn, t)) if stage["phases"] else -1
+        operation = (matrix["micro_group"], param["bucket"]
+                     if matrix["micro_group"] is None else None)
+        for rank in plan.owners(matrix):
+            key = rank, operation, param["rule"], phase
+            counts[key] = counts.get(key, 0) + 1
+    for (rank, _, rule, phase), n in counts.items():
+        ranks[rank] += phase_ps(m, plan.stages[rule, "whole"], phase, n)
     return max(ranks)
 
 

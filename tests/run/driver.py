@@ -131,7 +131,7 @@ CASES = [
     (["plan", "-D", "group=1K", GPT], UNSUPPORTED, "at least `group "),
     (["plan", "-D", "machine.node_rate=0", GPT], ERRORS,
      "node_rate cannot be 0: it is a whole number of at least 1"),
-    (["plan", GPT], OK, "iteration   4.32 ms of 1,048,576 tokens"),
+    (["plan", GPT], OK, "iteration   4.31 ms of 1,048,576 tokens"),
     (["plan", "-D", "tokens=2Mi", GPT], OK, " of 2,097,152 tokens"),
     (["plan", "-D", "tokens=1", GPT], OK, "instead of"),
     (["plan", "-D", "tokens=0", GPT], ERRORS, "number of tokens is 0"),

@@ -81,7 +81,7 @@ def message(draw, plan, bucket, is_even):
             "slices": slices(draw, bucket["length"], n, is_even)}
 
 
-def baseline(draw, plan, name):
+def baseline(draw, plan, name, bucket_elements):
     buckets = draw.sample(plan["buckets"], len(plan["buckets"]))
     is_even = draw.random() < 0.5
     groupings = [{"name": f"grouping {i}",
@@ -89,7 +89,7 @@ def baseline(draw, plan, name):
                               range(plan["mesh"]["ranks"])]}
                  for i in range(draw.randrange(3))]
     return {"name": name, "groupings": groupings,
-            "bucket_elements": draw.choice((1, 40000000, 123456789)),
+            "bucket_elements": bucket_elements,
             "all_reduces": draw.random() < 0.3,
             "gathers": draw.random() < 0.8,
             "exposed": draw.random() < 0.3,
@@ -107,11 +107,13 @@ def make_up(plan, seed):
     plan["uneven_reduce"] = uneven_reduces(draw)
     for stage in plan["stages"]:
         stage["steps"] = steps(draw, stage)
-        stage["batch"] = draw.choice((0, 1, 4, 16))
+        stage["batch_ps"] = [draw.randrange(10**10)
+                             for _ in range(draw.choice((0, 1, 4, 16)))]
         stage["time_ps"] = draw.randrange(10**10)
     for i, bucket in enumerate(plan["buckets"]):
         bucket["message"] = i // draw.choice((1, 1, 2))
         bucket["geometry"] = draw.choice(("padded", "equal", "uneven", "uneven"))
-    plan["baselines"] = [baseline(draw, plan, f"baseline {i // 2}")
-                         for i in range(3)]
+    sizes = draw.sample((1, 40000000, 123456789), 3)
+    plan["baselines"] = [baseline(draw, plan, f"baseline {i // 2}", size)
+                         for i, size in enumerate(sizes)]
     return plan

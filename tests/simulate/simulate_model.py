@@ -119,11 +119,22 @@ class Costs:
                                       step["bytes"] * batch /
                                       self.c["memory_rate"]) * 1e12
 
+    def batches(self, stage, rows):
+        """How many of which size an operation's matrices are computed in."""
+        most = len(stage["batch_ps"]) or 1
+        return [(rows // most, most), (1, rows % most)]
+
+    def matrices(self, stage, batch, is_plans):
+        if batch == 0:
+            return 0
+        if is_plans:
+            return (stage["batch_ps"] or [stage["time_ps"]])[batch - 1]
+        return sum(self.step(s, batch) for s in stage["steps"])
+
     def stage(self, stage, rows, elements, is_plans):
         if stage["where"] in ("whole", "shared"):
-            batch = max(1, stage.get("batch", 1))
-            return rows * (stage["time_ps"] if is_plans else
-                           sum(self.step(s, batch) for s in stage["steps"]) / batch)
+            return sum(n * self.matrices(stage, batch, is_plans)
+                       for n, batch in self.batches(stage, rows))
         return sum(rows * self.c["launch"] +
                    elements * s["bytes"] / UNIT / self.c["memory_rate"] * 1e12
                    for s in stage["steps"])

@@ -185,6 +185,12 @@ static void put_stage(cz_report *r, const cz_view_stage *stage)
     cz_json_int(json, "batch", time->batch);
     cz_json_int(json, "time_ps", time->time_ps);
     cz_json_bool(json, "measured", time->is_measured);
+    cz_json_ints(json, "batch_ps", time->batch_ps, time->n_batches);
+    cz_json_open(json, "measured_batches", '[');
+    for (int i = 0; i < time->n_batches; i++)
+        if (time->is_measured_batch[i])
+            cz_json_int(json, NULL, i + 1);
+    cz_json_close(json);
     cz_json_close(json);
 }
 

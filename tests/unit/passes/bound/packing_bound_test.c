@@ -8,14 +8,14 @@
 
 #include <cmocka.h>
 
-enum { N_FORMS = 3 };
+enum { N_FORMS = 3, N_BATCHES = 2 };
 
 /* Whole 600, or halves of 400 each; a third way that is not open. */
 typedef struct hand {
     cz_arena arena;
     cz_form forms[N_FORMS];
     cz_form_class class;
-    int64_t count, owner_ps;
+    int64_t count, batch_ps[N_BATCHES];
 } hand;
 
 static int open_hand(void **state)
@@ -33,9 +33,12 @@ static int open_hand(void **state)
                           .subgroup_size = 4,
                           .time_ps = {150, 300, 600}}},
                .count = 9,
-               .owner_ps = 600};
-    h.class = (cz_form_class){
-        .n_matrices = 9, .n_batches = 3, .n_forms = N_FORMS, .forms = h.forms};
+               .batch_ps = {600, 1200}};
+    h.class = (cz_form_class){.n_matrices = 9,
+                              .n_of_rule = 9,
+                              .n_batches = 3,
+                              .n_forms = N_FORMS,
+                              .forms = h.forms};
     cz_arena_init(&h.arena);
     *state = &h;
     return 0;
@@ -52,7 +55,10 @@ static int close_hand(void **state)
 static cz_packing_bound find(hand *h, int64_t elements_ps, int64_t low_ps)
 {
     const cz_forms forms = {.n_classes = 1, .classes = &h->class};
-    const cz_packing_work work = {&h->count, &h->owner_ps, elements_ps, 8};
+    const cz_stage_time owner = {.n_batches = N_BATCHES,
+                                 .batch_ps = h->batch_ps};
+    const cz_stage_time *const owners[] = {&owner};
+    const cz_packing_work work = {&h->count, owners, elements_ps, 8};
     return cz_packing_bound_find(&h->arena, &forms, &work, low_ps);
 }
 
@@ -90,16 +96,26 @@ static void forms_that_are_not_admitted_make_no_pieces(void **state)
     assert_int_equal(find(h, 0, 675).value_ps, 1000);
 }
 
-/* What larger batches would take is no matter, and an owner's time is what
- * plans have, not what one by itself would take. */
-static void batches_are_what_plans_have(void **state)
+/* What an owner has is a batch of its stage, of which two in 900 are below one
+ * and a half of another; what ranks share is one matrix. */
+static void batches_are_what_operations_have(void **state)
 {
     hand *h = *state;
     h->forms[0].time_ps[2] = 4;
     h->forms[1].time_ps[1] = 2;
     assert_int_equal(find(h, 0, 675).value_ps, 1000);
-    h->owner_ps = 500;
+    h->batch_ps[1] = 900;
     assert_int_equal(find(h, 0, 600).value_ps, 900);
+}
+
+/* A batch may have another class's matrices: its halves of 450 are single
+ * pieces, of which one and a half end at 850. */
+static void a_batch_of_two_classes_is_divided(void **state)
+{
+    hand *h = *state;
+    h->batch_ps[1] = 900;
+    h->class.n_of_rule = 10;
+    assert_int_equal(find(h, 0, 600).value_ps, 850);
 }
 
 static void what_is_not_refuted_is_no_bound(void **state)
@@ -128,8 +144,10 @@ int main(void)
                                         close_hand),
         cmocka_unit_test_setup_teardown(
             forms_that_are_not_admitted_make_no_pieces, open_hand, close_hand),
-        cmocka_unit_test_setup_teardown(batches_are_what_plans_have, open_hand,
-                                        close_hand),
+        cmocka_unit_test_setup_teardown(a_batch_of_two_classes_is_divided,
+                                        open_hand, close_hand),
+        cmocka_unit_test_setup_teardown(batches_are_what_operations_have,
+                                        open_hand, close_hand),
         cmocka_unit_test_setup_teardown(what_is_not_refuted_is_no_bound,
                                         open_hand, close_hand),
         cmocka_unit_test_setup_teardown(a_class_of_no_time_needs_no_rank,

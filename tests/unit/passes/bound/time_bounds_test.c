@@ -121,6 +121,16 @@ static const cz_view_pattern *nine_of(fixture *f, const planned *p)
     return patterns;
 }
 
+/* As a strict plan computes them. */
+static const cz_stage_time *one_by_one(fixture *f, const planned *p)
+{
+    cz_stage_time *times = CZ_NEW(&f->arena, cz_stage_time, p->view.n_stages);
+    memcpy(times, p->times, (size_t)p->view.n_stages * sizeof *times);
+    for (int s = 0; s < p->view.n_stages; s++)
+        times[s].n_batches = times[s].n_batches > 0;
+    return times;
+}
+
 /* By the mean some rank has nine eighths of one.  A half takes longer than the
  * whole, so that it has two whole ones. */
 static void whole_pieces_take_longer_than_the_mean(void **state)
@@ -129,6 +139,7 @@ static void whole_pieces_take_longer_than_the_mean(void **state)
     planned p;
     plan(f, CZ_STRATEGY_AUTO, &p);
     p.view.patterns = nine_of(f, &p);
+    p.times = one_by_one(f, &p);
     const cz_time_bounds bounds = find(f, &p);
     const cz_time_bound *fit = &bounds.of[CZ_TIME_PACKING];
     const cz_form_class *of = &p.forms.classes[0];
