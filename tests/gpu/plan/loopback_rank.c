@@ -110,7 +110,7 @@ static void fill(void *to, czr_dtype dtype, int64_t n, int rank, int param,
     }
 }
 
-/* Whose parameters a rank draws. */
+/* Whose parameters and gradients a rank draws. */
 static int source_of(const run *r, int rank)
 {
     return r->is_alike ? rank == r->drifted : rank;
@@ -245,7 +245,8 @@ static czr_status give_grad(run *r, const czr_engine *engine, int rank,
     czr_status status = CZR_OK;
 
     for (int64_t leaf = 0; leaf < info.n_grads && status == CZR_OK; leaf++) {
-        fill(values, info.grad_dtype, info.n, rank, param, step * 64 + leaf);
+        fill(values, info.grad_dtype, info.n, source_of(r, rank), param,
+             step * 64 + leaf);
         if (has_zeros(r, param, step))
             memset(values, 0, bytes);
         if (r->has_bad_step && step == RANK_BAD_STEP &&
