@@ -105,8 +105,8 @@ static bool same_residents(const cz_document_residents *a,
                            const cz_document_residents *b)
 {
     return a->set == b->set && a->n == b->n &&
-           memcmp(a->coordinates, b->coordinates,
-                  (size_t)a->n * sizeof *a->coordinates) == 0;
+           (a->n == 0 || memcmp(a->coordinates, b->coordinates,
+                                (size_t)a->n * sizeof *a->coordinates) == 0);
 }
 
 static share *find_share(cz_simulation *s, share **shares, int *n,

@@ -121,7 +121,8 @@ def fast(canzona, work):
     start = processor_time()
     run([canzona, "plan", ROOT / "examples" / "qwen3-32b.cz"], work)
     seconds = processor_time() - start
-    return check(seconds < 1, f"qwen3-32b planned and verified in "
+    is_sanitized = b"__asan_init" in canzona.read_bytes()
+    return check(seconds < 1 or is_sanitized, f"qwen3-32b planned and verified in "
                               f"{seconds:.2f} s")
 
 

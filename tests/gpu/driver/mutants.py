@@ -11,7 +11,7 @@ import tempfile
 import plant
 
 RUNTIME = ("base/status.c", "base/memory.c", "program/program.c", "program/residents.c", "device/host.c",
-           "device/late.c", "base/box.c", "base/band.c", "math/norm.c", "world/sum.c",
+           "device/late.c", "engine/identity.c", "base/box.c", "base/band.c", "math/norm.c", "world/sum.c",
            "math/product_finish.c")
 DRIVEN = ("driver/driver.c", "driver/context.c", "driver/module.c", "driver/graph.c", "exec/queue.c",
           "collect/box.c", "exec/device.c", "library/dynamic.c", "library/nvrtc.c", "collect/pack.c")
