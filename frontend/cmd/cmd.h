@@ -28,6 +28,7 @@
     X(OWNERS, "owners")                                                        \
     X(SCHEDULE, "schedule")                                                    \
     X(VIEW, "plan view")                                                       \
+    X(CHOICE, "choice")                                                        \
     X(VERIFIER, "verifier")                                                    \
     X(HASH, "hash")                                                            \
     X(REPORT, "report")
@@ -230,6 +231,7 @@ typedef struct cz_job {
     cz_text text; /* of the input, which is read once */
     bool is_ir;   /* ... and is IR, not a source */
     cz_ir *ir;
+    cz_ir *source;            /* before any pass; NULL where it came planned */
     const cz_plan_view *view; /* of the planned module */
     char plan_hash[65];       /* SHA-256 of the printed module, hex */
     cz_clocks clocks;         /* processor time so far */
@@ -293,6 +295,12 @@ const cz_report_context *cz_cmd_report_context(cz_job *job,
  * has more than 65536 ranks, or a replica of the model without a token. */
 const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
                                                    const cz_cmd_options *given);
+
+/* Of a module that no pass has seen, and its plan: whether other buckets, or
+ * another order inside them, make an iteration at least 2 % shorter, where the
+ * schedule leaves them free.  Then the module has them.  Nothing is tried within
+ * 2 % of the least of its kernels or links, or on more than 2048 ranks. */
+bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view);
 
 /* The machine `name`, or that of the document where it is NULL, with n -D, and
  * without measured times.  False after reporting, also one that is too small:

@@ -139,13 +139,45 @@ static bool plan_gpu(cz_job *job, const char *pass)
            cz_passes_gpu(job->ir, pass, &job->diags);
 }
 
+static bool schedule(cz_job *job)
+{
+    if (cz_ir_count(job->ir, CZ_FACT_op) == 0 &&
+        !cz_passes_schedule(job->ir, &job->diags))
+        return false;
+    cz_clocks_end(&job->clocks, CZ_CLOCK_SCHEDULE);
+    job->view = cz_plan_view_build(&job->arena, job->ir, &job->diags);
+    cz_clocks_end(&job->clocks, CZ_CLOCK_VIEW);
+    return job->view != NULL;
+}
+
+/* What no pass has seen is planned, and again where the iteration is shorter
+ * with other buckets.  The passes that follow have nothing to do then; to see
+ * one of them, or owners alone, only what was chosen is kept. */
+static bool choose(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
+{
+    job->source = job->ir;
+    job->ir = cz_ir_copy(job->source);
+    bool ok = cz_passes_assign(job->ir, &job->diags);
+    cz_clocks_end(&job->clocks, CZ_CLOCK_OWNERS);
+    ok = ok && schedule(job);
+    if (ok && (cz_cmd_choose(job->source, options->input, job->view) ||
+               goal != CZ_JOB_PLANNED)) {
+        cz_ir_close(job->ir);
+        job->ir = cz_ir_copy(job->source);
+    }
+    cz_clocks_end(&job->clocks, CZ_CLOCK_CHOICE);
+    return ok;
+}
+
 /* The passes up to one, of what no pass has seen. */
-static bool plan_up_to(cz_job *job, const char *pass, bool has_gpu)
+static bool plan_up_to(cz_job *job, const cz_cmd_options *options,
+                       const char *pass, bool has_gpu)
 {
     const bool is_of_gpu = cz_passes_find(pass) > cz_passes_find("schedule");
 
     if (cz_ir_count(job->ir, CZ_FACT_bucket) == 0)
-        return cz_passes_run(job->ir, is_of_gpu ? "schedule" : pass,
+        return choose(job, options, CZ_JOB_AFTER) &&
+               cz_passes_run(job->ir, is_of_gpu ? "schedule" : pass,
                              &job->diags) &&
                (!is_of_gpu || !has_gpu || plan_gpu(job, pass));
     cz_diag_error(
@@ -157,24 +189,26 @@ static bool plan_up_to(cz_job *job, const char *pass, bool has_gpu)
 }
 
 /* Plan what is not planned; then verify, whoever planned it. */
-static bool plan(cz_job *job, cz_job_goal goal, bool has_gpu)
+static bool plan(cz_job *job, const cz_cmd_options *options, cz_job_goal goal,
+                 bool has_gpu)
 {
-    const bool is_assigned = cz_ir_count(job->ir, CZ_FACT_bucket) > 0;
-
-    if (!is_assigned && !cz_passes_assign(job->ir, &job->diags))
+    if (cz_ir_count(job->ir, CZ_FACT_bucket) == 0 &&
+        !choose(job, options, goal))
+        return false;
+    if (cz_ir_count(job->ir, CZ_FACT_bucket) == 0 &&
+        !cz_passes_assign(job->ir, &job->diags))
         return false;
     cz_clocks_end(&job->clocks, CZ_CLOCK_OWNERS);
     if (goal == CZ_JOB_ASSIGNED)
         return true;
-    if (cz_ir_count(job->ir, CZ_FACT_op) == 0 &&
-        !cz_passes_schedule(job->ir, &job->diags))
+    if (!schedule(job))
         return false;
-    if (has_gpu && !plan_gpu(job, NULL))
+    if (has_gpu &&
+        (!plan_gpu(job, NULL) ||
+         !(job->view = cz_plan_view_build(&job->arena, job->ir, &job->diags))))
         return false;
-    cz_clocks_end(&job->clocks, CZ_CLOCK_SCHEDULE);
-    job->view = cz_plan_view_build(&job->arena, job->ir, &job->diags);
     cz_clocks_end(&job->clocks, CZ_CLOCK_VIEW);
-    if (!job->view || !cz_verify(job->view, &job->diags))
+    if (!cz_verify(job->view, &job->diags))
         return false;
     cz_clocks_end(&job->clocks, CZ_CLOCK_VERIFIER);
     if (!cz_cmd_caps_keep(&job->arena, job->view, &job->diags))
@@ -204,9 +238,9 @@ int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
     job->ir = read_input(job, options);
     cz_clocks_end(&job->clocks, CZ_CLOCK_FRONT);
     if (job->ir && goal == CZ_JOB_AFTER)
-        plan_up_to(job, options->ir + strlen(CZ_AFTER), has_gpu);
+        plan_up_to(job, options, options->ir + strlen(CZ_AFTER), has_gpu);
     else if (job->ir && goal != CZ_JOB_LOWERED)
-        plan(job, goal, has_gpu);
+        plan(job, options, goal, has_gpu);
     return cz_job_status(job);
 }
 
@@ -243,6 +277,7 @@ void cz_job_close(cz_job *job)
     else
         write_document(job);
     cz_ir_close(job->ir);
+    cz_ir_close(job->source);
     cz_text_fini(&job->text);
     cz_arena_fini(&job->arena);
 }

@@ -1,7 +1,6 @@
 /* From a planned job to what is looked at. */
 #include "frontend/cmd/cmd.h"
 
-#include "frontend/document/read.h"
 #include "frontend/document/plan/plan.h"
 
 /* An iteration of more ranks takes longer to simulate than to plan. */
@@ -11,35 +10,26 @@ enum { MOST_RANKS = 1 << 16 };
 typedef struct whole {
     cz_report_context context;
     cz_report_iteration iteration;
-    cz_document document;
+    const cz_document *document;
     cz_machine machine;
     cz_simulate_timeline timeline;
 } whole;
-
-static bool read(cz_job *job, const cz_cmd_options *given, bool has_baselines,
-                 whole *w)
-{
-    cz_text text = {0};
-    cz_report_json(job->view, job->plan_hash, has_baselines, &text);
-    const bool ok = cz_document_read(&job->arena, given->input, &text,
-                                     &job->diags, false, &w->document);
-    cz_text_fini(&text);
-    return ok;
-}
 
 /* What is simulated; NULL after reporting. */
 static whole *open(cz_job *job, const cz_cmd_options *given, bool has_baselines,
                    cz_simulate_options *options)
 {
     whole *w = CZ_NEW(&job->arena, whole, 1);
-    if (!read(job, given, has_baselines, w) ||
-        !cz_cmd_machine(&job->arena, given->input, &w->document, NULL, NULL, 0,
+    w->document = cz_report_document(&job->arena, job->view, job->plan_hash,
+                                     has_baselines, given->input, &job->diags);
+    if (!w->document ||
+        !cz_cmd_machine(&job->arena, given->input, w->document, NULL, NULL, 0,
                         &job->diags, &w->machine) ||
         !cz_cmd_simulate_options("plan", given, options))
         return NULL;
     options->machine = &w->machine;
     options->is_plans_machine = true;
-    options->tokens = w->document.tokens;
+    options->tokens = w->document->tokens;
     return w;
 }
 
@@ -50,8 +40,8 @@ const cz_report_context *cz_cmd_report_context(cz_job *job,
     whole *w = open(job, given, !given->no_baselines, &options);
     if (!w)
         return NULL;
-    w->timeline = cz_simulate_step(&job->arena, &w->document, &options);
-    w->context = (cz_report_context){&w->document, &w->timeline};
+    w->timeline = cz_simulate_step(&job->arena, w->document, &options);
+    w->context = (cz_report_context){w->document, &w->timeline};
     return &w->context;
 }
 
@@ -62,9 +52,9 @@ const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
     if (!job->view->machine || job->view->n_ranks > MOST_RANKS)
         return NULL;
     whole *w = open(job, given, false, &options);
-    if (!w || options.tokens < cz_document_replicas(&w->document))
+    if (!w || options.tokens < cz_document_replicas(w->document))
         return NULL;
     w->iteration = (cz_report_iteration){
-        options.tokens, options.mfu, cz_simulate_plan(&w->document, &options)};
+        options.tokens, options.mfu, cz_simulate_plan(w->document, &options)};
     return &w->iteration;
 }

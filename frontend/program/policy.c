@@ -7,11 +7,7 @@
 #include "dsl/vocab/dtype.h"
 #include "frontend/model/model.h"
 
-enum {
-    DEFAULT_BUCKET_ELEMENTS = 400000000,
-    DEFAULT_TOKENS = 1 << 20,
-    WIRE_END = 1000
-};
+enum { DEFAULT_TOKENS = 1 << 20, WIRE_END = 1000 };
 
 /* ---- clauses ---- */
 
@@ -84,6 +80,7 @@ static void read_bucket(cz_clauses *c, const cz_node *e)
     const bool bytes = cz_node_has(e, CZ_FLAG_BYTES);
     c->policy->fact.bucket_elements =
         bytes ? cz_ceil_div(amount, cz_dtype_bytes(CZ_F32)) : amount;
+    c->policy->fact.bucket_is_free = 0;
 }
 
 static void read_group(cz_clauses *c, const cz_node *e)
@@ -152,6 +149,7 @@ static void read_layout(cz_clauses *c, const cz_node *word)
     else if (cz_clause_choice(c, word, word->text, CZ_VOCABULARY_layout,
                               &choice))
         c->policy->fact.layout = (cz_layout)choice;
+    c->policy->fact.layout_is_free = 0;
 }
 
 static void read_geometry(cz_clauses *c, const cz_node *word)
@@ -337,10 +335,12 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
     cz_pipeline_read(NULL, mesh, globals, diags, &policy->pipeline);
     policy->fact = (cz_fact_policy){
         .master_dtype = CZ_F32,
-        .bucket_elements = DEFAULT_BUCKET_ELEMENTS,
+        .bucket_elements = CZ_BUCKET_ELEMENTS,
         .tp_strategy = CZ_STRATEGY_AUTO,
         .geometry = CZ_GEOMETRY_UNEVEN,
         .layout = CZ_LAYOUT_ENGINE,
+        .bucket_is_free = 1,
+        .layout_is_free = 1,
         .form = CZ_ITERATION_AUTO,
         .wire = 0.5,
         .tokens = DEFAULT_TOKENS,

@@ -247,6 +247,26 @@ static void print_baselines(screen *s, const cz_stage_time *times, int64_t ours)
     }
 }
 
+/* What was free, and is not what it is elsewhere. */
+static void print_chosen(screen *s)
+{
+    const cz_fact_policy *policy = s->view->policy;
+    const bool has_bucket =
+        policy->bucket_is_free && policy->bucket_elements != CZ_BUCKET_ELEMENTS;
+    const bool has_order =
+        policy->layout_is_free && policy->layout == CZ_LAYOUT_TRAINER;
+    if (!has_bucket && !has_order)
+        return;
+    label(s, "");
+    cz_text_printf(s->out, "chosen for it: ");
+    if (has_bucket)
+        cz_text_printf(s->out, "bucket %" PRId64 "M%s",
+                       policy->bucket_elements / 1000000,
+                       has_order ? ", " : "\n");
+    if (has_order)
+        cz_text_puts(s->out, "layout trainer\n");
+}
+
 /* What of an iteration forward and backward do not take, and the least that any
  * order of the same work takes: a rank's kernels, or its links. */
 static void print_iteration(screen *s, const cz_report_iteration *it)
@@ -270,6 +290,7 @@ static void print_iteration(screen *s, const cz_report_iteration *it)
             .text,
         kernels > links ? "kernels" : "links", cz_number_time(t->step).text,
         cz_number_time(t->step_gather).text);
+    print_chosen(s);
 }
 
 /* Nothing where the plan names no machine. */

@@ -13,7 +13,8 @@ const cz_tune_clause cz_tune_clauses[CZ_TUNE_N_CLAUSES] = {
                           {"uneven", "padded", "equal", NULL}},
     [CZ_TUNE_BUCKET] = {CZ_AST_BUCKET,
                         "bucket",
-                        {"400M", "200M", "100M", NULL}},
+                        {"400M", "100M", "40M", "10M", "4M", NULL}},
+    [CZ_TUNE_LAYOUT] = {CZ_AST_LAYOUT, "layout", {"engine", "trainer", NULL}},
     [CZ_TUNE_FORM] = {CZ_AST_FORM, "form", {"auto", "standard", NULL}},
     [CZ_TUNE_WIRE] = {CZ_AST_WIRE_CAP, "wire", {"0.5", "2", NULL}},
     [CZ_TUNE_STRATEGY] = {CZ_AST_AXIS_STRATEGY, "tp", {"auto", "owner", NULL}}};

@@ -15,7 +15,7 @@
 typedef struct cz_tune_clause {
     cz_kind kind;
     const char *word;
-    const char *choices[5]; /* NULL ends them */
+    const char *choices[6]; /* NULL ends them */
 } cz_tune_clause;
 
 extern const cz_tune_clause cz_tune_clauses[CZ_TUNE_N_CLAUSES];

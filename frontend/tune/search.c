@@ -8,7 +8,6 @@
 #include "dsl/plan/build/build.h"
 #include "frontend/document/number.h"
 #include "frontend/document/plan/plan.h"
-#include "frontend/document/read.h"
 #include "passes/cost/machine.h"
 #include "passes/passes.h"
 #include "passes/verify/verify.h"
@@ -76,23 +75,18 @@ static const cz_document *plan(search *s, cz_arena *arena, const cz_text *text,
                                         .n_defines = o->n_defines,
                                         .allowed = o->allowed,
                                         .compiler = o->compiler};
-    cz_document *out = CZ_NEW(arena, cz_document, 1);
-    cz_text json = {0};
-    bool ok = false;
+    const cz_document *out = NULL;
     cz_ir *ir = cz_compile(arena, &compile, diags);
     if (ir && cz_passes_assign(ir, diags) && cz_passes_schedule(ir, diags)) {
         char hash[65];
         memset(hash, '0', sizeof hash - 1);
         hash[64] = '\0';
         const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
-        if (view && (!verified || cz_verify(view, diags))) {
-            cz_report_json(view, hash, false, &json);
-            ok = cz_document_read(arena, o->path, &json, diags, false, out);
-        }
+        if (view && (!verified || cz_verify(view, diags)))
+            out = cz_report_document(arena, view, hash, false, o->path, diags);
     }
-    cz_text_fini(&json);
     cz_ir_close(ir);
-    return ok ? out : NULL;
+    return out;
 }
 
 static void edit(search *s, const cz_tune_candidate *candidate, cz_text *out)
@@ -350,8 +344,13 @@ bool cz_tune(cz_arena *arena, const cz_tune_options *options, cz_diags *diags,
     out->best = s.best;
     out->candidates = s.candidates;
     out->n_candidates = s.n_candidates;
+    /* What it leaves free would be chosen anew. */
+    cz_tune_candidate written = s.best[0];
+    for (int c = CZ_TUNE_BUCKET; c <= CZ_TUNE_LAYOUT; c++)
+        if (!written.clauses[c] && !cz_tune_clause_text(space->file, c))
+            written.clauses[c] = cz_tune_clauses[c].choices[0];
     cz_text text = {0};
-    edit(&s, &s.best[0], &text);
+    edit(&s, &written, &text);
     out->text = cz_arena_copy(arena, cz_text_string(&text), text.n);
     const bool is_proved = plan(&s, arena, &text, true, diags) != NULL;
     cz_text_fini(&text);

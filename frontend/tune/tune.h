@@ -27,6 +27,7 @@ enum {
 enum {
     CZ_TUNE_GEOMETRY,
     CZ_TUNE_BUCKET,
+    CZ_TUNE_LAYOUT,
     CZ_TUNE_FORM,
     CZ_TUNE_WIRE,
     CZ_TUNE_STRATEGY,

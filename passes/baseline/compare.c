@@ -421,8 +421,9 @@ cz_compared *cz_compare(cz_arena *arena, const cz_plan_view *view,
 {
     const int64_t sizes[] = {view->policy->bucket_elements, 40000000, 100000000,
                              200000000, 400000000};
-    const int n_sizes =
-        in_all_buckets ? (int)(sizeof sizes / sizeof *sizes) : 1;
+    const int n_sizes = in_all_buckets && view->policy->bucket_is_free
+                            ? (int)(sizeof sizes / sizeof *sizes)
+                            : 1;
     comparer c = {.arena = arena, .view = view, .times = times};
     c.has_machine = cz_machine_of(arena, view, &c.machine);
     cz_compared *list = NULL;

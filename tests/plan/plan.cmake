@@ -168,6 +168,11 @@ cz_script(plan_random plan 300 ${random} 100 1)
 cz_script(plan_random_found plan 300 ${random} ${found})
 cz_script(plan_random_long "plan;nightly" 1800 ${random} 1000 1001)
 
+# Ours against the best baseline, by the iteration.
+set(never plan/never_behind.py $<TARGET_FILE:canzona>)
+cz_script(plan_never_behind plan 300 ${never} 24 1)
+cz_script(plan_never_behind_long "plan;nightly" 3600 ${never} 300 1001)
+
 # Caps that no plan keeps, and the change that helps.
 cz_script(plan_caps plan 120 plan/plan_caps.py $<TARGET_FILE:canzona>)
 

@@ -358,13 +358,15 @@ def lengths(plan, domain, name, most):
 
 
 def expected_variants(plan, every):
-    """Names and sizes of buckets: no two of a name have equal buckets."""
+    """Names and sizes of buckets, which are the source's where it says one: no two
+    of a name have equal buckets."""
     gathers = any(owned_axes(plan, p) and plan.shards(p) > 1 for p in plan.params)
+    policy = plan.data["policy"]
     megatron = plan_megatron.NAMES[1:] if gathers else plan_megatron.NAMES[:1]
     for name in ("replicated", LEGACY) + megatron + ("equal slices",
                                                      "published greedy"):
         seen = []
-        for most in (plan.data["policy"]["bucket_elements"],) + SIZES:
+        for most in (policy["bucket_elements"],) + SIZES * policy["bucket_is_free"]:
             buckets = [lengths(plan, d, name, most) for d in every]
             if buckets not in seen:
                 seen.append(buckets)

@@ -67,8 +67,9 @@ CASES = [
     (["plan", "--ir=source", "-D", "bucket=40MB", "-D", "clip=2", "-D", "group=4GiB",
       "-D", "memory=80GB", "-D", "overlap=none", "-D", "form=gram", "-D", "wire=1",
       "-D", "schedule.tolerance=0.05", GPT], OK,
-     '{bucket_elements = 10000000 : i64, clip = 2.000000e+00 : f64, form = "gram", '
-     'geometry = "uneven", layout = "engine", master_dtype = "f32", '
+     '{bucket_elements = 10000000 : i64, bucket_is_free = 0 : i64, '
+     'clip = 2.000000e+00 : f64, form = "gram", geometry = "uneven", '
+     'layout = "engine", layout_is_free = 1 : i64, master_dtype = "f32", '
      "memory_bytes = 80000000000 : i64, micro_group_bytes = 4294967296 : i64, "
      "skip = 1 : i64, tokens = 1048576 : i64, tolerance = 5.000000e-02 : f64, "
      'tp_strategy = "auto", tp_subgroup = 0 : i64, wire = 1.000000e+00 : f64}'),

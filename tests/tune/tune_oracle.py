@@ -178,7 +178,7 @@ def check(canzona, seed, folder, validator):
         tuned = file.read()
     if judge.judge(tuned) != (best[0]["iteration_ps"], best[0]["memory_bytes"]):
         yield "the text that was written is not the first"
-    if re.sub(r"(?m)^(mesh .*|# .*|    (geometry|bucket|form|wire|tp) .*)?\n", "", tuned) != \
+    if re.sub(r"(?m)^(mesh .*|# .*|    (geometry|bucket|layout|form|wire|tp) .*)?\n", "", tuned) != \
             re.sub(r"(?m)^\n", "", source):
         yield "more than mesh and schedule of the text was changed"
 

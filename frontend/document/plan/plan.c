@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "frontend/document/plan/internal.h"
+#include "frontend/document/read.h"
 
 void cz_report_put_axes(cz_report *r, const char *key, const cz_ints *axes)
 {
@@ -102,6 +103,7 @@ static void put_policy(cz_report *r)
     cz_report_put_real(r, "clip", policy->clip);
     cz_json_bool(json, "skip", policy->skip != 0);
     cz_json_int(json, "bucket_elements", policy->bucket_elements);
+    cz_json_bool(json, "bucket_is_free", policy->bucket_is_free != 0);
     cz_json_int(json, "micro_group_bytes", policy->micro_group_bytes);
     cz_json_string(json, "tp_strategy", cz_strategy_word(policy->tp_strategy));
     cz_json_int(json, "tp_subgroup", policy->tp_subgroup);
@@ -109,6 +111,7 @@ static void put_policy(cz_report *r)
     cz_json_string(json, "form", cz_iteration_word(policy->form));
     cz_json_string(json, "geometry", cz_geometry_word(policy->geometry));
     cz_json_string(json, "layout", cz_layout_word(policy->layout));
+    cz_json_bool(json, "layout_is_free", policy->layout_is_free != 0);
     cz_report_put_real(r, "tolerance", policy->tolerance);
     cz_report_put_real(r, "wire", policy->wire);
     cz_json_int(json, "tokens", policy->tokens);
@@ -172,4 +175,16 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
     cz_report_put_gpu(&r);
     cz_json_close(&r.json);
     cz_arena_fini(&arena);
+}
+
+const cz_document *cz_report_document(cz_arena *arena, const cz_plan_view *view,
+                                      const char *hash, bool baselines,
+                                      const char *name, cz_diags *diags)
+{
+    cz_document *out = CZ_NEW(arena, cz_document, 1);
+    cz_text text = {0};
+    cz_report_json(view, hash, baselines, &text);
+    const bool ok = cz_document_read(arena, name, &text, diags, false, out);
+    cz_text_fini(&text);
+    return ok ? out : NULL;
 }

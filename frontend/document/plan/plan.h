@@ -3,6 +3,7 @@
 #define CZ_FRONTEND_DOCUMENT_PLAN_PLAN_H
 
 #include "dsl/base/text.h"
+#include "dsl/plan/document.h"
 #include "dsl/plan/plan.h"
 
 /* Appends to `out`.  The view is of a scheduled plan; `hash` is its hash in
@@ -10,5 +11,11 @@
  * does there, too. */
 void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
                     cz_text *out);
+
+/* That JSON, read back.  `name` is that of the plan in messages; everything
+ * belongs to the arena.  NULL after reporting. */
+const cz_document *cz_report_document(cz_arena *arena, const cz_plan_view *view,
+                                      const char *hash, bool baselines,
+                                      const char *name, cz_diags *diags);
 
 #endif
