@@ -298,8 +298,9 @@ const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
 
 /* Of a module that no pass has seen, and its plan: whether other buckets, or
  * another order inside them, make an iteration at least 2 % shorter, where the
- * schedule leaves them free.  Then the module has them.  Nothing is tried within
- * 2 % of the least of its kernels or links, or on more than 2048 ranks. */
+ * schedule leaves them free.  Then the module has them.  Nothing is tried
+ * within 2 % of the least of its kernels or links, or on more than 2048 ranks.
+ */
 bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view);
 
 /* The machine `name`, or that of the document where it is NULL, with n -D, and
