@@ -202,7 +202,8 @@ static void search_meshes(search *s)
     }
     cz_tune_candidate *all = CZ_NEW(s->arena, cz_tune_candidate, s->n_best);
     const int n = s->n_best;
-    memcpy(all, s->best, (size_t)n * sizeof *all);
+    for (int i = 0; i < n; i++)
+        all[i] = s->best[i];
     s->n_steps += n;
     for (int i = 0; i < n; i++) {
         show(s, "geometries");
@@ -217,7 +218,8 @@ static void search_clauses(search *s)
 {
     cz_tune_candidate best[REFINED];
     const int n = s->n_best < REFINED ? s->n_best : REFINED;
-    memcpy(best, s->best, (size_t)n * sizeof *best);
+    for (int i = 0; i < n; i++)
+        best[i] = s->best[i];
     s->n_steps += n * (CZ_TUNE_N_CLAUSES - 1);
     for (int i = 0; i < n; i++)
         for (int c = CZ_TUNE_GEOMETRY + 1; c < CZ_TUNE_N_CLAUSES; c++) {
