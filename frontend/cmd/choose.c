@@ -7,7 +7,7 @@
 #include "passes/passes.h"
 
 enum {
-    MOST_RANKS = 2048, /* a search of more ranks would take minutes */
+    MOST_RANKS = 2048, /* beyond, plans take seconds each */
     GAIN = 50          /* one part in: the simpler plan stays unless another is
                         * so much quicker */
 };

@@ -54,8 +54,8 @@ typedef struct cz_compared {
  * gather it to one rank, the least loaded by time.  Nothing is cut that is a
  * matrix.  The published greedy's rows are grouped in each public way, too.
  *
- * In the policy's buckets; `in_all_buckets` then also in those of 40M, 100M,
- * 200M and 400M elements that make others. */
+ * In the policy's buckets; `in_all_buckets`, where the policy leaves them free,
+ * also in those of 40M, 100M, 200M and 400M elements that make others. */
 cz_compared *cz_compare(cz_arena *arena, const cz_plan_view *view,
                         const cz_stage_time *times, bool in_all_buckets,
                         int *n);
