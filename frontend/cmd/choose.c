@@ -87,16 +87,6 @@ static int64_t longest_bucket(const cz_plan_view *view)
     return longest;
 }
 
-/* What the same work takes at least, in any order: kernels that are spread
- * evenly, or links that never wait. */
-static int64_t least_of(const cz_simulate_times *t, int n_ranks)
-{
-    const int64_t kernels =
-        t->forward + t->backward + t->bubble + t->update_sum / n_ranks;
-    const int64_t links = t->reduce + t->gather;
-    return kernels > links ? kernels : links;
-}
-
 static int64_t less(int64_t ps)
 {
     return ps - ps / GAIN;
@@ -122,7 +112,8 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view)
     cz_arena_fini(&arena);
     if (!ok)
         return false;
-    const int64_t bound = least_of(&times, view->n_ranks);
+    const cz_simulate_least work = cz_simulate_least_of(&times, view->n_ranks);
+    const int64_t bound = work.kernels > work.links ? work.kernels : work.links;
     int64_t least = times.iteration;
     int n_misses = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -272,9 +272,9 @@ static void print_chosen(screen *s)
 static void print_iteration(screen *s, const cz_report_iteration *it)
 {
     const cz_simulate_times *t = &it->times;
-    const int64_t n = s->view->n_ranks, model = t->forward + t->backward;
-    const int64_t kernels = model + t->update_sum / n;
-    const int64_t links = t->reduce + t->gather;
+    const int64_t model = t->forward + t->backward;
+    const cz_simulate_least least = cz_simulate_least_of(t, s->view->n_ranks);
+    const bool is_links = least.links >= least.kernels;
     label(s, "iteration");
     cz_text_printf(
         s->out, "%s of %s tokens; forward and backward take %s at %s of bf16\n",
@@ -286,9 +286,9 @@ static void print_iteration(screen *s, const cz_report_iteration *it)
         "%s more; %s of the least for its %s; a step %s, %s with the "
         "gathers that are waited for\n",
         cz_number_time(t->iteration - model).text,
-        cz_number_ratio(t->iteration, 1, kernels > links ? kernels : links)
+        cz_number_ratio(t->iteration, 1, is_links ? least.links : least.kernels)
             .text,
-        kernels > links ? "kernels" : "links", cz_number_time(t->step).text,
+        is_links ? "links" : "kernels", cz_number_time(t->step).text,
         cz_number_time(t->step_gather).text);
     print_chosen(s);
 }

@@ -404,3 +404,11 @@ cz_simulate_timeline cz_simulate_step(cz_arena *arena,
     cz_arena_fini(&scratch);
     return (cz_simulate_timeline){times.makespan, start, end};
 }
+
+cz_simulate_least cz_simulate_least_of(const cz_simulate_times *times,
+                                       int n_ranks)
+{
+    return (cz_simulate_least){times->forward + times->backward +
+                                   times->bubble + times->update_sum / n_ranks,
+                               times->reduce + times->gather};
+}

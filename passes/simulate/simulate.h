@@ -45,6 +45,15 @@ typedef struct cz_simulate_times {
     int64_t update_sum;     /* over all ranks */
 } cz_simulate_times;
 
+/* What the same work takes at least, in any order: kernels that are spread
+ * evenly over the ranks, bubbles included, or links that never wait. */
+typedef struct cz_simulate_least {
+    int64_t kernels, links;
+} cz_simulate_least;
+
+cz_simulate_least cz_simulate_least_of(const cz_simulate_times *times,
+                                       int n_ranks);
+
 /* The model's own work alone, as an iteration has it: of a document that has
  * its axes and parameters, and no more than their names, elements and places.
  */
