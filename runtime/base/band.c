@@ -9,11 +9,16 @@ static size_t width_of(const czr_band *band)
     return band->blocks / 2 + 1;
 }
 
+size_t czr_band_width(const czr_band *band)
+{
+    return width_of(band) * (band->side / band->blocks);
+}
+
 int czr_band_runs(const czr_band *band, size_t row, czr_run runs[2])
 {
     const size_t block = band->side / band->blocks;
     const size_t start = row / block * block;
-    const size_t width = width_of(band) * block;
+    const size_t width = czr_band_width(band);
     const size_t room = band->side - start;
     const size_t head = width < room ? width : room;
 

@@ -19,6 +19,8 @@ typedef struct czr_run {
     size_t first, n;
 } czr_run;
 
+/* Elements of each row that lie in the band. */
+size_t czr_band_width(const czr_band *band);
 /* The runs of a row that lie in the band; how many, 1 or 2. */
 int czr_band_runs(const czr_band *band, size_t row, czr_run runs[2]);
 

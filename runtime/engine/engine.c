@@ -226,6 +226,9 @@ czr_status czr_engine_join(czr_engine *engine)
                 engine->world, CZR_CHANNEL_PLAN, program, program->ops[op].comm,
                 program->ops[op].block_size, program->ops[op].stride,
                 &engine->comms[op]);
+    if (status == CZR_OK && engine->world->ops->prepare)
+        status =
+            engine->world->ops->prepare(engine->world, program, engine->comms);
     return status == CZR_OK
                ? CZR_OK
                : czr_engine_poison(engine, status, "no communicators: %s",

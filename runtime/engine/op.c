@@ -86,6 +86,7 @@ czr_status czr_op_run_segment(czr_engine *engine, int op, czr_segment *segment)
     const czr_status status =
         engine->bodies[engine->program->ops[op].kind](engine, op, segment);
     segment->collective.op = op;
+    segment->collective.program = engine->program;
     segment->collective.stream = engine->stream;
     segment->number++;
     if (status == CZR_OK && segment->is_last && !segment->has_collective)

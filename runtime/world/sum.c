@@ -152,6 +152,12 @@ void czr_sum_slice(const czr_collective *const *members, int n_members,
     add_run(members, n_members, 0, n_members, (czr_run){first, n});
 }
 
+void czr_sum_slice_at(const czr_collective *const *members, int n_members,
+                      int member, size_t first, size_t n)
+{
+    add_run(members, n_members, member, member + 1, (czr_run){first, n});
+}
+
 void czr_sum_equal_part(const czr_collective *const *members, int n_members,
                         int member)
 {
@@ -169,6 +175,32 @@ void czr_sum_equal_part(const czr_collective *const *members, int n_members,
         for (int i = 0; i < n_runs; i++)
             add_run(members, n_members, member, member + 1, runs[i]);
     }
+}
+
+czr_range czr_sum_range(size_t count, int n_members, int member)
+{
+    const int64_t n = (int64_t)count / n_members;
+    const int64_t rest = (int64_t)count % n_members;
+
+    return (czr_range){n * member + (member < rest ? member : rest),
+                       n + (member < rest)};
+}
+
+czr_range czr_sum_chunk(czr_range range, size_t chunk, int64_t k)
+{
+    const int64_t first = k * (int64_t)chunk, left = range.n - first;
+    const int64_t n = left < (int64_t)chunk ? left : (int64_t)chunk;
+
+    return (czr_range){range.first + first, n > 0 ? n : 0};
+}
+
+int64_t czr_sum_chunks(const czr_range *ranges, int n, size_t chunk)
+{
+    int64_t most = 0;
+
+    for (int i = 0; i < n; i++)
+        most = ranges[i].n > most ? ranges[i].n : most;
+    return (most + (int64_t)chunk - 1) / (int64_t)chunk;
 }
 
 size_t czr_sum_bytes(czr_sum type)

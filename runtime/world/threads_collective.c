@@ -73,14 +73,11 @@ static void reduce_scatter(const czr_comm *comm, const czr_collective *mine)
 static void all_reduce(const czr_comm *comm, const czr_collective *mine)
 {
     const czr_communicator *communicator = comm->communicator;
-    const size_t size = (size_t)communicator->size,
-                 member = (size_t)comm->position;
-    const size_t count = mine->of.all_reduce.count;
-    const size_t share = count / size, rest = count % size;
-    const size_t first = share * member + (member < rest ? member : rest);
+    const czr_range own = czr_sum_range(mine->of.all_reduce.count,
+                                        communicator->size, comm->position);
 
-    czr_sum_slice(communicator->posted, communicator->size, first,
-                  share + (member < rest));
+    czr_sum_slice(communicator->posted, communicator->size, (size_t)own.first,
+                  (size_t)own.n);
 }
 
 static void all_gather(const czr_comm *comm, const czr_collective *mine)

@@ -245,22 +245,6 @@ typedef struct runner {
     czr_status status;
 } runner;
 
-static czr_status join_everyone(czr_world *world, czr_threads_world *threads)
-{
-    czr_status status = CZR_OK;
-    int *ranks = czr_alloc((size_t)threads->size, sizeof *ranks);
-
-    if (!ranks)
-        return CZR_ERR_NO_MEMORY;
-    for (int i = 0; i < threads->size; i++)
-        ranks[i] = i;
-    for (int c = 0; c <= CZR_CHANNEL_PLAN && status == CZR_OK; c++)
-        status = join(world, (czr_channel)c, ranks, threads->size,
-                      &world->everyone[c]);
-    czr_free(ranks);
-    return status;
-}
-
 /* The rank makes no more calls: of its own will, or because its thread ends
  * within the body. */
 static void end(void *argument)
@@ -295,7 +279,7 @@ static void *run(void *argument)
 
     self->status = CZR_ERR_ENDED; /* until it returns */
     pthread_cleanup_push(end, self);
-    czr_status status = join_everyone(world, world->common);
+    czr_status status = czr_world_join_everyone(world);
     if (status == CZR_OK)
         status = self->body(world, self->user);
     self->status = status;

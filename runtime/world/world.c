@@ -53,8 +53,7 @@ const char *czr_collective_name(czr_collective_kind kind)
     return names[kind];
 }
 
-/* What all members must agree on, beyond kind and operation. */
-static size_t signature(const czr_collective *collective)
+size_t czr_collective_signature(const czr_collective *collective)
 {
     switch (collective->kind) {
     case CZR_COLLECTIVE_ALL_REDUCE:
@@ -83,7 +82,8 @@ static size_t signature(const czr_collective *collective)
 
 bool czr_collective_agrees(const czr_collective *a, const czr_collective *b)
 {
-    return a->kind == b->kind && a->op == b->op && signature(a) == signature(b);
+    return a->kind == b->kind && a->op == b->op &&
+           czr_collective_signature(a) == czr_collective_signature(b);
 }
 
 czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
@@ -103,6 +103,22 @@ czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
         ranks[i] =
             czr_program_rank_at(program, axes, first + i * step, world->rank);
     const czr_status status = world->ops->join(world, channel, ranks, n, out);
+    czr_free(ranks);
+    return status;
+}
+
+czr_status czr_world_join_everyone(czr_world *world)
+{
+    czr_status status = CZR_OK;
+    int *ranks = czr_alloc((size_t)world->size, sizeof *ranks);
+
+    if (!ranks)
+        return CZR_ERR_NO_MEMORY;
+    for (int i = 0; i < world->size; i++)
+        ranks[i] = i;
+    for (int c = 0; c <= CZR_CHANNEL_PLAN && status == CZR_OK; c++)
+        status = world->ops->join(world, (czr_channel)c, ranks, world->size,
+                                  &world->everyone[c]);
     czr_free(ranks);
     return status;
 }

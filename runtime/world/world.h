@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-enum { CZR_WHY_BYTES = 256, CZR_DEFAULT_DEADLINE_MS = 600000 };
+enum { CZR_DEFAULT_DEADLINE_MS = 600000 };
 
 /* Who speaks: units of one channel match only each other, so that a trainer
  * may reduce its loss while a plan communicates. */
@@ -95,7 +95,8 @@ typedef struct czr_transfer {
  * device's, and waiting ends when the work is on that stream. */
 typedef struct czr_collective {
     czr_collective_kind kind;
-    int op; /* its number in the plan; -1: a trainer's */
+    int op;                     /* its number in the plan; -1: a trainer's */
+    const czr_program *program; /* the plan; NULL without */
     void *stream;
     union {
         czr_reduce_scatter reduce_scatter;
@@ -111,6 +112,10 @@ typedef struct czr_world_ops {
     /* This rank's member among `ranks` (ascending, this rank among them). */
     czr_status (*join)(czr_world *world, czr_channel channel, const int *ranks,
                        int n, czr_comm **out);
+    /* The members comms[n_ops] of a program's operations, NULL where none, are
+     * joined: takes the memory that their units need.  NULL: they need none. */
+    czr_status (*prepare)(czr_world *world, const czr_program *program,
+                          czr_comm *const *comms);
     /* Starts a unit and returns at once: of one with a stream, before or behind
      * putting anything there.  The unit, and all it points at, is
      * the world's until `wait` has returned; one unit at a time per member. */
@@ -122,6 +127,7 @@ typedef struct czr_world_ops {
     /* From now on all waits of all ranks fail with CZR_ERR_ABORTED. */
     void (*abort)(czr_world *world, const char *why);
     bool writes_trace; /* abort does, of all ranks; else each engine its own */
+    void (*close)(czr_world *world); /* NULL: who opened it closes it */
 } czr_world_ops;
 
 /* Names of axes, for trainers; one communicator each. */
@@ -153,12 +159,16 @@ void czr_world_clear_mesh(czr_world *world);
 czr_status czr_world_join_axes(czr_world *world, czr_channel channel,
                                const czr_program *program, uint32_t axes,
                                int block_size, int stride, czr_comm **out);
+/* Channels of all ranks; once for each rank. */
+czr_status czr_world_join_everyone(czr_world *world);
 const char *czr_collective_name(czr_collective_kind kind);
 /* post and wait; a single member needs no partners but does its own work.  One
  * of no plan is recorded. */
 czr_status czr_comm_run(czr_comm *comm, const czr_collective *collective,
                         char *why);
 size_t czr_sum_bytes(czr_sum type);
+/* What all members must agree on, beyond kind and operation. */
+size_t czr_collective_signature(const czr_collective *collective);
 /* Whether two members of a communicator are in the same collective. */
 bool czr_collective_agrees(const czr_collective *a, const czr_collective *b);
 

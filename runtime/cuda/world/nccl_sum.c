@@ -2,39 +2,20 @@
  * at a time, and is added up there; a chunk is what a slot holds.  And bands.
  */
 #include "runtime/cuda/world/nccl_exchange.h"
+#include "runtime/world/sum.h"
 
 /* ---- shares ------------------------------------------------------------- */
 
-/* Chunk number k, of so many elements, of what a member has. */
-static czr_range chunk_of(czr_range share, size_t chunk, int64_t k)
-{
-    const int64_t first = k * (int64_t)chunk, left = share.n - first;
-    const int64_t n = left < (int64_t)chunk ? left : (int64_t)chunk;
-
-    return (czr_range){share.first + first, n > 0 ? n : 0};
-}
-
 static int64_t count_chunks(const czr_nccl_work *work, size_t chunk)
 {
-    int64_t most = 0;
-
-    for (int i = 0; i < work->size; i++)
-        if (work->member->ranges[i].n > most)
-            most = work->member->ranges[i].n;
-    return (most + (int64_t)chunk - 1) / (int64_t)chunk;
+    return czr_sum_chunks(work->member->ranges, work->size, chunk);
 }
 
 /* Consecutive shares of `count` elements, the first ones longer by one. */
 static void deal(const czr_nccl_work *work, size_t count)
 {
-    const int64_t share = (int64_t)count / work->size;
-    const int64_t rest = (int64_t)count % work->size;
-    int64_t first = 0;
-
-    for (int i = 0; i < work->size; i++) {
-        work->member->ranges[i] = (czr_range){first, share + (i < rest)};
-        first += share + (i < rest);
-    }
+    for (int i = 0; i < work->size; i++)
+        work->member->ranges[i] = czr_sum_range(count, work->size, i);
 }
 
 bool czr_nccl_are_equal(const czr_nccl_work *work)
@@ -84,11 +65,13 @@ static void exchange_leaf(czr_nccl_work *work, size_t chunk, int64_t k,
 {
     const czr_reduce_scatter *collective = &work->collective->of.reduce_scatter;
     const size_t element = element_of(work);
-    const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
+    const czr_range own =
+        czr_sum_chunk(work->member->ranges[work->self], chunk, k);
     const size_t at = (size_t)leaf * (size_t)own.n * element;
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->member->ranges[i], chunk, k);
+        const czr_range theirs =
+            czr_sum_chunk(work->member->ranges[i], chunk, k);
         const unsigned char *from =
             (const unsigned char *)collective->grad +
             (size_t)(leaf * collective->grad_stride + theirs.first) * element;
@@ -114,7 +97,7 @@ static void reduce_in_order(czr_nccl_work *work)
         work->status = CZR_ERR_STATE; /* nobody made room for it */
     for (int64_t k = 0; k < n_chunks; k++) {
         const czr_range own =
-            chunk_of(work->member->ranges[work->self], chunk, k);
+            czr_sum_chunk(work->member->ranges[work->self], chunk, k);
         for (int leaf = 0; leaf < collective->n_grads; leaf++)
             exchange_leaf(work, chunk, k, leaf);
         add_leaves(work, 0, work->size, collective->n_grads, collective->dtype,
@@ -209,10 +192,12 @@ static void sum_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
     const czr_all_reduce *sum = &work->collective->of.all_reduce;
     const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = czr_sum_bytes(sum->type);
-    const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
+    const czr_range own =
+        czr_sum_chunk(work->member->ranges[work->self], chunk, k);
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->member->ranges[i], chunk, k);
+        const czr_range theirs =
+            czr_sum_chunk(work->member->ranges[i], chunk, k);
         pieces->from[i] =
             (unsigned char *)sum->data + (size_t)theirs.first * element;
         pieces->from_bytes[i] = (size_t)theirs.n * element;
@@ -234,10 +219,12 @@ static void return_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
     const czr_all_reduce *sum = &work->collective->of.all_reduce;
     const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = czr_sum_bytes(sum->type);
-    const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
+    const czr_range own =
+        czr_sum_chunk(work->member->ranges[work->self], chunk, k);
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->member->ranges[i], chunk, k);
+        const czr_range theirs =
+            czr_sum_chunk(work->member->ranges[i], chunk, k);
         pieces->from[i] = czr_nccl_slot(work, work->self);
         pieces->from_bytes[i] = (size_t)own.n * element;
         pieces->to[i] =
@@ -275,7 +262,7 @@ static void move_band(czr_boxes *boxes, const czr_band *band,
 {
     const size_t block = band->side / band->blocks;
     const size_t end = (size_t)(rows.first + rows.n);
-    const size_t width = (band->blocks / 2 + 1) * block * element;
+    const size_t width = czr_band_width(band) * element;
 
     for (size_t row = (size_t)rows.first, next; row < end; row = next) {
         czr_run runs[2];
@@ -300,17 +287,13 @@ static void move_band(czr_boxes *boxes, const czr_band *band,
 static size_t deal_band(const czr_nccl_work *work, const czr_band *band,
                         size_t element)
 {
-    const size_t width =
-        (band->blocks / 2 + 1) * (band->side / band->blocks) * element;
-
     deal(work, band->side);
-    return work->member->slot_bytes / width;
+    return work->member->slot_bytes / (czr_band_width(band) * element);
 }
 
 static size_t band_bytes(const czr_band *band, size_t element, czr_range rows)
 {
-    return (size_t)rows.n * (band->blocks / 2 + 1) *
-           (band->side / band->blocks) * element;
+    return (size_t)rows.n * czr_band_width(band) * element;
 }
 
 static void sum_band_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
@@ -318,12 +301,14 @@ static void sum_band_chunk(czr_nccl_work *work, size_t chunk, int64_t k)
     const czr_all_reduce *sum = &work->collective->of.all_reduce;
     const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = czr_sum_bytes(sum->type);
-    const czr_range own = chunk_of(work->member->ranges[work->self], chunk, k);
+    const czr_range own =
+        czr_sum_chunk(work->member->ranges[work->self], chunk, k);
     const size_t own_bytes = band_bytes(&sum->band, element, own);
     czr_boxes out = czr_nccl_boxes_of(work);
 
     for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = chunk_of(work->member->ranges[i], chunk, k);
+        const czr_range theirs =
+            czr_sum_chunk(work->member->ranges[i], chunk, k);
         unsigned char *packed = i == work->self ? czr_nccl_slot(work, i)
                                                 : czr_nccl_send_buffer(work, i);
         move_band(&out, &sum->band, sum->data, packed, element, theirs, false);
@@ -374,7 +359,7 @@ void czr_nccl_band_gather(czr_nccl_work *work)
         work->status = CZR_ERR_STATE;
     for (int64_t k = 0; k < n_chunks; k++) {
         const czr_range own =
-            chunk_of(work->member->ranges[work->self], chunk, k);
+            czr_sum_chunk(work->member->ranges[work->self], chunk, k);
         czr_boxes out = czr_nccl_boxes_of(work);
         move_band(&out, &collective->band, collective->data,
                   czr_nccl_slot(work, work->self), collective->element_bytes,
@@ -387,7 +372,8 @@ void czr_nccl_band_gather(czr_nccl_work *work)
             if (i != work->self)
                 move_band(&back, &collective->band, collective->data,
                           czr_nccl_slot(work, i), collective->element_bytes,
-                          chunk_of(work->member->ranges[i], chunk, k), true);
+                          czr_sum_chunk(work->member->ranges[i], chunk, k),
+                          true);
         work->status = czr_boxes_put(&back);
     }
 }

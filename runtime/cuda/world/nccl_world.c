@@ -202,6 +202,7 @@ static const czr_world_ops nccl_ops = {
     .post = czr_nccl_post,
     .wait = czr_nccl_wait,
     .abort = abort_world,
+    .prepare = czr_world_nccl_prepare,
 };
 
 /* Before there is a communicator ranks cannot tell each other where they are:
@@ -251,22 +252,6 @@ static czr_status open_memory(czr_world_nccl *world)
     status = czr_context_alloc(world->context, sizeof *world->heartbeat_now,
                                &world->heartbeat);
     return status == CZR_OK ? czr_nccl_make_marks(world, 0) : status;
-}
-
-static czr_status join_everyone(czr_world_nccl *world)
-{
-    czr_status status = CZR_OK;
-    int *ranks = czr_alloc((size_t)world->base.size, sizeof *ranks);
-
-    if (!ranks)
-        return CZR_ERR_NO_MEMORY;
-    for (int i = 0; i < world->base.size; i++)
-        ranks[i] = i;
-    for (int c = 0; c <= CZR_CHANNEL_PLAN && status == CZR_OK; c++)
-        status = czr_nccl_join(&world->base, (czr_channel)c, ranks,
-                               world->base.size, &world->base.everyone[c]);
-    czr_free(ranks);
-    return status;
 }
 
 /* What a rank says of itself: what all have to have alike, and its GPU, which
@@ -380,7 +365,7 @@ czr_status czr_world_nccl_open(czr_context *context,
     if (status == CZR_OK)
         status = czr_nccl_watchdog_open(world);
     if (status == CZR_OK)
-        status = join_everyone(world);
+        status = czr_world_join_everyone(&world->base);
     if (status == CZR_OK)
         status = compare(world, message);
     if (status != CZR_OK) {

@@ -144,9 +144,6 @@ static czr_status open_rank(czr_process *process, const czr_options *options)
     status = czr_handshake(engine, status);
     if (status == CZR_OK)
         status = czr_engine_join(engine);
-    if (status == CZR_OK)
-        status = czr_world_nccl_prepare(process->world, engine->program,
-                                        engine->comms);
     if (status == CZR_OK) {
         join_rank_group(process);
         return CZR_OK;

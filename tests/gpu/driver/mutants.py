@@ -17,7 +17,7 @@ DRIVEN = ("driver/driver.c", "driver/context.c", "driver/module.c", "driver/grap
           "collect/box.c", "exec/device.c", "library/dynamic.c", "library/nvrtc.c", "collect/pack.c")
 HELPERS = ("deferred.c", "host_collect.c", "host_judge.c")
 TESTS = ("driver", "context", "queue", "graph", "device", "box")
-FLAGS = ("-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
+FLAGS = ("-ffunction-sections", "-Wl,--gc-sections", "-std=c17", "-O1", "-g", "-w", "-D_POSIX_C_SOURCE=200809L")
 
 # name, test, file, what stands there, what the mutant has
 MUTANTS = [
