@@ -385,7 +385,8 @@ int64_t cz_metrics_item_flops(const cz_plan_view *view, int param)
     const cz_view_pattern *pattern = &view->patterns[p->pattern];
     return p->split_owner < 0
                ? 0
-               : cz_view_rule_flops(view, pattern->rule, p->subgroup_size,
+               : cz_view_rule_flops(view, pattern->rule,
+                                    cz_view_subgroup_stage(view, param),
                                     cz_view_owner_elements(view, param));
 }
 

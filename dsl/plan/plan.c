@@ -399,33 +399,74 @@ bool cz_view_is_shaped(const cz_view_stage *stage)
            stage->where == CZ_WHERE_SUBGROUP;
 }
 
+/* Whether two stages are segments of one body, or are one for a whole matrix.
+ */
+static bool is_same_sharing(const cz_view_stage *a, const cz_view_stage *b)
+{
+    return a->subgroup && b ? a->subgroup->size == b->subgroup->size &&
+                                  a->subgroup->dim == b->subgroup->dim
+                            : !a->subgroup && !b;
+}
+
 int64_t cz_view_rule_flops(const cz_plan_view *view, int rule,
-                           int64_t subgroup_size, int64_t elements)
+                           const cz_view_stage *subgroup, int64_t elements)
 {
     const cz_view_rule *r = &view->rules[rule];
     int64_t flops = 0;
     for (int i = 0; i < r->n_stages; i++) {
         const cz_view_stage *stage = &view->stages[r->first_stage + i];
-        const int64_t own = stage->subgroup ? stage->subgroup->size : 1;
         if (!cz_view_is_shaped(stage))
             flops = cz_limited_add(
                 flops, cz_limited_mul(stage->fact->flops, elements));
-        else if (own == subgroup_size)
+        else if (is_same_sharing(stage, subgroup))
             flops = cz_limited_add(flops, stage->fact->flops);
     }
     return flops;
 }
 
-const cz_view_stage *cz_view_subgroup_stage(const cz_plan_view *view, int rule,
-                                            int64_t subgroup_size)
+const cz_view_stage *cz_view_subgroup_stage(const cz_plan_view *view, int param)
 {
-    const cz_view_rule *r = &view->rules[rule];
-    for (int i = 0; i < r->n_stages; i++) {
+    const cz_view_param *p = &view->params[param];
+    const cz_view_pattern *pattern = &view->patterns[p->pattern];
+    const cz_view_rule *r = &view->rules[pattern->rule];
+    const cz_ints shard = pattern->fact->shard;
+    const bool is_cut_by_rows = shard.n == 2 && shard.v[0] && !shard.v[1];
+    const cz_view_stage *other = NULL;
+    for (int i = 0; p->subgroup_size > 1 && i < r->n_stages; i++) {
         const cz_view_stage *stage = &view->stages[r->first_stage + i];
-        if (stage->subgroup && stage->subgroup->size == subgroup_size)
+        if (!stage->subgroup || stage->subgroup->size != p->subgroup_size)
+            continue;
+        if ((stage->subgroup->dim == 0) == is_cut_by_rows)
             return stage;
+        other = other ? other : stage;
     }
-    return NULL;
+    return other;
+}
+
+bool cz_view_keeps_shards(const cz_plan_view *view, int param)
+{
+    const cz_view_param *p = &view->params[param];
+    const cz_view_pattern *pattern = &view->patterns[p->pattern];
+    const cz_view_stage *stage = cz_view_subgroup_stage(view, param);
+    const cz_ints shard = pattern->fact->shard;
+    return stage && p->stride == 1 && !cz_view_is_uneven(pattern) &&
+           shard.n == 2 && shard.v[1 - stage->subgroup->dim] == 0 &&
+           p->subgroup_size ==
+               cz_view_set_extent(view, shard.v[stage->subgroup->dim]);
+}
+
+bool cz_view_is_apart(const cz_plan_view *view, int param)
+{
+    return cz_view_keeps_shards(view, param) &&
+           cz_view_subgroup_stage(view, param)->n_segments == 1;
+}
+
+bool cz_view_runs(const cz_plan_view *view, const cz_view_stage *stage,
+                  int param)
+{
+    return cz_view_is_shaped(stage) &&
+           (stage->subgroup || view->params[param].subgroup_size == 1) &&
+           is_same_sharing(stage, cz_view_subgroup_stage(view, param));
 }
 
 cz_view_shard cz_view_subgroup_shard(const cz_plan_view *view, int param,
@@ -433,8 +474,7 @@ cz_view_shard cz_view_subgroup_shard(const cz_plan_view *view, int param,
 {
     const cz_view_param *p = &view->params[param];
     const cz_view_pattern *pattern = &view->patterns[p->pattern];
-    const cz_view_stage *stage =
-        cz_view_subgroup_stage(view, pattern->rule, p->subgroup_size);
+    const cz_view_stage *stage = cz_view_subgroup_stage(view, param);
     cz_view_shard part = {.elements = pattern->elements};
     for (int d = 0; d < pattern->n_dims; d++)
         part.shape[d] = pattern->fact->shape.v[d];

@@ -346,12 +346,23 @@ bool cz_view_is_exchanged(const cz_view_step *step, int i, cz_exchange *how);
  * (IR.md); 0 blocks: all.  `elements` are those of whole blocks. */
 int64_t cz_view_band_elements(int64_t elements, int64_t blocks);
 /* Operations of one rank on one parameter, of which it has so many elements
- * besides the whole; with a group > 1 as one of the ranks that share it. */
+ * besides the whole; as one of the ranks that share it where `subgroup` is a
+ * stage of theirs, else NULL. */
 int64_t cz_view_rule_flops(const cz_plan_view *view, int rule,
-                           int64_t subgroup_size, int64_t elements);
-/* The first segment of a rule's stages for a group; NULL: there is none. */
-const cz_view_stage *cz_view_subgroup_stage(const cz_plan_view *view, int rule,
-                                            int64_t subgroup_size);
+                           const cz_view_stage *subgroup, int64_t elements);
+/* The first segment of the stages that the ranks run which share a parameter:
+ * of those for so many ranks the ones that cut it as its shards do, if there
+ * are such.  NULL: there is none, or nobody shares it. */
+const cz_view_stage *cz_view_subgroup_stage(const cz_plan_view *view,
+                                            int param);
+/* Whether each of the ranks that share a parameter has its own shard as its
+ * part of the matrix; and exchanges nothing, so that nothing of it travels. */
+bool cz_view_keeps_shards(const cz_plan_view *view, int param);
+bool cz_view_is_apart(const cz_plan_view *view, int param);
+/* Whether a stage on matrices, or on parts, is one of those that are run for a
+ * parameter of its rule. */
+bool cz_view_runs(const cz_plan_view *view, const cz_view_stage *stage,
+                  int param);
 /* Which of the ranks that own or share a matrix has a coordinate over its shard
  * axes; -1: none of them. */
 int64_t cz_view_member_at(const cz_view_param *param, int64_t shard);

@@ -131,6 +131,10 @@ static void print_mesh(screen *s)
 
 static const char *strategy_of(const cz_use_facts *facts)
 {
+    if (facts->n_apart > 0 && facts->n_apart == facts->n_sharded)
+        return "local: shards updated where they lie";
+    if (facts->n_at_shards > 0 && facts->n_at_shards == facts->n_sharded)
+        return "gram: shards updated where they lie, with sums";
     if (facts->n_by_subgroup > 0)
         return "gram: parts gathered, updated with sums, scattered";
     if (facts->n_sharded > 0)

@@ -190,11 +190,18 @@ void cz_class_why(const cz_document *document, const cz_matrix_class *of,
         cz_rank_sums_of(document->time_ps, document->n_ranks).mean;
     const cz_number time = cz_number_time(m->time_ps);
     if (m->subgroup_size > 1) {
-        cz_text_printf(out, "shared by %" PRId64 " ranks: %s on each",
+        const bool is_local = strcmp(m->strategy, "local") == 0;
+        cz_text_printf(out,
+                       is_local ? "each of %" PRId64
+                                  " ranks updates its own shard, and nothing "
+                                  "of the matrix travels: %s on each"
+                                : "shared by %" PRId64 " ranks: %s on each",
                        m->subgroup_size, time.text);
         if (of->stage)
             cz_text_printf(out, ", where one rank alone would take %s",
                            cz_number_time(of->stage->time_ps).text);
+        if (!is_local && m->wire_bytes == 0)
+            cz_text_puts(out, "; each has its own shard, sums alone travel");
     } else {
         cz_text_printf(out,
                        "whole on one rank: the update takes %s, %s the mean "

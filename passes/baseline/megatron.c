@@ -200,8 +200,8 @@ static void lay_out(maker *m)
 typedef struct distributed {
     int most; /* the largest batch; 0: they cannot be shared like that */
     int64_t *batch_ps; /* [most] kernels of 1, 2, ... matrices */
-    int stage;         /* matrices of other classes of it are in the batch */
-    int64_t link_ps;   /* of each */
+    int key; /* matrices of other classes that have it are in the batch */
+    int64_t link_ps; /* of each */
 } distributed;
 
 static int64_t kernels_ps(const maker *m, const cz_candidates_call *call,
@@ -233,10 +233,12 @@ static distributed distribute(const maker *m, int item, cz_link link)
     cz_subgroup_candidate form[2];
     if (cz_view_is_uneven(pattern_of(m, item)) ||
         cz_outline_check(m->arena, m->view, call.stage,
-                         m->view->rules[rule].fact->shape.v, n,
+                         m->view->rules[rule].fact->shape.v, call.sharded, n,
                          &outline) != CZ_OUTLINE_OK)
         return (distributed){0};
-    distributed out = {.most = m->times[number].n_batches, .stage = number};
+    /* Parts that are cut another way are no batch with those. */
+    distributed out = {.most = m->times[number].n_batches,
+                       .key = 2 * number + (outline.cut == CZ_CUT_ROWS)};
     out.batch_ps = CZ_NEW(m->arena, int64_t, out.most);
     for (int b = out.most; b >= 1; b--)
         out.batch_ps[b - 1] = kernels_ps(m, &call, b, form);
@@ -265,7 +267,7 @@ static void compute_alike(maker *m, cz_megatron_mode mode, cz_link link)
     int64_t *of_class = CZ_NEW(m->arena, int64_t, rest.n_classes + 1);
     distributed *all = CZ_NEW(m->arena, distributed, rest.n_classes + 1);
     bool *is_distributed = CZ_NEW(m->arena, bool, rest.n_classes + 1);
-    int64_t **counts = CZ_NEW(m->arena, int64_t *, m->view->n_stages + 1);
+    int64_t **counts = CZ_NEW(m->arena, int64_t *, 2 * m->view->n_stages + 1);
     for (int c = 0; c < rest.n_classes; c++) {
         classes[c] = rest.classes[c];
         if (!classes[c].divisible)
@@ -285,24 +287,24 @@ static void compute_alike(maker *m, cz_megatron_mode mode, cz_link link)
             of_class[c] =
                 is_distributed[c] ? all[c].link_ps : alike_ps(m, i, link);
         }
-        if (is_distributed[c] && !counts[all[c].stage])
-            counts[all[c].stage] = CZ_NEW(m->arena, int64_t, rest.n_ranks);
+        if (is_distributed[c] && !counts[all[c].key])
+            counts[all[c].key] = CZ_NEW(m->arena, int64_t, rest.n_ranks);
         if (is_distributed[c])
-            counts[all[c].stage][owner]++;
+            counts[all[c].key][owner]++;
         for (int h = 0; h < n_hosts; h++) {
             int64_t *load = &out->score.load_ps[owner * n_hosts + h];
             *load = cz_time_add(*load, of_class[c]);
         }
     }
     for (int c = 0; c < rest.n_classes; c++) {
-        const int64_t *count = is_distributed[c] ? counts[all[c].stage] : NULL;
+        const int64_t *count = is_distributed[c] ? counts[all[c].key] : NULL;
         for (int s = 0; count && s < rest.n_ranks * n_hosts; s++)
             out->score.load_ps[s] =
                 cz_time_add(out->score.load_ps[s],
                             cz_time_batches(all[c].batch_ps, all[c].most,
                                             count[s / n_hosts]));
         if (count)
-            counts[all[c].stage] = NULL;
+            counts[all[c].key] = NULL;
     }
     cz_compare_batches(m->view, m->times, placement, &out->plan,
                        CZ_COMPARED_ROW, is_distributed, out->score.load_ps);

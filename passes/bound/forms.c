@@ -74,7 +74,8 @@ static cz_form_obstacle obstacle_of(const finder *f, const cz_form_class *of,
     if (of->n_shards == 1 || rule->shape.n != 2)
         return CZ_FORM_UNSHARDED;
     return obstacles[cz_outline_check(f->arena, f->view, of->call.stage,
-                                      rule->shape.v, subgroup_size, &outline)];
+                                      rule->shape.v, of->call.sharded,
+                                      subgroup_size, &outline)];
 }
 
 /* `tp owner`: owners; `tp gram`: groups of what it says, or of all that shard
@@ -101,10 +102,11 @@ static int64_t kernels_ps(const cz_subgroup_candidate *candidate)
 static bool is_measured(const finder *f, const cz_form_class *of,
                         const cz_subgroup_candidate *candidate)
 {
-    const cz_stage_call call = {.stage = of->call.stage,
-                                .batch = candidate->batch,
-                                .subgroup_size = candidate->g,
-                                .cut = cz_share_find(f->arena, of->call.stage)};
+    const cz_stage_call call = {
+        .stage = of->call.stage,
+        .batch = candidate->batch,
+        .subgroup_size = candidate->g,
+        .cut = cz_share_along(f->arena, of->call.stage, of->call.sharded)};
     cz_stage_cost cost;
     return cz_cost_stage_mean(f->arena, f->view, f->machine, &call, &cost) &&
            cost.is_measured;

@@ -190,9 +190,7 @@ int64_t cz_matrix_time(const cz_plan_view *view, const cz_stage_time *times,
     int64_t sum = 0;
     for (int s = r->first_stage; s < r->first_stage + r->n_stages; s++) {
         const cz_view_stage *stage = &view->stages[s];
-        const int64_t subgroup_size =
-            stage->subgroup ? stage->subgroup->size : 1;
-        if (cz_view_is_shaped(stage) && subgroup_size == p->subgroup_size)
+        if (cz_view_runs(view, stage, param))
             sum = cz_time_add(sum, times[s].time_ps);
     }
     return sum;

@@ -10,6 +10,7 @@ enum { MOST_BLOCKS = 16 };
 /* What a step asks of its space; conflicts make it impossible. */
 typedef struct wanted {
     cz_cut_of space;
+    bool is_of_vectors; /* one row, whose columns are elements that are cut */
     bool impossible;
 } wanted;
 
@@ -33,7 +34,7 @@ static void want_operand(wanted *w, cz_access access, cz_cut_of operand)
     if (operand == CZ_CUT_NONE)
         return;
     if (access == CZ_ACCESS_ELEMENT)
-        want(w, operand);
+        want(w, w->is_of_vectors ? CZ_CUT_COLUMNS : operand);
     else if (access == CZ_ACCESS_TRANSPOSED)
         want(w, flipped(operand));
     else if (access == CZ_ACCESS_ROW)
@@ -44,10 +45,17 @@ static void want_operand(wanted *w, cz_access access, cz_cut_of operand)
         w->impossible = true;
 }
 
+/* The cut of what lies as the space does. */
+static cz_cut_of element_of(const wanted *w)
+{
+    return w->is_of_vectors && w->space != CZ_CUT_NONE ? CZ_CUT_ROWS : w->space;
+}
+
 /* The cut of a result, and the elements whose sums are partial. */
 static cz_cut_of result_of(const cz_view_step *step, cz_access access,
-                           cz_cut_of space, int64_t *partial)
+                           const wanted *w, int64_t *partial)
 {
+    const cz_cut_of space = w->space;
     const bool reduces = cz_access_is_reduction(access);
     const cz_access reach = cz_access_reach(access);
     *partial = 0;
@@ -63,7 +71,7 @@ static cz_cut_of result_of(const cz_view_step *step, cz_access access,
         *partial = space == CZ_CUT_ROWS ? step->columns : 0;
         return space == CZ_CUT_COLUMNS ? CZ_CUT_ROWS : CZ_CUT_NONE;
     }
-    return access == CZ_ACCESS_TRANSPOSED ? flipped(space) : space;
+    return access == CZ_ACCESS_TRANSPOSED ? flipped(space) : element_of(w);
 }
 
 /* Which part of the product each operand's cut is: its own dimension of the
@@ -88,10 +96,11 @@ static void want_product(wanted *w, const cz_view_step *step,
 
 /* The cut that an operand must have where its space is cut: a rank has no more
  * of it than its part, and no less. */
-static cz_cut_of operand_of(cz_access access, cz_cut_of space)
+static cz_cut_of operand_of(cz_access access, const wanted *w)
 {
+    const cz_cut_of space = w->space;
     if (access == CZ_ACCESS_ELEMENT)
-        return space;
+        return element_of(w);
     if (access == CZ_ACCESS_TRANSPOSED)
         return flipped(space);
     return (access == CZ_ACCESS_ROW && space == CZ_CUT_ROWS) ||
@@ -100,29 +109,55 @@ static cz_cut_of operand_of(cz_access access, cz_cut_of space)
                : CZ_CUT_NONE;
 }
 
+/* Whether ranks can make any part of a map's results alone, cut so: what it
+ * reads is the same all along that dimension. */
+static bool is_repeated(const cz_view_step *step, cz_cut_of cut)
+{
+    const cz_access along =
+        cut == CZ_CUT_COLUMNS ? CZ_ACCESS_ROW : CZ_ACCESS_COLUMN;
+    if (step->is_product)
+        return false;
+    for (int i = 0; i < step->n_in; i++)
+        if (step->access[i] != along && step->access[i] != CZ_ACCESS_ALL &&
+            step->access[i] != CZ_ACCESS_SCALAR)
+            return false;
+    for (int i = 0; i < step->n_out; i++)
+        if (step->out_access[i] != CZ_ACCESS_ELEMENT)
+            return false;
+    return true;
+}
+
+/* `asked`: the cut that a result must have; NONE: any. */
 static bool share_step(const cz_view_step *step, int first_result,
-                       cz_cut_of *cut_of, cz_step_cut *share)
+                       cz_cut_of asked, cz_cut_of *cut_of, cz_step_cut *share)
 {
     /* A part does not know which rows of the matrix it has. */
-    wanted w = {CZ_CUT_NONE, step->n_generated > 0};
+    wanted w = {CZ_CUT_NONE, false, step->n_generated > 0};
     *share = (cz_step_cut){0};
     if (step->factor)
         return false; /* of a whole matrix, on one rank */
     if (step->is_product)
         want_product(&w, step, cut_of, &share->inner);
+    for (int i = 0; !step->is_product && i < step->n_in; i++)
+        w.is_of_vectors |= step->rows == 1 &&
+                           step->access[i] == CZ_ACCESS_ELEMENT &&
+                           cut_of[step->in[i]] == CZ_CUT_ROWS;
     for (int i = step->is_product ? 2 : 0; i < step->n_in; i++)
         want_operand(&w, step->access[i], cut_of[step->in[i]]);
     if (share->inner && w.space != CZ_CUT_NONE)
         w.impossible = true;
+    if (w.space == CZ_CUT_NONE && asked != CZ_CUT_NONE &&
+        is_repeated(step, asked))
+        w.space = asked;
     for (int i = step->is_product ? 2 : 0; i < step->n_in; i++)
-        if (cut_of[step->in[i]] != operand_of(step->access[i], w.space))
+        if (cut_of[step->in[i]] != operand_of(step->access[i], &w))
             w.impossible = true;
     share->space = w.space;
     for (int i = 0; i < step->n_out; i++) {
         int64_t partial;
         const int bytes = cz_dtype_bytes(step->out_dtype[i]);
         cut_of[first_result + i] =
-            result_of(step, step->out_access[i], w.space, &partial);
+            result_of(step, step->out_access[i], &w, &partial);
         if (share->inner)
             partial = step->rows * step->columns;
         /* Ranks add up; they do not look for the largest. */
@@ -132,6 +167,14 @@ static bool share_step(const cz_view_step *step, int first_result,
         share->sum_bytes += partial * bytes;
     }
     return !w.impossible;
+}
+
+static bool is_output(const cz_view_stage *stage, int value, int n)
+{
+    for (int i = 0; i < stage->n_out; i++)
+        if (stage->out_value[i] >= value && stage->out_value[i] < value + n)
+            return true;
+    return false;
 }
 
 int cz_step_cuts_n_values(const cz_view_stage *stage)
@@ -152,9 +195,12 @@ bool cz_step_cuts_find(cz_arena *scratch, const cz_view_stage *stage,
     for (int i = 0; i < next; i++)
         cut_of[i] = i < stage->n_in ? cut : CZ_CUT_NONE;
     for (int s = 0; s < stage->n_steps; s++) {
-        if (!share_step(&stage->steps[s], next, cut_of, &step_cuts[s]))
+        const int n = stage->steps[s].n_out;
+        if (!share_step(&stage->steps[s], next,
+                        is_output(stage, next, n) ? cut : CZ_CUT_NONE, cut_of,
+                        &step_cuts[s]))
             return false;
-        next += stage->steps[s].n_out;
+        next += n;
     }
     for (int i = 0; i < stage->n_out; i++)
         if (cut_of[stage->out_value[i]] != cut)
@@ -260,13 +306,17 @@ void cz_share_scatter(cz_arena *scratch, const cz_view_stage *stage,
 
 /* In all phases. */
 static bool can_share(cz_arena *scratch, const cz_view_stage *stage,
-                      cz_cut_of cut)
+                      cz_cut_of cut, bool is_apart)
 {
     for (int i = 0; i < cz_view_n_bodies(stage); i++) {
         const cz_view_stage *body = cz_view_variant(stage, i);
         cz_step_cut *step_cuts = CZ_NEW(scratch, cz_step_cut, body->n_steps);
         if (!cz_step_cuts_find(scratch, body, cut, step_cuts, NULL))
             return false;
+        /* Products that are not cut are dealt out. */
+        for (int s = 0; is_apart && s < body->n_steps; s++)
+            if (step_cuts[s].partial || body->steps[s].is_product)
+                return false;
     }
     return true;
 }
@@ -275,7 +325,34 @@ cz_cut_of cz_share_find(cz_arena *scratch, const cz_view_stage *stage)
 {
     static const cz_cut_of cuts[] = {CZ_CUT_COLUMNS, CZ_CUT_ROWS};
     for (int i = 0; i < 2; i++)
-        if (can_share(scratch, stage, cuts[i]))
+        if (can_share(scratch, stage, cuts[i], false))
             return cuts[i];
     return CZ_CUT_NONE;
+}
+
+bool cz_share_is_apart(cz_arena *scratch, const cz_view_stage *stage,
+                       cz_cut_of cut)
+{
+    return cut != CZ_CUT_NONE && can_share(scratch, stage, cut, true);
+}
+
+cz_cut_of cz_share_along(cz_arena *scratch, const cz_view_stage *stage,
+                         cz_cut_of sharded)
+{
+    return cz_share_is_apart(scratch, stage, sharded)
+               ? sharded
+               : cz_share_find(scratch, stage);
+}
+
+bool cz_share_keeps_shards(cz_arena *scratch, const cz_view_stage *stage,
+                           cz_cut_of sharded)
+{
+    for (int i = 0; i < cz_view_n_bodies(stage); i++) {
+        const cz_view_stage *body = cz_view_variant(stage, i);
+        for (int s = 0; s < body->n_steps; s++)
+            if (body->steps[s].is_product)
+                return false;
+    }
+    return sharded != CZ_CUT_NONE &&
+           cz_share_along(scratch, stage, sharded) == sharded;
 }

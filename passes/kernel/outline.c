@@ -337,7 +337,7 @@ static bool has_parts(const cz_view_stage *stage, const cz_step_cut *step_cuts,
 
 cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
                                    const cz_view_stage *stage,
-                                   const int64_t shape[2],
+                                   const int64_t shape[2], cz_cut_of sharded,
                                    int64_t subgroup_size, cz_outline *out)
 {
     cz_step_cut *step_cuts = CZ_NEW(scratch, cz_step_cut, stage->n_steps);
@@ -348,7 +348,7 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
         return CZ_OUTLINE_PHASES;
     if (cz_state_any_owned(view->rules[stage->rule].fact))
         return CZ_OUTLINE_STATES;
-    out->cut = cz_share_find(scratch, stage);
+    out->cut = cz_share_along(scratch, stage, sharded);
     if (out->cut == CZ_CUT_NONE)
         return CZ_OUTLINE_NO_CUT;
     cz_step_cuts_find(scratch, stage, out->cut, step_cuts, NULL);
@@ -377,7 +377,7 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
 
 cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                                    const cz_view_stage *stage,
-                                   const cz_ir_type *types,
+                                   const cz_ir_type *types, cz_cut_of sharded,
                                    int64_t subgroup_size, cz_outline *out)
 {
     const int n_values = cz_step_cuts_n_values(stage);
@@ -389,7 +389,7 @@ cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
         !takes_matrices(stage, types))
         return CZ_OUTLINE_NO_CUT;
     const cz_outline_status status = cz_outline_check(
-        arena, view, stage, types[0].shape, subgroup_size, out);
+        arena, view, stage, types[0].shape, sharded, subgroup_size, out);
     if (status != CZ_OUTLINE_OK)
         return status;
     cz_step_cuts_find(arena, stage, out->cut, step_cuts, cuts);

@@ -27,11 +27,11 @@ typedef struct cz_outline {
     cz_kernel *kernel; /* steps with segments and partial sums */
 } cz_outline;
 
-/* Whether the stage of a matrix that is stored in that shape can be shared; all
- * of *out but the kernel. */
+/* Whether the stage of a matrix that is stored in that shape, in shards cut
+ * along `sharded`, can be shared; all of *out but the kernel. */
 cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
                                    const cz_view_stage *stage,
-                                   const int64_t shape[2],
+                                   const int64_t shape[2], cz_cut_of sharded,
                                    int64_t subgroup_size, cz_outline *out);
 
 /* `stage` is in kernel form, types[] those of its values.  A product whose
@@ -43,7 +43,7 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
  * OK there is no kernel. */
 cz_outline_status cz_outline_build(cz_arena *arena, const cz_plan_view *view,
                                    const cz_view_stage *stage,
-                                   const cz_ir_type *types,
+                                   const cz_ir_type *types, cz_cut_of sharded,
                                    int64_t subgroup_size, cz_outline *out);
 
 #endif

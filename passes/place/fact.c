@@ -45,6 +45,11 @@ void cz_place_owners_put(const cz_place_owners *owners,
         owners->split[param] = plan->owner[i];
         if (cz_pattern_shards(view, pattern) == 1)
             continue;
+        if (placement->shard_ps && placement->shard_ps[pattern] >= 0) {
+            owners->shard[param] = 0;
+            owners->subgroup_size[param] = cz_pattern_shards(view, pattern);
+            continue;
+        }
         owners->shard[param] = plan->host[i];
         owners->subgroup_size[param] = blocks ? blocks[i].size : 1;
         owners->stride[param] = blocks ? blocks[i].stride : 1;

@@ -69,11 +69,13 @@ static bool make_problems(placer *p, cz_diags *diags)
         return false;
     }
     p->times = cz_stage_times(p->arena, p->view, &p->machine);
+    const int64_t *shard_ps =
+        cz_place_shard_times(p->arena, p->view, &p->machine);
     p->placements = CZ_NEW(p->arena, cz_placement_problem, p->n_placements + 1);
     int64_t n_buckets = 0;
     for (int d = 0; d < p->n_placements; d++) {
         cz_placement_problem *out = &p->placements[d];
-        if (!cz_place_problem_make(p->arena, p->view, p->times, diags,
+        if (!cz_place_problem_make(p->arena, p->view, p->times, shard_ps, diags,
                                    &placements[d], out))
             return false;
         out->problem.cut_ps = message_ps(&p->machine);

@@ -7,6 +7,7 @@
 #include "passes/grid/bucket.h"
 #include "passes/cost/time.h"
 #include "passes/cost/candidates.h"
+#include "passes/kernel/outline.h"
 
 typedef struct maker {
     cz_arena *arena;
@@ -51,6 +52,11 @@ static cz_cut_of cut_of(const maker *m, int pattern)
                : CZ_CUT_NONE;
 }
 
+static int64_t shard_ps(const maker *m, int pattern)
+{
+    return m->out->shard_ps ? m->out->shard_ps[pattern] : -1;
+}
+
 /* Families that are alike in all that counts. */
 static bool is_alike(const maker *m, int a, int b)
 {
@@ -59,7 +65,7 @@ static bool is_alike(const maker *m, int a, int b)
     return f->rule == g->rule && f->dtype == g->dtype &&
            f->local_elements == g->local_elements &&
            cz_pattern_shards(m->view, a) == cz_pattern_shards(m->view, b) &&
-           cut_of(m, a) == cut_of(m, b);
+           cut_of(m, a) == cut_of(m, b) && shard_ps(m, a) == shard_ps(m, b);
 }
 
 static void number_class(maker *m, int pattern)
@@ -88,14 +94,16 @@ static cz_solve_class make_class(const maker *m, int number)
             cz_stage_time_elements(&m->times[stages.local], f->local_elements);
         return c;
     }
-    const int64_t whole = m->times[stages.full_matrix].time_ps;
+    const int64_t part = shard_ps(m, pattern);
+    const int64_t whole =
+        part >= 0 ? part : m->times[stages.full_matrix].time_ps;
     c.coordinate_ps =
         cz_stage_time_elements(&m->times[stages.before], f->local_elements);
     if (stages.after >= 0)
         c.coordinate_ps = cz_time_add(
             c.coordinate_ps,
             cz_stage_time_elements(&m->times[stages.after], f->local_elements));
-    if (cz_pattern_shards(m->view, pattern) > 1)
+    if (cz_pattern_shards(m->view, pattern) > 1 && part < 0)
         c.cost_ps = whole;
     else
         c.coordinate_ps = cz_time_add(c.coordinate_ps, whole);
@@ -190,6 +198,49 @@ void cz_place_fill_buckets(cz_arena *arena, const cz_plan_view *view,
     problem->bucket_start = start;
 }
 
+/* ---- matrices that their shards' ranks update ---- */
+
+/* -1: not so. */
+static int64_t shard_time(cz_arena *scratch, const cz_plan_view *view,
+                          const cz_machine *machine, int pattern)
+{
+    const cz_view_pattern *f = &view->patterns[pattern];
+    const int n = (int)cz_pattern_shards(view, pattern);
+    if (!cz_pattern_is_owned(view, pattern) || n == 1 || cz_view_is_uneven(f))
+        return -1;
+    const cz_candidates_call call = {
+        .stage = &view->stages[cz_rule_stages_find(view, f->rule).full_matrix],
+        .sharded = cz_candidates_sharded_along(view, pattern),
+        .width = n,
+        .n_near = n,
+        .max_g = n};
+    cz_outline outline;
+    cz_subgroup_candidate forms[2];
+    if (!cz_share_keeps_shards(scratch, call.stage, call.sharded) ||
+        cz_outline_check(scratch, view, call.stage,
+                         view->rules[f->rule].fact->shape.v, call.sharded, n,
+                         &outline) != CZ_OUTLINE_OK)
+        return -1;
+    cz_cost_forms(scratch, view, machine, &call, 1, n, forms);
+    return cz_subgroup_alone_ps(&forms[0], 0);
+}
+
+const int64_t *cz_place_shard_times(cz_arena *arena, const cz_plan_view *view,
+                                    const cz_machine *machine)
+{
+    int64_t *times = CZ_NEW(arena, int64_t, view->n_patterns + 1);
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    for (int f = 0; f < view->n_patterns; f++) {
+        times[f] = view->policy->tp_strategy == CZ_STRATEGY_AUTO
+                       ? shard_time(&scratch, view, machine, f)
+                       : -1;
+        cz_arena_clear(&scratch);
+    }
+    cz_arena_fini(&scratch);
+    return times;
+}
+
 /* ---- the whole ---- */
 
 /* Sums that are formed stay below 2^62: of time, over slots, where each item
@@ -218,12 +269,13 @@ static bool fits(const cz_solve_problem *problem)
 }
 
 bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
-                           const cz_stage_time *times, cz_diags *diags,
-                           const cz_placement *placement,
+                           const cz_stage_time *times, const int64_t *shard_ps,
+                           cz_diags *diags, const cz_placement *placement,
                            cz_placement_problem *out)
 {
     maker m = {.arena = arena, .view = view, .times = times, .out = out};
     out->placement = *placement;
+    out->shard_ps = shard_ps;
     make_classes(&m);
     out->params = sort_params(&m);
     out->problem = (cz_solve_problem){.n_ranks = placement->n_splits,

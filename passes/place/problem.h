@@ -14,13 +14,23 @@ typedef struct cz_placement_problem {
     int *params; /* [n_params] by reduction, then as gradients come */
     cz_solve_problem problem;   /* kinds of classes are types */
     cz_place_geometry geometry; /* whoever places the placement sets it */
+    const int64_t *shard_ps;    /* as it was made with */
 } cz_placement_problem;
 
-/* times: of all stages.  False after reporting that sums of time,
- * memory or elements do not fit. */
+/* [n_patterns] of the update of a matrix on each of the ranks that shard it,
+ * where they had better share it as its shards lie; -1: of all others.  That is
+ * so where it needs no product, and no part of the matrix that other ranks have
+ * but sums over it: those travel, and the matrix does not.  Not where the
+ * schedule says how matrices are updated. */
+const int64_t *cz_place_shard_times(cz_arena *arena, const cz_plan_view *view,
+                                    const cz_machine *machine);
+
+/* times: of all stages; shard_ps: cz_place_shard_times(), or NULL: matrices
+ * have owners.  False after reporting that sums of time, memory or elements do
+ * not fit. */
 bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
-                           const cz_stage_time *times, cz_diags *diags,
-                           const cz_placement *placement,
+                           const cz_stage_time *times, const int64_t *shard_ps,
+                           cz_diags *diags, const cz_placement *placement,
                            cz_placement_problem *out);
 
 /* Buckets of `most` elements in place of those that the policy says: one that

@@ -29,6 +29,7 @@ static bool is_run(const cz_place_subgroup *s, int pattern,
     return candidate->form ==
                (is_dealt ? CZ_SUBGROUP_PARTITIONED : CZ_SUBGROUP_GRAM) &&
            cz_outline_check(s->arena, s->view, stage, rule->shape.v,
+                            cz_candidates_sharded_along(s->view, pattern),
                             candidate->g, &outline) == CZ_OUTLINE_OK;
 }
 
@@ -71,6 +72,7 @@ static void list_ways(const cz_place_subgroup *s, int pattern,
 bool cz_place_is_gathered(const cz_place_subgroup *s, int pattern)
 {
     return cz_pattern_is_owned(s->view, pattern) &&
+           s->placement->shard_ps[pattern] < 0 &&
            cz_pattern_shards(s->view, pattern) > 1;
 }
 

@@ -40,11 +40,12 @@ typedef struct cz_matrix {
     int64_t elements; /* that each of those who compute it has of it */
     int row, owner;   /* row and shard coordinate of its owner, or of one of
                        * those of a spread one, or of the first of those who
-                       * share it; owner -1: the whole row computes alike */
+                       * share it; owner -1: each rank of the row computes all
+                       * of it, or its own shard */
     int n_owners;     /* that share it */
     int stride;       /* from one of these to the next */
     const int *shard_of_column; /* as the grid has it */
-    int micro_group; /* micro-group; where the row computes alike: bucket */
+    int micro_group;            /* micro-group; of one without owner: bucket */
     int64_t gather, scatter, temp; /* of the shard, equal along a row */
     cz_matrix_scratch
         *scratch_at; /* [columns], where the column owns it; or NULL */
@@ -91,7 +92,7 @@ typedef enum cz_role {
     CZ_ROLE_DECIDE,
     CZ_ROLE_PROLOGUE,
     CZ_ROLE_ELEMENT_WISE, /* element-wise rules of a bucket */
-    CZ_ROLE_ALONE,        /* matrices of a bucket that no axis shards */
+    CZ_ROLE_ALONE,        /* matrices of a bucket of which nothing travels */
     CZ_ROLE_PRE_GATHER,
     CZ_ROLE_GATHER,
     CZ_ROLE_FULL_MATRIX, /* or a segment of it */

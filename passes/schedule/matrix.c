@@ -60,7 +60,8 @@ static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
     const cz_view_param *p = &view->params[param];
     const cz_view_pattern *pattern = &view->patterns[p->pattern];
     const cz_rule_stages stages = cz_rule_stages_find(view, pattern->rule);
-    const bool is_sharded = cz_pattern_shards(view, p->pattern) > 1;
+    const bool travels = cz_pattern_shards(view, p->pattern) > 1 &&
+                         !cz_view_is_apart(view, param);
     return (cz_matrix){
         .param = param,
         .bucket = p->bucket,
@@ -68,21 +69,20 @@ static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
         .offset = p->offset,
         .pattern = pattern,
         .before = &view->stages[stages.before],
-        .full_matrix =
-            p->subgroup_size > 1
-                ? cz_view_subgroup_stage(view, pattern->rule, p->subgroup_size)
-                : &view->stages[stages.full_matrix],
+        .full_matrix = p->subgroup_size > 1
+                           ? cz_view_subgroup_stage(view, param)
+                           : &view->stages[stages.full_matrix],
         .elements = pattern->elements / p->subgroup_size,
         .n_owners = (int)p->subgroup_size,
         .stride = (int)p->stride,
         .after = stages.after < 0 ? NULL : &view->stages[stages.after],
         .row = row,
-        .owner = is_sharded ? (int)p->shard_owner : -1,
+        .owner = travels ? (int)p->shard_owner : -1,
         .shard_of_column = s->grid.shard_of_column[p->pattern],
-        .scratch_at = is_sharded
+        .scratch_at = travels
                           ? CZ_NEW(s->arena, cz_matrix_scratch, s->grid.n_shard)
                           : NULL,
-        .micro_group = is_sharded ? 0 : p->bucket,
+        .micro_group = travels ? 0 : p->bucket,
     };
 }
 
@@ -154,9 +154,7 @@ static bool check_owner(const cz_scheduler *s, int param)
         why = is_owned ? "has no owner" : "needs no owner, but has one";
     else if (is_owned && is_sharded && p->shard_owner < 0)
         why = "has no owner among its shards";
-    else if (p->subgroup_size > 1 &&
-             !cz_view_subgroup_stage(
-                 s->view, s->view->patterns[p->pattern].rule, p->subgroup_size))
+    else if (p->subgroup_size > 1 && !cz_view_subgroup_stage(s->view, param))
         why = "has no stages for those who share it";
     if (why)
         cz_diag_error(s->diags, CZ_BAD_IR, (cz_span){0}, "'%s' %s", p->name,

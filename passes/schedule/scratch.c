@@ -111,7 +111,7 @@ static block_numbers add_shards(buffers *b, blocks size, const group_ops *ops)
 /* Bytes that live during one operation alone, on every rank of a row. */
 static int64_t alone_bytes(const cz_matrix *m)
 {
-    const int64_t n = m->pattern->elements;
+    const int64_t n = m->elements;
     const int64_t work =
         largest(work_bytes(m->full_matrix),
                 largest(work_bytes(m->before), work_bytes(m->after)));

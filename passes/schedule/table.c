@@ -134,8 +134,8 @@ static void put_whole(const cz_scheduler *s, cz_rows *r, const cz_matrix *m,
                    m->elements, (scratch){at.gather, at.scatter, -1, at.work});
 }
 
-/* A matrix that no axis shards: its three stages, in scratch of their own
- * one behind the other. */
+/* A matrix that no axis shards, or the rank's shard of one that stays: its
+ * three stages, in scratch of their own one behind the other. */
 static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
                        const cz_row_place *at, cz_rows *r)
 {
@@ -144,7 +144,7 @@ static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
         cz_schedule_matrices(&s->alone, at->row, op->bucket, &n);
     for (int i = 0; i < n; i++) {
         cz_matrix m = list[i];
-        const int64_t count = m.pattern->elements;
+        const int64_t count = m.elements;
         m.gather = op->work[at->row];
         m.scatter = m.gather + cz_view_slot_bytes(m.full_matrix, CZ_SLOT_GATHER,
                                                   count, NULL);
@@ -153,7 +153,8 @@ static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
         const int64_t work =
             m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
         put_shard(s, r, m.before, &m, count, work);
-        put_whole(s, r, &m, 0, 0,
+        put_whole(s, r, &m, 0,
+                  m.n_owners > 1 ? m.shard_of_column[at->column] : 0,
                   (cz_matrix_scratch){m.gather, m.scatter, work});
         put_shard(s, r, m.after, &m, count, work);
     }
@@ -296,6 +297,15 @@ static cz_ints shard_axes(const cz_scheduler *s, int micro_group)
     return s->grid.row_axes;
 }
 
+/* Rows of matrices that stay say which shard they are of. */
+static cz_ints alone_axes(const cz_scheduler *s, int bucket)
+{
+    for (int i = 0; i < s->alone.n; i++)
+        if (s->alone.list[i].bucket == bucket && s->alone.list[i].n_owners > 1)
+            return s->grid.axes;
+    return s->grid.row_axes;
+}
+
 /* Entries of transfers say which members have them: of the grid's axes, those
  * that are not the communicator's. */
 static cz_ints axes_beside(const cz_scheduler *s, cz_ints comm)
@@ -351,12 +361,13 @@ static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_ROLE_REDUCE:
     case CZ_ROLE_ALL_GATHER:
         return cz_schedule_comm(s, op);
+    case CZ_ROLE_ALONE:
+        return alone_axes(s, op->bucket);
     case CZ_ROLE_GUARD:
     case CZ_ROLE_KEEP:
     case CZ_ROLE_SUM:
     case CZ_ROLE_DECIDE:
     case CZ_ROLE_PROLOGUE:
-    case CZ_ROLE_ALONE:
     case CZ_ROLE_UNDO:
     case CZ_N_ROLES:
         break;

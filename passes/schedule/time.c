@@ -169,9 +169,9 @@ static void add_alone(described *d, int cell, const cz_row_place *at)
     const cz_matrix *list =
         cz_schedule_matrices(&d->s->alone, at->row, d->op->bucket, &n);
     for (int i = 0; i < n; i++) {
-        add_row(d, cell, list[i].before, list[i].pattern->elements);
-        add_row(d, cell, list[i].full_matrix, list[i].pattern->elements);
-        add_row(d, cell, list[i].after, list[i].pattern->elements);
+        add_row(d, cell, list[i].before, list[i].elements);
+        add_row(d, cell, list[i].full_matrix, list[i].elements);
+        add_row(d, cell, list[i].after, list[i].elements);
     }
 }
 

@@ -1,6 +1,7 @@
 /* Groups that a rule, a shape and a mesh allow. */
 #include "passes/share/group.h"
 
+#include "passes/cost/candidates.h"
 #include "passes/kernel/outline.h"
 #include "passes/grid/owned.h"
 
@@ -25,7 +26,8 @@ bool cz_share_can(cz_arena *scratch, const cz_plan_view *view, int pattern,
             cz_outline_check(
                 scratch, view,
                 &view->stages[cz_rule_stages_find(view, number).full_matrix],
-                shape, subgroup_size, &outline) == CZ_OUTLINE_OK);
+                shape, cz_candidates_sharded_along(view, pattern),
+                subgroup_size, &outline) == CZ_OUTLINE_OK);
 }
 
 static bool all_can(cz_arena *scratch, const cz_plan_view *view,

@@ -5,6 +5,7 @@
  *           some parameter asks for
  * breaks:   numbers of stages; nothing names them yet */
 #include "dsl/plan/build/build.h"
+#include "passes/cost/candidates.h"
 #include "passes/kernel/flops.h"
 #include "passes/kernel/write.h"
 #include "passes/kernel/outline.h"
@@ -29,10 +30,41 @@ typedef struct share_pass {
 
 /* ---- what is asked for ---- */
 
-/* Distinct groups of the parameters of a rule that are shared, ascending. */
-static int64_t *find_groups(const share_pass *p, int rule, int *n)
+/* A way in which ranks share matrices of a rule. */
+typedef struct sharing {
+    int64_t subgroup_size;
+    cz_cut_of sharded; /* of the first of these matrices: */
+    cz_cut_of cut;     /* NONE: there is no way */
+    int param;
+} sharing;
+
+static sharing sharing_of(const share_pass *p, int param)
 {
-    int64_t *groups = NULL;
+    const int pattern = p->view->params[param].pattern;
+    const int whole =
+        cz_rule_stages_find(p->view, p->view->patterns[pattern].rule)
+            .full_matrix;
+    const cz_cut_of sharded = cz_candidates_sharded_along(p->view, pattern);
+
+    return (sharing){
+        p->view->params[param].subgroup_size, sharded,
+        whole < 0 ? CZ_CUT_NONE
+                  : cz_share_along(p->arena, &p->view->stages[whole], sharded),
+        param};
+}
+
+static int compare(const sharing *a, const sharing *b)
+{
+    if (a->subgroup_size != b->subgroup_size)
+        return a->subgroup_size < b->subgroup_size ? -1 : 1;
+    return (a->cut < b->cut) - (a->cut > b->cut);
+}
+
+/* Distinct ones of the parameters of a rule that are shared, ascending by
+ * ranks; of as many the one that is cut by columns first. */
+static sharing *find_sharings(const share_pass *p, int rule, int *n)
+{
+    sharing *list = NULL;
 
     *n = 0;
     for (int i = 0; i < p->view->n_params; i++) {
@@ -41,33 +73,23 @@ static int64_t *find_groups(const share_pass *p, int rule, int *n)
         if (p->view->patterns[param->pattern].rule != rule ||
             param->subgroup_size == 1)
             continue;
-        while (at < *n && groups[at] < param->subgroup_size)
+        const sharing next = sharing_of(p, i);
+        while (at < *n && compare(&list[at], &next) < 0)
             at++;
-        if (at < *n && groups[at] == param->subgroup_size)
+        if (at < *n && compare(&list[at], &next) == 0)
             continue;
-        CZ_PUSH(p->arena, groups, *n);
-        memmove(&groups[at + 1], &groups[at],
-                (size_t)(*n - 1 - at) * sizeof *groups);
-        groups[at] = param->subgroup_size;
+        CZ_PUSH(p->arena, list, *n);
+        memmove(&list[at + 1], &list[at], (size_t)(*n - 1 - at) * sizeof *list);
+        list[at] = next;
     }
-    return groups;
+    return list;
 }
 
-/* The first parameter of a rule with this group, for messages. */
-static const char *name_of(const share_pass *p, int rule, int64_t subgroup_size)
-{
-    int i = 0;
-
-    while (p->view->patterns[p->view->params[i].pattern].rule != rule ||
-           p->view->params[i].subgroup_size != subgroup_size)
-        i++;
-    return p->view->params[i].name;
-}
-
-static bool refuse(const share_pass *p, int rule, int64_t subgroup_size,
+static bool refuse(const share_pass *p, const sharing *how,
                    cz_outline_status status, const cz_outline *outline)
 {
-    const char *name = name_of(p, rule, subgroup_size);
+    const char *name = p->view->params[how->param].name;
+    const int64_t subgroup_size = how->subgroup_size;
 
     switch (status) {
     case CZ_OUTLINE_NO_CUT:
@@ -166,18 +188,22 @@ static void add_segment(share_pass *p, const cz_kernel *kernel,
 }
 
 static bool add_shared(share_pass *p, const cz_view_stage *whole,
-                       int64_t subgroup_size)
+                       const sharing *how)
 {
+    const int64_t subgroup_size = how->subgroup_size;
     cz_outline outline;
     const cz_outline_status status =
         cz_outline_build(p->arena, p->view, whole, value_types(p, whole),
-                         subgroup_size, &outline);
+                         how->sharded, subgroup_size, &outline);
     if (status != CZ_OUTLINE_OK)
-        return refuse(p, whole->rule, subgroup_size, status, &outline);
+        return refuse(p, how, status, &outline);
 
     const char *rule = p->view->rules[whole->rule].fact->sym_name;
-    const char *stem =
-        cz_arena_printf(p->arena, "%s.shared%" PRId64, rule, subgroup_size);
+    const char *stem = cz_arena_printf(
+        p->arena,
+        outline.cut == cz_share_find(p->arena, whole) ? "%s.shared%" PRId64
+                                                      : "%s.rows%" PRId64,
+        rule, subgroup_size);
     const cz_view_stage stage = stage_of(whole, outline.kernel);
     cz_fact_stage fact = *whole->fact;
     fact.sym_name = stem;
@@ -207,13 +233,13 @@ static bool add_rule(share_pass *p, int rule)
 {
     const cz_view_rule *r = &p->view->rules[rule];
     const int whole = cz_rule_stages_find(p->view, rule).full_matrix;
-    int n_groups;
-    const int64_t *groups = find_groups(p, rule, &n_groups);
+    int n_sharings;
+    const sharing *sharings = find_sharings(p, rule, &n_sharings);
 
-    if (n_groups > 0 && whole < 0) {
+    if (n_sharings > 0 && whole < 0) {
         cz_diag_error(p->diags, CZ_BAD_IR, (cz_span){0},
                       "'%s' is shared, and nothing of it is computed whole",
-                      name_of(p, rule, groups[0]));
+                      p->view->params[sharings[0].param].name);
         return false;
     }
 
@@ -222,8 +248,8 @@ static bool add_rule(share_pass *p, int rule)
         if (!stage->subgroup)
             *CZ_PUSH(p->arena, p->stages, p->n_stages) = *stage->fact;
     }
-    for (int i = 0; i < n_groups; i++)
-        if (!add_shared(p, &p->view->stages[whole], groups[i]))
+    for (int i = 0; i < n_sharings; i++)
+        if (!add_shared(p, &p->view->stages[whole], &sharings[i]))
             return false;
     return true;
 }

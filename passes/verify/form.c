@@ -208,6 +208,9 @@ static void check_whole(verifier *v, int op, int64_t rank,
         reject(v, (place){op, rank, row->param},
                "%lld ranks share the matrix, and the stage is one for %lld",
                (long long)param->subgroup_size, (long long)subgroup_size);
+    else if (!cz_view_runs(v->view, stage, (int)row->param))
+        reject(v, (place){op, rank, row->param},
+               "the stage is one for parts that are cut the other way");
     else if (row->count != n || (subgroup_size == 1 && row->offset != 0))
         reject(
             v, (place){op, rank, row->param},

@@ -327,8 +327,7 @@ static void run_sums_of(run *r, int op, int64_t rank)
     for (int64_t i = range.first; i < range.end && r->v->n_errors == 0;) {
         const int64_t param = rows[i].param;
         const cz_view_stage *stage =
-            cz_view_subgroup_stage(r->v->view, rule_of_param(r->v, param),
-                                   r->v->view->params[param].subgroup_size);
+            cz_view_subgroup_stage(r->v->view, (int)param);
         region *work = find_work(r, rank, param);
         const bool is_taken =
             stage && work && take_sums(stage, work, rows, &i, range.end);

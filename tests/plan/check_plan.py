@@ -46,7 +46,8 @@ def check_matrices(plan):
                          "piece" if p["stored"] else "whole")
         yield from equal(f"{name}.batch", m["batch"], max(1, len(p["names"])))
         yield from equal(f"{name} is shared", [m["strategy"], group > 0],
-                         ["gram" if group > 1 else "owner", True])
+                         ["local" if plan.is_local(m) else
+                          "gram" if group > 1 else "owner", True])
         first, step = m["owner"]["shard"] or 0, m["stride"]
         if (step < 1 or plan.shards(p) % (group * step) or
                 first % (group * step) >= step or (group == 1 and step > 1)):
@@ -71,7 +72,8 @@ def check_matrices(plan):
         yield from equal(f"{name} is sharded", m["owner"]["shard"] is not None,
                          sharded)
         yield from equal(f"{name} is in a micro-group",
-                         m["micro_group"] is not None, sharded)
+                         m["micro_group"] is not None,
+                         sharded and not plan.is_local(m))
         if (m["owner"]["shard"] or 0) >= plan.shards(p):
             yield f"{name}: no such owner"
 
@@ -289,7 +291,7 @@ def check_transfers(plan):
     over = {}
     for m in plan.data["matrices"]:
         axes = tuple(plan.shard_axes(plan.params[m["parameter"]]))
-        if m["owner"]["shard"] is not None:
+        if m["owner"]["shard"] is not None and not plan.is_local(m):
             over.setdefault(axes, []).append(m)
     yield from equal("axes of transfers", {tuple(op["axes"]) for op in ops},
                      set(over))
@@ -326,12 +328,12 @@ def check_recover(plan):
 
 def expected_buckets(plan):
     """Which buckets have operations of each kind of their own: one kernel for
-    matrices that nobody gathers, one for what may be cut."""
+    matrices of which nothing travels, one for what may be cut."""
     policy, buckets = plan.data["policy"], plan.data["buckets"]
     every = list(range(len(buckets)))
     decides = float(policy["clip"]) > 0 or policy["skip"]
     gathered = {m["parameter"] for m in plan.data["matrices"]
-                if m["owner"]["shard"] is not None}
+                if m["owner"]["shard"] is not None and not plan.is_local(m)}
     return {
         "reduce_scatter": every,
         "all_gather": [b for b in every if plan.n_split(buckets[b]) > 1],

@@ -200,6 +200,12 @@ cz_script(plan_gram_of_three plan 60 plan/check_plan.py --run $<TARGET_FILE:canz
 cz_script(plan_gram_strides plan 60 plan/plan_strides.py $<TARGET_FILE:canzona>
   ${examples}/gpt.cz 8)
 
+# Rules without products are updated where shards lie.
+cz_plan_jsons(rows ${plans}/rows.cz "dp;tp" 2x2 1x4 3x2)
+cz_plan_says(plan_screen_rows "local: shards updated where they lie"
+  ${plans}/rows_fsdp.cz)
+cz_plan_json(rows_fsdp ${plans}/rows_fsdp.cz)
+
 # Few matrices: the planner lets ranks share them.
 cz_plan_json(few -D mesh.dp=2 ${plans}/few.cz)
 cz_plan_says(plan_screen_few "gram: .*max/mean 1\\.0" ${plans}/few.cz)

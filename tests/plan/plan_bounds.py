@@ -42,8 +42,8 @@ def is_admitted(plan, of, group):
 def check_executed(plan, of):
     """The last form of a group is what its stages do: as many bytes of sums."""
     last = {f["group_size"]: f["steps"] for f in of["forms"]}
-    for (rule, group), numbers in plan.shared.items():
-        if rule == of["rule"] and group in last:
+    for (rule, group, dim), numbers in plan.shared.items():
+        if (rule, dim) == (of["rule"], of["dim"]) and group in last:
             sums = [one for i in numbers for one in plan.data["stages"][i]["sums"]]
             yield from equal(f"bytes of sums of {group}",
                              sum(s["sum_bytes"] for s in last[group]),
@@ -242,9 +242,11 @@ def why_not(plan, form, time, chosen):
     # What an owner of the largest matrix gathers and scatters is there anyway.
     largest = max(of["forms"][0]["staging_bytes"] or 0 for of in plan.data["classes"])
     cap = plan.data["policy"]["micro_group_bytes"] or max(CAP, 2 * largest)
-    group, own_time, own_link, own_bytes = chosen
+    group, own_time, own_link, own_bytes, at_shards = chosen
     if not form["admitted"]:
         return "the schedule asks for another"
+    if at_shards and form["bytes"] > own_bytes:
+        return "more would travel"
     if form["staging_bytes"] > cap:
         return "its buffers are beyond the cap"
     if time + form["link_ps"] >= own_time + own_link:
@@ -256,15 +258,44 @@ def why_not(plan, form, time, chosen):
     return "no better for the whole plan"
 
 
+def keeps_shards(plan, of):
+    """Whether ranks would share as their shards lie: there is no product."""
+    whole = plan.stages[of["rule"], "whole"]
+    cut = [d for d, axes in enumerate(plan.params[of["parameter"]]["shard"]) if axes]
+    return (all(s["kind"] == "map" for s in whole["steps"]) and
+            of["dim"] is not None and cut == [of["dim"]])
+
+
+def why_not_local(plan, of):
+    """Of what can be shared."""
+    last = of["forms"][-1]
+    if not keeps_shards(plan, of):
+        return "the update needs the whole matrix"
+    if plan.params[of["parameter"]]["bounds"] is not None:
+        return "its shards are of unequal length"
+    if any(s["sum_bytes"] for s in last["steps"]):
+        return "it needs sums over other shards"
+    return "the schedule asks for another"
+
+
 def candidates(plan, of, matrix):
     whole = plan.stages[of["rule"], "whole"]
-    yield {"strategy": "local", "group_size": 1, "time_ps": None, "measured": False,
-           "bytes": None, "why": "the update needs the whole matrix"}
+    reason = why_not_local(plan, of)
+    if of["dim"] is None:
+        # Whether it is for the shards that it cannot, the forms do not say.
+        given = matrix["candidates"][:1]
+        reason = given[0]["why"] if given and given[0]["why"] in (
+            of["forms"][-1]["why"], "its shards are of unequal length") else reason
+    if matrix["strategy"] != "local":
+        yield {"strategy": "local", "group_size": 1, "time_ps": None,
+               "measured": False, "bytes": None, "why": reason}
     open_forms = [f for f in of["forms"] if not f["why"]]
     executed = {f["group_size"]: f for f in open_forms}  # dealt where possible
     own = executed[matrix["group_size"]]
+    at_shards = (matrix["group_size"] == of["shards"] > 1 and
+                 keeps_shards(plan, of))
     chosen = (matrix["group_size"], matrix["cost"]["time_ps"], own["link_ps"],
-              own["bytes"])
+              own["bytes"], at_shards)
     for group, form in executed.items():
         time, measured = form["batches"][0]["time_ps"], form["batches"][0]["measured"]
         if group == 1:

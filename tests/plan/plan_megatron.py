@@ -166,9 +166,10 @@ class Megatron:
                     for f, m in zip(forms, matrices))
         found += operation(self.plan, alone + [
             p["rule"] for f, p in zip(forms, params) if not f])
-        rules = [p["rule"] for f, p in zip(forms, params) if f]
-        for rule, form in {p["rule"]: f for f, p in zip(forms, params) if f}.items():
-            found += self.shared_ps(form, rules.count(rule))
+        shared = [(p["rule"], self.classes[id(f)]["dim"]) for f, p in
+                  zip(forms, params) if f]
+        for key, form in dict(zip(shared, filter(None, forms))).items():
+            found += self.shared_ps(form, shared.count(key))
         return found
 
     def row_end(self, params, matrices, latency, alone):

@@ -62,7 +62,8 @@ class Plan:
         self.shared = {}
         for i, stage in enumerate(data["stages"]):
             if stage["where"] == "shared":
-                self.shared.setdefault((stage["rule"], stage["group"]), []).append(i)
+                self.shared.setdefault(
+                    (stage["rule"], stage["group"], stage["dim"]), []).append(i)
             else:
                 self.stages[stage["rule"], stage["where"]] = stage
 
@@ -229,9 +230,18 @@ class Plan:
         return block.index(at) if at in block else None
 
     def segments(self, matrix):
-        """Numbers of the stages that who shares it runs."""
-        rule = self.params[matrix["parameter"]]["rule"]
-        return self.shared.get((rule, matrix["group_size"]), [])
+        """Numbers of the stages that who shares it runs: those cut as its shards
+        are, if there are such."""
+        param = self.params[matrix["parameter"]]
+        by_rows = [bool(axes) for axes in param["shard"]] == [True, False]
+        found = [self.shared.get((param["rule"], matrix["group_size"], dim), [])
+                 for dim in ((0, 1) if by_rows else (1, 0))]
+        return found[0] or found[1]
+
+    def is_local(self, matrix):
+        """Each of those who share it has its shard of it, and exchanges nothing."""
+        return (len(self.segments(matrix)) == 1 and self.kept(matrix) ==
+                self.params[matrix["parameter"]]["element_count"])
 
     def matrix_flops(self, matrix):
         """Of the stages that see the matrix or a part, on one rank."""

@@ -127,7 +127,8 @@ def check_sharers(plan):
     """Sums are made over the axes that shard what is shared."""
     over = {(m["group_size"], m["stride"],
              *plan.shard_axes(plan.params[m["parameter"]]))
-            for m in plan.data["matrices"] if m["group_size"] > 1}
+            for m in plan.data["matrices"]
+            if m["group_size"] > 1 and not plan.is_local(m)}
     yield from equal("blocks and axes of sums", {
         (op["group"], op["stride"], *op["axes"]) for op in plan.data["schedule"]
         if op["kind"] == "group_sum"}, over)
@@ -148,7 +149,7 @@ def check_sharing(plan):
         how = [stage["group"], stage["dim"], stage["segment"], stage["sums"]]
         if stage["where"] != "shared":
             yield from equal(f"stages[{i}] is not shared", how, [1, 0, 0, []])
-    for (rule, group), numbers in plan.shared.items():
+    for (rule, group, _), numbers in plan.shared.items():
         stages = [plan.data["stages"][i] for i in numbers]
         yield from (f"parts of {one} shared by {group}" for s in stages
                     for one in s["sums"] if not has_parts(one, group))

@@ -23,6 +23,11 @@ foreach(stem positions extremes random)
   cz_runs(${stem} ${plans}/${stem}.cz "${dp_tp}" "--late;--steps=3" 3x2)
 endforeach()
 
+# Rules without products, on the ranks that have the rows, or with sums over shards.
+cz_runs(rows ${plans}/rows.cz "${dp_tp}" --steps=3 1x1 4x2 2x4 1x8)
+cz_runs(rows ${plans}/rows.cz "${dp_tp}" "--late;--steps=3" 3x2)
+cz_run(rows_fsdp --steps=3 ${plans}/rows_fsdp.cz)
+
 # Iterations by way of the Gram matrix; some of them on ranks that share matrices.
 cz_runs(form ${plans}/form.cz "${dp_tp}" "--steps=3;-D;form=gram" 1x1 2x2 1x4 3x2)
 cz_runs(form_shared ${plans}/form_shared.cz "${dp_tp}"
@@ -106,6 +111,11 @@ endforeach()
 
 # Shampoo's first updates, and what is planted in its C.
 cz_script(run_planted run 240 run/run_planted.py $<TARGET_FILE:canzona>)
+
+# Random rules without products, on random shapes, where shards lie.
+cz_script(run_rows_random run 240 run/run_rows.py $<TARGET_FILE:canzona> 2 1)
+cz_script(run_rows_random_long "run;nightly" 3600 run/run_rows.py
+  $<TARGET_FILE:canzona> 100 1001)
 
 # Random programs of one rule, executed.
 cz_tool(random_program_tool cz_dsl)

@@ -185,7 +185,7 @@ static bool is_affordable(const cz_plan_view *view, int rule, int64_t elements,
                           const cz_run_request *request)
 {
     const int64_t flops = elements * request->microbatches * 32 +
-                          cz_view_rule_flops(view, rule, 1, elements) *
+                          cz_view_rule_flops(view, rule, NULL, elements) *
                               cz_calls_per_update(view, rule);
 
     return flops <= FLOPS_LIMIT / (request->steps ? request->steps : 1);

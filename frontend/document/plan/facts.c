@@ -39,6 +39,8 @@ cz_use_facts cz_report_use(const cz_plan_view *view, int use)
         facts.n_owned += view->params[p].split_owner >= 0 ? n : 0;
         facts.n_sharded += view->params[p].shard_owner >= 0 ? n : 0;
         facts.n_by_subgroup += view->params[p].subgroup_size > 1 ? n : 0;
+        facts.n_at_shards += cz_view_keeps_shards(view, p) ? n : 0;
+        facts.n_apart += cz_view_is_apart(view, p) ? n : 0;
         facts.elements += pattern->elements * n;
         facts.state_bytes += state_bytes(view, p) * n;
     }

@@ -14,6 +14,7 @@
 typedef struct cz_use_facts {
     int n_params, n_owned, n_sharded; /* sharded: owned and gathered */
     int n_by_subgroup;                /* by several ranks each */
+    int n_at_shards, n_apart;         /* of these: shard by shard; alone */
     int64_t elements;                 /* logical, all of them */
     int64_t state_bytes;              /* logical: no padding, no replicas */
 } cz_use_facts;

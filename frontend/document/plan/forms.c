@@ -76,7 +76,8 @@ static int dimension_of(cz_report *r, const cz_form_class *of)
 {
     if (of->forms[of->n_forms - 1].obstacle != CZ_FORM_POSSIBLE)
         return -1;
-    return cz_share_find(r->arena, of->call.stage) == CZ_CUT_COLUMNS;
+    return cz_share_along(r->arena, of->call.stage, of->call.sharded) ==
+           CZ_CUT_COLUMNS;
 }
 
 static void put_class(cz_report *r, const cz_form_class *of)
@@ -110,6 +111,7 @@ void cz_report_put_classes(cz_report *r)
 /* One way, alone: kernels, then links. */
 typedef struct way {
     int64_t subgroup_size, time_ps, link_ps, wire_bytes;
+    bool is_at_shards; /* ranks have what they share */
 } way;
 
 int64_t cz_report_spare(const cz_plan_view *view, const cz_metrics *metrics)
@@ -135,7 +137,7 @@ static way way_of(const cz_report *r, const cz_form_class *of,
     return (way){form->subgroup_size,
                  form->subgroup_size == 1 ? r->times[whole].time_ps
                                           : form->time_ps[0],
-                 form->link_ps, form->wire_bytes};
+                 form->link_ps, form->wire_bytes, false};
 }
 
 /* Of forms of one group from `first` on the last, which is what is executed:
@@ -155,7 +157,10 @@ static const cz_form *executed(const cz_form_class *of, int first, int *end)
 static way chosen_way(const cz_report *r, const cz_form_class *of, int param)
 {
     way w = {r->view->params[param].subgroup_size,
-             cz_matrix_time(r->view, r->times, param), 0, 0};
+             cz_matrix_time(r->view, r->times, param), 0, 0, false};
+    w.is_at_shards =
+        w.subgroup_size > 1 && w.subgroup_size == of->n_shards &&
+        cz_share_keeps_shards(r->arena, of->call.stage, of->call.sharded);
     for (int i = 0; i < of->n_forms; i++) {
         const cz_form *form = &of->forms[i];
         if (form->obstacle == CZ_FORM_POSSIBLE &&
@@ -167,6 +172,21 @@ static way chosen_way(const cz_report *r, const cz_form_class *of, int param)
     return w;
 }
 
+/* Why nobody updates his own shard by himself. */
+static const char *why_not_local(const cz_report *r, const cz_form_class *of)
+{
+    const cz_form *last = &of->forms[of->n_forms - 1];
+    if (!cz_share_keeps_shards(r->arena, of->call.stage, of->call.sharded))
+        return "the update needs the whole matrix";
+    if (cz_view_is_uneven(&r->view->patterns[of->first_pattern]))
+        return "its shards are of unequal length";
+    if (last->obstacle != CZ_FORM_POSSIBLE)
+        return cz_form_obstacle_text(last->obstacle);
+    return cz_share_is_apart(r->arena, of->call.stage, of->call.sharded)
+               ? "the schedule asks for another"
+               : "it needs sums over other shards";
+}
+
 static const char *why_not(const cz_report *r, const cz_form *form,
                            const way *other, const way *chosen)
 {
@@ -176,6 +196,8 @@ static const char *why_not(const cz_report *r, const cz_form *form,
             cz_solve_max(largest, r->forms.classes[c].forms[0].staging_bytes);
     if (!form->is_admitted)
         return "the schedule asks for another";
+    if (chosen->is_at_shards && other->wire_bytes > chosen->wire_bytes)
+        return "more would travel";
     if (form->staging_bytes >
         cz_candidates_cap(r->view->policy->micro_group_bytes, largest))
         return "its buffers are beyond the cap";
@@ -213,14 +235,15 @@ static void put_candidate(cz_report *r, const cz_form_class *of,
 /* All but what the plan has: local, owner, groups by size. */
 static void put_others(cz_report *r, const cz_form_class *of, int param)
 {
-    static const cz_document_candidate local = {
-        .strategy = "local",
-        .subgroup_size = 1,
-        .time_ps = -1,
-        .wire_bytes = -1,
-        .why = "the update needs the whole matrix"};
     const way chosen = chosen_way(r, of, param);
-    cz_json_put_fields(&r->json, NULL, cz_document_candidate_fields, &local);
+    const cz_document_candidate local = {.strategy = "local",
+                                         .subgroup_size = 1,
+                                         .time_ps = -1,
+                                         .wire_bytes = -1,
+                                         .why = why_not_local(r, of)};
+    if (!cz_view_is_apart(r->view, param))
+        cz_json_put_fields(&r->json, NULL, cz_document_candidate_fields,
+                           &local);
     for (int i = 0, end; i < of->n_forms; i = end) {
         const cz_form *form = executed(of, i, &end);
         if (form->obstacle != CZ_FORM_POSSIBLE ||

@@ -228,7 +228,10 @@ static void put_matrix(cz_report *r, int param)
     cz_json_int(json, "rows", shape.v[0]);
     cz_json_int(json, "cols", shape.n > 1 ? shape.v[1] : 1);
     cz_json_int(json, "batch", pattern->expert_extent);
-    cz_json_string(json, "strategy", p->subgroup_size > 1 ? "gram" : "owner");
+    cz_json_string(json, "strategy",
+                   cz_view_is_apart(r->view, param) ? "local"
+                   : p->subgroup_size > 1           ? "gram"
+                                                    : "owner");
     cz_json_int(json, "group_size", p->subgroup_size);
     cz_json_int(json, "stride", p->stride);
     cz_json_open(json, "owner", '{');

@@ -133,11 +133,56 @@ static void transposed_factors_are_not_dealt_out(void **state)
     assert_false(cz_step_cuts_partition(&stage, 2, &share));
 }
 
+/* What becomes of a step where a rank has some rows, or columns, of the matrix.
+ */
+static void check_cut(fixture *f, const cz_view_stage *stage, cz_cut_of cut,
+                      bool is_apart, int64_t sum_bytes)
+{
+    cz_step_cut *step_cuts = CZ_NEW(&f->arena, cz_step_cut, stage->n_steps);
+    int64_t bytes = 0;
+    assert_true(cz_step_cuts_find(&f->arena, stage, cut, step_cuts, NULL));
+    for (int s = 0; s < stage->n_steps; s++) {
+        assert_int_equal(step_cuts[s].space != CZ_CUT_NONE,
+                         is_apart || step_cuts[s].partial ||
+                             stage->steps[s].rows > 1);
+        bytes += step_cuts[s].sum_bytes;
+    }
+    assert_int_equal(bytes, sum_bytes);
+    assert_int_equal(cz_share_is_apart(&f->arena, stage, cut), is_apart);
+    assert_true(cz_share_keeps_shards(&f->arena, stage, cut));
+    assert_int_equal(cz_share_along(&f->arena, stage, cut), cut);
+}
+
+/* 768 norms of rows, in f64. */
+static void norms_of_rows_stay_with_rows(void **state)
+{
+    fixture *f = *state;
+    const cz_view_stage *stage = fixture_stage(f, "normed.weight");
+    check_cut(f, stage, CZ_CUT_ROWS, true, 0);
+    check_cut(f, stage, CZ_CUT_COLUMNS, false, 768 * 8);
+    assert_int_equal(cz_share_find(&f->arena, stage), CZ_CUT_COLUMNS);
+    assert_int_equal(cz_share_along(&f->arena, stage, CZ_CUT_NONE),
+                     CZ_CUT_COLUMNS);
+}
+
+/* X X' is summed over columns, whichever way shards lie. */
+static void products_are_cut_alike_however_shards_lie(void **state)
+{
+    fixture *f = *state;
+    const cz_view_stage *stage = fixture_stage(f, "qkv.weight");
+    assert_int_equal(cz_share_along(&f->arena, stage, CZ_CUT_ROWS),
+                     cz_share_find(&f->arena, stage));
+    assert_false(cz_share_keeps_shards(&f->arena, stage, CZ_CUT_ROWS));
+    assert_false(cz_share_keeps_shards(&f->arena, stage, CZ_CUT_COLUMNS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(squares_of_gram_matrices_are_dealt_out),
         cmocka_unit_test(rows_without_equal_parts_are_not_dealt_out),
+        cmocka_unit_test(norms_of_rows_stay_with_rows),
+        cmocka_unit_test(products_are_cut_alike_however_shards_lie),
         cmocka_unit_test(transposed_factors_are_not_dealt_out),
         cmocka_unit_test(sums_that_are_rounded_are_scattered),
         cmocka_unit_test(bands_are_made_of_bands_alone),
