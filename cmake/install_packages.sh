@@ -9,7 +9,7 @@ build='gcc libc6-dev libstdc++-12-dev cmake ninja-build pkg-config re2c lemon
     libmlir-22-dev llvm-22-dev mlir-22-tools libdnnl-dev libopenblas-dev
     libjansson-dev nettle-dev'
 tests='libcmocka-dev python3 python3-numpy python3-scipy g++ clang libclang-rt-14-dev
-    clang-format clang-tidy cppcheck'
+    clang-format clang-tidy cppcheck libopenmpi-dev openmpi-bin'
 
 is_installed()
 {

@@ -67,7 +67,9 @@
     X(ERR_NO_NCCL, "no NCCL, or one that is too old")                          \
     X(ERR_NCCL, "NCCL failed")                                                 \
     X(ERR_SAME_DEVICE, "two ranks on one GPU")                                 \
-    X(ERR_ENDED, "a rank has ended, and others wait for it")
+    X(ERR_ENDED, "a rank has ended, and others wait for it")                   \
+    X(ERR_MPI, "MPI failed, or is finalised")                                  \
+    X(ERR_MPI_THREADS, "MPI is not initialised with MPI_THREAD_MULTIPLE")
 
 typedef enum czr_status {
 #define CZR_STATUS(name, text) CZR_##name,
@@ -211,7 +213,7 @@ czr_status czr_world_threads_run(int ranks,
                                  czr_status (*body)(czr_world *, void *),
                                  void *user);
 /* What moves bytes between ranks that are processes.  MPI is one
- * (runtime/mpi/czr_mpi.h); a callback of a framework's process group is
+ * (czr_mpi.h); a callback of a framework's process group is
  * another.
  *
  * A message is what goes to a peer and what comes from it: 0 bytes are nothing,
@@ -224,7 +226,7 @@ typedef struct czr_message {
     size_t receive_bytes;
 } czr_message;
 
-enum { CZR_WHY_BYTES = 256, CZR_CHANNELS = 2 };
+enum { CZR_WHY_BYTES = 256, CZR_CHANNELS = 3 };
 
 typedef struct czr_transport {
     size_t size; /* sizeof(czr_transport): that of the caller's header */
@@ -238,13 +240,15 @@ typedef struct czr_transport {
      *   may be received last.  A call waits for no rank that it has no message
      *   of.
      * - Channels are 0 to CZR_CHANNELS - 1.  Two threads may call at once, for
-     *   two of them.
-     * It fails soon after `deadline_ms` at the latest, touches no message
-     * later, and writes into why[CZR_WHY_BYTES] who is the reason, such as
-     * "rank 3 has ended":
+     *   two of them.  On the last one ranks say whom they waited for when a
+     *   rank did not come, and some may not answer.
+     * It fails soon after `deadline_ms` at the latest, and touches no message
+     * later; what has come lies in its place.  It writes into
+     * why[CZR_WHY_BYTES] who is the reason, such as "rank 3 has ended":
      * - CZR_ERR_TIMEOUT: a rank did not come in time.
      * - CZR_ERR_ENDED: a rank has ended, and never will.
-     * - CZR_ERR_ABORTED: a rank called `abort`; `why` is what it said.
+     * - CZR_ERR_ABORTED: a rank called `abort`; `why` is what it said.  On the
+     *   last channel this fails nothing.
      * - CZR_ERR_MISMATCH: a message has another size than this end knows.
      * - any other status: as czr_status_text says. */
     czr_status (*exchange)(void *user, int channel, int n,

@@ -1,4 +1,5 @@
-/* train_gpt: trains a small GPT on N ranks of this machine, each a thread. */
+/* train_gpt: trains a small GPT on N ranks, threads of this process or
+ * processes of MPI. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "programs.h"
 #include "report.h"
 #include "train.h"
+#include "world.h"
 
 enum { EXIT_USAGE = 2, CONTEXT = 128, FEWEST_BYTES = 10 * (CONTEXT + 2) };
 
@@ -18,8 +20,9 @@ static int complain(const char *path, const char *why)
     return EXIT_FAILURE;
 }
 
+/* World NULL: all ranks are threads here. */
 static int train(const options *o, const corpus *text,
-                 const czr_program *program)
+                 const czr_program *program, czr_world *world)
 {
     report told;
     training shared = {o, text, program, &told};
@@ -27,13 +30,15 @@ static int train(const options *o, const corpus *text,
     if (!report_open(&told, o))
         return complain(o->csv, strerror(errno));
     const czr_status status =
-        czr_world_threads_run(o->dp * o->tp, train_rank, &shared);
+        world ? train_rank(world, &shared)
+              : czr_world_threads_run(o->dp * o->tp, train_rank, &shared);
     if (!report_close(&told))
         return complain(o->csv, strerror(errno));
     return status == CZR_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int read_and_train(const options *o, const czr_program *program)
+static int read_and_train(const options *o, const czr_program *program,
+                          czr_world *world)
 {
     corpus text;
 
@@ -41,7 +46,7 @@ static int read_and_train(const options *o, const czr_program *program)
         return complain(o->data, strerror(errno));
     const int code = text.n_bytes < FEWEST_BYTES
                          ? complain(o->data, "too short to learn from")
-                         : train(o, &text, program);
+                         : train(o, &text, program, world);
     corpus_close(&text);
     return code;
 }
@@ -63,5 +68,14 @@ int main(int argc, char **argv)
         programs_print(stderr);
         return EXIT_USAGE;
     }
-    return read_and_train(&o, program);
+    if (strcmp(o.world, "threads") == 0)
+        return read_and_train(&o, program, NULL);
+    czr_world *world = NULL;
+    if (!world_open(o.dp * o.tp, &world))
+        return EXIT_FAILURE;
+    if (czr_world_rank(world) != 0)
+        o.csv = NULL; /* the first one writes it */
+    const int code = read_and_train(&o, program, world);
+    world_close(world, code != EXIT_SUCCESS);
+    return code;
 }

@@ -67,12 +67,21 @@ static bool read_optimizer(const char *text, void *to)
            (strcmp(text, "muon") == 0 || strcmp(text, "adamw") == 0);
 }
 
+static bool read_world(const char *text, void *to)
+{
+    return read_text(text, to) &&
+           (strcmp(text, "threads") == 0 || strcmp(text, "mpi") == 0);
+}
+
 #define AT(field) offsetof(options, field)
 static const option OPTIONS[] = {
     {"--optimizer", "NAME", "muon (with adamw for what is no matrix) or adamw",
      read_optimizer, AT(optimizer)},
-    {"--ranks", "DPxTP",
-     "data-parallel times tensor-parallel ranks, as threads", read_ranks, 0},
+    {"--ranks", "DPxTP", "data-parallel times tensor-parallel ranks",
+     read_ranks, 0},
+    {"--world", "NAME",
+     "threads, or mpi: this is one of the processes of mpirun or srun",
+     read_world, AT(world)},
     {"--steps", "N", "updates", read_count, AT(steps)},
     {"--batch", "N", "windows a step, over all ranks", read_count, AT(batch)},
     {"--seed", "N", "of weights and batches", read_seed, AT(seed)},
@@ -94,16 +103,23 @@ static const options DEFAULTS = {.optimizer = "muon",
                                  .eval_every = 50,
                                  .batch = 16,
                                  .seed = 1,
+                                 .world = "threads",
                                  .lr_muon = 0.01,
                                  .lr_adamw = 0.003,
                                  .data = "/usr/share/common-licenses"};
 
 enum { N_OPTIONS = sizeof OPTIONS / sizeof *OPTIONS };
 
-static const option *find(const char *name)
+/* Of "--name" or "--name=value"; *value: of that, or NULL. */
+static const option *find(const char *text, const char **value)
 {
+    const char *equal = strchr(text, '=');
+    const size_t n = equal ? (size_t)(equal - text) : strlen(text);
+
+    *value = equal ? equal + 1 : NULL;
     for (size_t i = 0; i < N_OPTIONS; i++)
-        if (strcmp(OPTIONS[i].name, name) == 0)
+        if (strlen(OPTIONS[i].name) == n &&
+            memcmp(OPTIONS[i].name, text, n) == 0)
             return &OPTIONS[i];
     return NULL;
 }
@@ -123,12 +139,15 @@ bool options_parse(options *o, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (read_flag(o, argv[i]))
             continue;
-        const option *row = find(argv[i]);
+        const char *value;
+        const option *row = find(argv[i], &value);
         if (!row) {
             fprintf(stderr, "train_gpt: no option '%s'; see --help\n", argv[i]);
             return false;
         }
-        if (++i == argc || !row->read(argv[i], (char *)o + row->offset)) {
+        if (!value && ++i < argc)
+            value = argv[i];
+        if (!value || !row->read(value, (char *)o + row->offset)) {
             fprintf(stderr, "train_gpt: %s wants %s: %s\n", row->name,
                     row->value, row->help);
             return false;

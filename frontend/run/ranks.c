@@ -6,6 +6,7 @@
 
 #include "dsl/plan/state.h"
 #include "runtime/base/testing.h"
+#include "runtime/world/world.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -61,10 +62,62 @@ static void keep_error(rank_run *r, czr_status status)
     const char *sentence = r->engine ? czr_error(r->engine) : "";
 
     pthread_mutex_lock(&r->common->lock);
-    if (status != CZR_ERR_ABORTED && !*result->error)
+    if ((r->request->world || status != CZR_ERR_ABORTED) && !*result->error)
         snprintf(result->error, sizeof result->error, "%s",
                  *sentence ? sentence : czr_status_text(status));
     pthread_mutex_unlock(&r->common->lock);
+}
+
+/* ---- processes: what each has written, to all --------------------------- */
+
+/* Bytes of which all ranks but one have zeros, or words that are added up. */
+static czr_status join_words(czr_world *world, void *data, size_t bytes)
+{
+    const size_t n = bytes / sizeof(int64_t) + 1;
+    int64_t *words = calloc(n, sizeof *words);
+    char why[CZR_WHY_BYTES];
+
+    if (!words)
+        return CZR_ERR_NO_MEMORY;
+    if (bytes)
+        memcpy(words, data, bytes);
+    const czr_collective collective = {
+        .kind = CZR_COLLECTIVE_ALL_REDUCE,
+        .op = -1,
+        .of.all_reduce = {.data = words, .count = n, .type = CZR_SUM_I64}};
+    const czr_status status =
+        czr_comm_run(world->everyone[CZR_CHANNEL_TRAINER], &collective, why);
+    if (status == CZR_OK && bytes)
+        memcpy(data, words, bytes);
+    free(words);
+    return status;
+}
+
+static czr_status join_results(czr_world *world, const run *common)
+{
+    const cz_plan_view *view = common->request->view;
+    cz_run_result *result = common->result;
+    const size_t ranks = (size_t)view->n_ranks;
+    const size_t params = ranks * (size_t)view->n_params * sizeof(int64_t);
+    const size_t ops = ranks * (size_t)view->n_ops * sizeof(int64_t);
+    const struct {
+        void *data;
+        size_t bytes;
+    } counts[] = {{result->updates, params},
+                  {result->full_matrix, params},
+                  {result->sent, ops},
+                  {result->received, ops},
+                  {result->peak_scratch, ranks * sizeof(int64_t)},
+                  {&result->allocations, sizeof result->allocations}};
+    czr_status status = CZR_OK;
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (status == CZR_OK)
+            status = join_words(world, counts[i].data, counts[i].bytes);
+    for (int i = 0; i < result->n_tensors && status == CZR_OK; i++)
+        status = join_words(world, result->tensors[i].bytes,
+                            (size_t)result->tensors[i].n_bytes);
+    return status;
 }
 
 static czr_status run_rank(czr_world *world, void *user)
@@ -86,9 +139,13 @@ static czr_status run_rank(czr_world *world, void *user)
     if (status == CZR_OK)
         status = cz_rank_collect(&r);
     if (status == CZR_OK)
-        status = czr_world_barrier(world);
+        status = common->request->world ? join_results(world, common)
+                                        : czr_world_barrier(world);
     if (status == CZR_OK)
         status = cz_rank_compare(&r);
+    if (status == CZR_OK && common->request->world)
+        status = join_words(world, &common->result->replica_mismatches,
+                            sizeof common->result->replica_mismatches);
     if (status != CZR_OK)
         keep_error(&r, status);
     czr_close(r.engine);
@@ -148,9 +205,12 @@ czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
     result->received = CZ_NEW(arena, int64_t, ranks * view->n_ops);
     result->peak_scratch = CZ_NEW(arena, int64_t, ranks);
     pthread_mutex_init(&common.lock, NULL);
-    status = request->gpu
-                 ? cz_run_loopback(&common)
-                 : czr_world_threads_run((int)ranks, run_rank, &common);
+    if (request->gpu)
+        status = cz_run_loopback(&common);
+    else if (request->world)
+        status = run_rank(request->world, &common);
+    else
+        status = czr_world_threads_run((int)ranks, run_rank, &common);
     pthread_mutex_destroy(&common.lock);
     return status;
 }

@@ -1,6 +1,7 @@
 /* A plan built, loaded and run on the ranks of this machine: on threads, or all
  * of them on one GPU in loop-back, with gradients that do not depend on the
- * mesh; and what came out, collected and compared. */
+ * mesh, or one of them in a world of processes; and what came out, collected
+ * and compared. */
 #ifndef CZ_FRONTEND_RUN_RUN_H
 #define CZ_FRONTEND_RUN_RUN_H
 
@@ -67,6 +68,7 @@ typedef struct cz_run_request {
     const czr_program *program;
     const czr_cuda_program *cuda; /* of a GPU's run */
     struct cz_run_gpu *gpu;       /* the caller's, open; NULL: threads */
+    czr_world *world; /* this process is a rank of it; NULL: it has all */
     uint64_t seed;
     int steps, microbatches; /* of one step, over all ranks */
     int64_t deadline_ms;     /* of one wait; 0: the runtime's */
@@ -114,7 +116,9 @@ double cz_run_grad_scale(const cz_plan_view *view,
                          const cz_fact_reduction *reduction,
                          int64_t microbatches);
 
-/* Results live in the arena.  On failure result->error says what happened. */
+/* Results live in the arena; of a world of processes, all ranks have them, but
+ * norms and times, which are rank 0's.  On failure result->error says what
+ * happened. */
 czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
                         cz_run_result *result);
 

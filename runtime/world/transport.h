@@ -33,6 +33,9 @@ typedef struct czr_transport_world {
     czr_world base;
     czr_transport transport;
     czr_transport_member *members;
+    czr_message *calls;   /* [size] of a roll call */
+    unsigned char *waits; /* [size * size] row r: of each rank, whether rank r
+                           * waits for it; of this rank, bits of its channels */
     pthread_mutex_t lock; /* guards what is below: two threads communicate */
     czr_status failure;   /* the first */
     bool is_reported;     /* others of it, or another has told this one */
@@ -59,6 +62,11 @@ void czr_transport_exchange(czr_transport_work *work);
 /* So many bytes of the member's buffer, and room for messages. */
 czr_status czr_transport_reserve(czr_transport_member *member, size_t bytes,
                                  int n_messages);
+
+/* transport_blame.c: a rank did not come in time, says this one or another; all
+ * find out who holds up the others.  Completes why[CZR_WHY_BYTES]. */
+void czr_transport_explain(czr_transport_world *world, bool has_waited,
+                           char *why);
 
 /* transport_unit.c: the work of a unit, and what an operation's will take. */
 void czr_transport_run(czr_transport_work *work);

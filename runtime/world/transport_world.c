@@ -7,17 +7,19 @@
 
 /* ---- failures ----------------------------------------------------------- */
 
-/* The first failure stays. */
-static void fail(czr_transport_world *world, czr_status status, const char *why)
+/* The first failure stays; whether this is it. */
+static bool fail(czr_transport_world *world, czr_status status, const char *why)
 {
     pthread_mutex_lock(&world->lock);
-    if (world->failure == CZR_OK) {
+    const bool is_first = world->failure == CZR_OK;
+    if (is_first) {
         world->failure = status;
         world->is_reported |= status == CZR_ERR_ABORTED;
         snprintf(world->why, sizeof world->why, "%s",
                  *why ? why : czr_status_text(status));
     }
     pthread_mutex_unlock(&world->lock);
+    return is_first;
 }
 
 /* CZR_ERR_ABORTED with the reason where the world has failed. */
@@ -33,13 +35,12 @@ static czr_status check(czr_transport_world *world, char *why)
 }
 
 /* This rank's failure, to all others, once; not what one of them told. */
-static void tell(czr_transport_world *world, czr_status status, const char *why)
+static void tell(czr_transport_world *world, const char *why)
 {
     pthread_mutex_lock(&world->lock);
     const bool is_reported = world->is_reported;
     world->is_reported = true;
     pthread_mutex_unlock(&world->lock);
-    fail(world, status, why);
     if (!is_reported && world->transport.abort && world->base.size > 1)
         world->transport.abort(world->transport.user, why);
 }
@@ -47,7 +48,10 @@ static void tell(czr_transport_world *world, czr_status status, const char *why)
 /* The engine knows more of a failed exchange than the transport. */
 static void abort_world(czr_world *base, const char *why)
 {
-    tell((czr_transport_world *)base, CZR_ERR_ABORTED, why);
+    czr_transport_world *world = (czr_transport_world *)base;
+
+    tell(world, why);
+    fail(world, CZR_ERR_ABORTED, why);
 }
 
 /* ---- messages ----------------------------------------------------------- */
@@ -95,6 +99,47 @@ void czr_transport_put(czr_transport_work *work, int position, const void *send,
                       .receive_bytes = receive_bytes};
 }
 
+/* For whom this rank waits, of its channel. */
+static void note_waits(const czr_transport_work *work, int n, bool waits)
+{
+    czr_transport_world *world = work->world;
+    const unsigned char bit = (unsigned char)(1 << work->member->channel);
+    unsigned char *row =
+        world->waits + (size_t)world->base.rank * (size_t)world->base.size;
+
+    pthread_mutex_lock(&world->lock);
+    for (int i = 0; i < n; i++) {
+        unsigned char *at = &row[work->member->messages[i].peer];
+        *at = (unsigned char)(waits ? *at | bit : *at & ~bit);
+    }
+    pthread_mutex_unlock(&world->lock);
+}
+
+/* A failed exchange.  Where a rank has not come, the first that finds out tells
+ * so, all stop waiting and find out who holds up whom.  Of two threads the
+ * first does. */
+static void note_failure(czr_transport_world *world, czr_status status,
+                         char *why)
+{
+    static const char missing[] = "a rank did not come";
+    const bool is_missing =
+        status == CZR_ERR_TIMEOUT ||
+        (status == CZR_ERR_ABORTED && strcmp(why, missing) == 0);
+
+    if (!fail(world, status, is_missing ? missing : why)) {
+        check(world, why); /* the other thread knows */
+        return;
+    }
+    if (!is_missing)
+        return;
+    if (status == CZR_ERR_TIMEOUT)
+        tell(world, missing);
+    czr_transport_explain(world, status == CZR_ERR_TIMEOUT, why);
+    pthread_mutex_lock(&world->lock);
+    memcpy(world->why, why, sizeof world->why);
+    pthread_mutex_unlock(&world->lock);
+}
+
 void czr_transport_exchange(czr_transport_work *work)
 {
     czr_transport_world *world = work->world;
@@ -108,13 +153,16 @@ void czr_transport_exchange(czr_transport_work *work)
     if (work->status != CZR_OK)
         return;
     *work->why = '\0';
+    note_waits(work, n, true);
     work->status = world->transport.exchange(
         world->transport.user, (int)member->channel, n, member->messages,
         world->base.deadline_ms, work->why);
     if ((unsigned)work->status >= CZR_N_STATUSES)
         work->status = CZR_ERR_ARGUMENT;
-    if (work->status != CZR_OK)
-        fail(world, work->status, work->why);
+    if (work->status == CZR_OK)
+        note_waits(work, n, false);
+    else
+        note_failure(world, work->status, work->why);
 }
 
 /* ---- members ------------------------------------------------------------ */
@@ -230,8 +278,13 @@ static czr_status wait(czr_comm *comm, const czr_collective *collective,
     if (work.status != CZR_OK && !*why)
         snprintf(why, CZR_WHY_BYTES, "%s", czr_status_text(work.status));
     /* The engine tells of its operations, with more words. */
-    if (work.status != CZR_OK && collective->op < 0)
-        tell(work.world, work.status, why);
+    if (work.status != CZR_OK && collective->op < 0) {
+        char words[CZR_WHY_BYTES];
+        snprintf(words, sizeof words, "rank %d: %.*s", comm->world->rank,
+                 CZR_WHY_BYTES - 24, why);
+        fail(work.world, work.status, why);
+        tell(work.world, words);
+    }
     return work.status;
 }
 
@@ -247,6 +300,8 @@ static void close_world(czr_world *base)
         close_member(member);
     }
     pthread_mutex_destroy(&world->lock);
+    czr_free(world->calls);
+    czr_free(world->waits);
     czr_free(world);
     if (transport.close)
         transport.close(transport.user);
@@ -288,7 +343,12 @@ czr_status czr_world_open(const czr_transport *transport, czr_world **out)
                               .rank = of->rank,
                               .size = of->ranks,
                               .deadline_ms = CZR_DEFAULT_DEADLINE_MS};
-    const czr_status status = czr_world_join_everyone(&world->base);
+    const size_t ranks = (size_t)of->ranks;
+    world->calls = czr_alloc(ranks, sizeof *world->calls);
+    world->waits = czr_alloc(ranks, ranks);
+    const czr_status status = world->calls && world->waits
+                                  ? czr_world_join_everyone(&world->base)
+                                  : CZR_ERR_NO_MEMORY;
     if (status != CZR_OK) {
         world->transport.close = NULL;
         close_world(&world->base);

@@ -7,3 +7,22 @@ set(processes run/processes.py $<TARGET_FILE:canzona> $<TARGET_FILE:processes_to
 cz_script(run_processes run 300 ${processes} gram few equal strict
   pipeline)
 cz_script(run_processes_all "run;nightly" 1200 ${processes})
+
+if(TARGET czr_mpi)
+  add_executable(processes_mpi_tool tools/processes_tool.c)
+  target_link_libraries(processes_mpi_tool PRIVATE czr_mpi cz_warnings)
+  target_include_directories(processes_mpi_tool PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(processes_mpi_tool PRIVATE TOOL_MPI)
+  add_dependencies(processes_mpi_tool czr_mpi_module)
+  set_target_properties(processes_mpi_tool PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  # What MPI itself never frees is no leak of ours.
+  cz_script(run_mpi run 300 run/mpi.py $<TARGET_FILE:canzona>
+    $<TARGET_FILE:processes_mpi_tool> ${CMAKE_SOURCE_DIR}/runtime
+    $<TARGET_FILE:train_gpt>)
+  set_tests_properties(run_mpi PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+endif()
+cz_test(run_processes_failing "unit;nightly" 900 unit_runtime_engine
+  processes_test)
+set_tests_properties(run_processes_failing PROPERTIES
+  ENVIRONMENT PROCESSES=200)

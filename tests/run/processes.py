@@ -58,22 +58,26 @@ def run(command, status=0):
     return done.stdout
 
 
+def build(canzona, runtime, source, defines, folder):
+    """The plan's program, and the name of its symbol."""
+    options = [word if word.startswith("-") else f"-D{word}"
+               for word in defines.split()]
+    run([canzona, "build", *options, "-o", folder, source])
+    made = next(p for p in pathlib.Path(folder).glob("*.c")
+                if not p.stem.endswith("_cuda"))
+    library = made.parent / "program.so"
+    for header in ("czr.h", "czr_math.h"):
+        (made.parent / header).symlink_to(
+            pathlib.Path(runtime).resolve() / header)
+    run([os.environ.get("CC", "cc"), "-std=c17", "-O1", "-fno-math-errno",
+         "-ffp-contract=off", "-shared", "-fPIC", "-I", folder, "-o", library,
+         made])
+    return library, f"{made.stem}_program"
+
+
 def check(canzona, tool, runtime, name):
-    source, defines = CASES[name]
     with tempfile.TemporaryDirectory() as folder:
-        options = [word if word.startswith("-") else f"-D{word}"
-                   for word in defines.split()]
-        run([canzona, "build", *options, "-o", folder, source])
-        made = next(p for p in pathlib.Path(folder).glob("*.c")
-                    if not p.stem.endswith("_cuda"))
-        library = pathlib.Path(folder) / "program.so"
-        for header in ("czr.h", "czr_math.h"):
-            (made.parent / header).symlink_to(
-                pathlib.Path(runtime).resolve() / header)
-        run([os.environ.get("CC", "cc"), "-std=c17", "-O1", "-fno-math-errno",
-             "-ffp-contract=off", "-shared", "-fPIC", "-I", folder,
-             "-o", library, made])
-        tool = [tool, library, f"{made.stem}_program"]
+        tool = [tool, *build(canzona, runtime, *CASES[name], folder)]
         said = run(tool)
         print(name, said, end="")
         print(name, run([*tool, "late"]), end="")

@@ -72,7 +72,7 @@ TABLE = {
         "passes/cost passes/simulate passes/verify", set()),
     "frontend/run": (f"{PLAN} codegen runtime runtime/base "
                      "runtime/cuda/driver runtime/cuda/library "
-                     "runtime/cuda/products runtime/cuda/world",
+                     "runtime/cuda/products runtime/cuda/world runtime/world",
                      {"dlfcn.h", "pthread.h"}),
     "frontend/cmd": (
         f"{BUILT} codegen frontend/syntax frontend/program frontend/rule "
@@ -122,11 +122,12 @@ TABLE = {
     "codegen/c": (f"{PLAN} codegen/common", set()),
     "codegen/cuda": (f"{PLAN} codegen codegen/common", set()),
 
-    "runtime": ("", RUNTIME),
+    "runtime": ("", RUNTIME | {"mpi.h"}),
     "runtime/base": ("runtime", RUNTIME),
     "runtime/program": ("runtime runtime/base", RUNTIME),
     "runtime/math": ("runtime runtime/base", RUNTIME | {"oneapi/dnnl"}),
     "runtime/world": ("runtime runtime/base runtime/program", RUNTIME),
+    "runtime/mpi": ("runtime", RUNTIME | {"mpi.h"}),
     "runtime/device": ("runtime runtime/base runtime/program runtime/math",
                        RUNTIME),
     "runtime/engine": ("runtime runtime/base runtime/program runtime/math "

@@ -3,8 +3,10 @@
  * states, masters, norms and counters; and bytes of messages with the counters.
  *
  *     processes_tool PROGRAM.so SYMBOL [late|planted]
+ *     mpirun -n N processes_mpi_tool PROGRAM.so SYMBOL [stop]
  *
- * Planted: processes add up gradients in another order, to be found out. */
+ * Planted: processes add up gradients in another order, to be found out.  Stop:
+ * rank 1 stands still, and the others print what they are told. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,6 +16,9 @@
 #include "runtime/base/testing.h"
 #include "runtime/engine/engine.h"
 #include "tests/unit/runtime/world/processes.h"
+#ifdef TOOL_MPI
+#include "runtime/czr_mpi.h"
+#endif
 
 enum { STEPS = 3, MOST_BYTES = 1 << 23 };
 
@@ -29,9 +34,16 @@ typedef struct outcome {
     unsigned char bytes[MOST_BYTES];
 } outcome;
 
+/* A transport that counts bytes. */
+typedef struct counted {
+    czr_transport inner;
+    int64_t sent[CZR_CHANNELS], received[CZR_CHANNELS];
+    int until_stop; /* exchanges; 0: never */
+} counted;
+
 typedef struct run {
     const czr_program *program;
-    int late, planted, ranks;
+    int late, planted, stop, ranks;
     outcome *outcomes;
 } run;
 
@@ -182,13 +194,43 @@ static int64_t agreed_bytes(const czr_engine *engine)
     return words * (int64_t)sizeof words * (engine->world->size - 1);
 }
 
-static czr_status train(const run *r, czr_world *world, const process *self)
+static czr_status count_and_exchange(void *user, int channel, int n,
+                                     const czr_message *messages,
+                                     int64_t deadline_ms, char *why)
+{
+    counted *self = user;
+
+    for (int i = 0; i < n; i++) {
+        self->sent[channel] += (int64_t)messages[i].send_bytes;
+        self->received[channel] += (int64_t)messages[i].receive_bytes;
+    }
+    if (self->until_stop && --self->until_stop == 0)
+        raise(SIGSTOP);
+    return self->inner.exchange(self->inner.user, channel, n, messages,
+                                deadline_ms, why);
+}
+
+static void abort_counted(void *user, const char *why)
+{
+    const counted *self = user;
+
+    self->inner.abort(self->inner.user, why);
+}
+
+static void close_counted(void *user)
+{
+    const counted *self = user;
+
+    self->inner.close(self->inner.user);
+}
+
+static czr_status train(const run *r, czr_world *world, const counted *self)
 {
     static double values[256];
     const czr_options options = {.fixed_order_product = 1,
                                  .threads = 1,
                                  .late_device = r->late,
-                                 .deadline_ms = 60000};
+                                 .deadline_ms = r->stop ? 1500 : 60000};
     const czr_hyper hyper = {values, (size_t)r->program->n_hypers};
     outcome *o = &r->outcomes[czr_world_rank(world)];
     czr_engine *engine = NULL;
@@ -232,18 +274,35 @@ static czr_status thread_body(czr_world *world, void *user)
     return train(user, world, NULL);
 }
 
-static int process_body(process *self, void *user)
+/* On a world over the transport. */
+static int train_over(const run *r, const czr_transport *inner)
 {
-    const czr_transport transport = process_transport(self);
+    counted self = {.inner = *inner,
+                    .until_stop = r->stop && inner->rank == 1 ? 9 : 0};
+    czr_transport transport = *inner;
     czr_world *world;
 
     alarm(100);
+    transport.user = &self;
+    transport.exchange = count_and_exchange;
+    transport.abort = abort_counted;
+    transport.close = close_counted;
     if (czr_world_open(&transport, &world) != CZR_OK)
         return 1;
-    czr_testing_rank_order_reduction(world, ((const run *)user)->planted);
-    const czr_status status = train(user, world, self);
+    czr_testing_rank_order_reduction(world, r->planted);
+    const czr_status status = train(r, world, &self);
+    if (r->stop)
+        printf("%s: %s\n", czr_status_name(status),
+               r->outcomes[inner->rank].said);
     czr_world_close(world);
     return status != CZR_OK;
+}
+
+static int process_body(process *self, void *user)
+{
+    const czr_transport transport = process_transport(self);
+
+    return train_over(user, &transport);
 }
 
 static int complain(const outcome *o, int rank, const char *what)
@@ -317,6 +376,26 @@ static void print_kinds(unsigned kinds)
     puts("");
 }
 
+#ifdef TOOL_MPI
+/* Every process compares its own rank. */
+static int compare_mpi(run *r, outcome *threads, outcome *found)
+{
+    czr_transport transport;
+
+    if (czr_mpi_start(&transport) != CZR_OK || transport.ranks != r->ranks) {
+        printf("MPI has not %d processes\n", r->ranks);
+        return 1;
+    }
+    const int rank = transport.rank;
+    r->outcomes = threads;
+    if (!r->stop)
+        czr_world_threads_run(r->ranks, thread_body, r);
+    r->outcomes = found;
+    train_over(r, &transport);
+    return compare(&threads[rank], &found[rank], rank);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     int how[PROCESSES_MOST], wrong = 0;
@@ -328,7 +407,8 @@ int main(int argc, char **argv)
     void *library = dlopen(argv[1], RTLD_NOW);
     run r = {.program = library ? dlsym(library, argv[2]) : NULL,
              .late = argc > 3 && strcmp(argv[3], "late") == 0,
-             .planted = argc > 3 && strcmp(argv[3], "planted") == 0};
+             .planted = argc > 3 && strcmp(argv[3], "planted") == 0,
+             .stop = argc > 3 && strcmp(argv[3], "stop") == 0};
     if (!r.program) {
         printf("%s\n", dlerror());
         return 2;
@@ -338,6 +418,9 @@ int main(int argc, char **argv)
     outcome *found = process_memory((size_t)r.ranks * sizeof *found);
     if (!threads || !found)
         return 2;
+#ifdef TOOL_MPI
+    return compare_mpi(&r, threads, found);
+#endif
     r.outcomes = threads;
     czr_world_threads_run(r.ranks, thread_body, &r);
     r.outcomes = found;

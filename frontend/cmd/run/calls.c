@@ -57,6 +57,7 @@ const cz_run_result *cz_calls_run_shorter(cz_job *job,
     if (!any || elements > CALLS_LIMIT / request->steps / request->steps)
         return NULL;
     shorter.progress = NULL;
+    shorter.world = NULL; /* on threads, which have the same bits */
     for (int step = 1; step < request->steps; step++) {
         shorter.steps = step;
         if (cz_run_ranks(&shorter, &job->arena, &after[step - 1]) != CZR_OK)

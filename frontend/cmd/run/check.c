@@ -99,6 +99,7 @@ static bool check_one_rank(cz_job *job, const cz_cmd_options *given,
     again.progress = NULL;
     again.planted = false;
     again.gpu = NULL;
+    again.world = NULL;
     if (cz_job_open(&reference, &one, CZ_JOB_PLANNED) == CZ_EXIT_OK &&
         cz_loaded_open(reference.view, reference.plan_hash, &reference.diags,
                        &loaded)) {

@@ -4,6 +4,7 @@
 #include "frontend/cmd/cmd.h"
 
 #include "frontend/cmd/run/internal.h"
+#include "frontend/run/mpi.h"
 #include "frontend/run/run.h"
 
 #include "runtime/cuda/exec/rank.h"
@@ -20,7 +21,7 @@ static const struct argp_option options[] = {
      "cpu)",
      0},
     {"world", CZ_KEY_WORLD, "NAME", 0,
-     "threads, on a GPU loopback (others: not supported yet)", 0},
+     "threads; mpi: a process a rank, by mpirun; on a GPU loopback", 0},
     {"steps", CZ_KEY_STEPS, "N", 0, "Optimizer steps (default 1)", 0},
     {"seed", CZ_KEY_SEED, "N", 0, "Of parameters and gradients (default 0)", 0},
     {"microbatches", CZ_KEY_MICROBATCHES, "N", 0,
@@ -126,7 +127,14 @@ typedef struct opened {
     cz_loaded loaded;
     cz_run_gpu gpu;
     bool has_gpu;
+    czr_world *world; /* NULL: all ranks are here */
 } opened;
+
+/* One process speaks for all. */
+static bool is_speaker(const opened *o)
+{
+    return !o->world || czr_world_rank(o->world) == 0;
+}
 
 static bool open_run(cz_job *job, const cz_cmd_options *given, opened *o)
 {
@@ -166,6 +174,8 @@ static bool execute(cz_job *job, const cz_cmd_options *given, const opened *o,
     request->cuda = o->loaded.cuda;
     if (!report_run(job, cz_run_ranks(request, &job->arena, &result), &result))
         return false;
+    if (!is_speaker(o))
+        return true;
     printf("%s: %lld steps on %d ranks, %.3f s per step, %lld skipped, grad "
            "norm %.6g\n",
            job->view->program->name, (long long)given->steps,
@@ -188,9 +198,10 @@ static bool lacks_gpu(const cz_diags *diags)
 }
 
 /* An exit status. */
-static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu)
+static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu,
+                         czr_world *world)
 {
-    opened o = {.has_gpu = has_gpu};
+    opened o = {.has_gpu = has_gpu, .world = world};
     cz_run_request request = {.view = job->view,
                               .seed = (uint64_t)given->seed,
                               .steps = (int)given->steps,
@@ -198,6 +209,7 @@ static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu)
                               .late_device = given->late,
                               .planted = given->planted,
                               .gpu = has_gpu ? &o.gpu : NULL,
+                              .world = world,
                               .progress = show_progress,
                               .say = print_kernel};
     bool ok;
@@ -214,20 +226,28 @@ static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu)
 }
 
 /* Whether options go together; an exit status. */
-static int check_options(const cz_cmd_options *given, bool *has_gpu)
+static int check_options(const cz_cmd_options *given, bool *has_gpu,
+                         bool *has_mpi)
 {
     const char *target = given->target;
 
-    *has_gpu = false;
+    *has_gpu = *has_mpi = false;
     if (!cz_target_take("run", target, strlen(target), has_gpu))
         return CZ_EXIT_INFEASIBLE;
     const char *world = *has_gpu ? "loopback" : "threads";
-    if (given->world && strcmp(given->world, world) != 0) {
+    *has_mpi = !*has_gpu && given->world && strcmp(given->world, "mpi") == 0;
+    if (given->world && !*has_mpi && strcmp(given->world, world) != 0) {
         fprintf(stderr,
                 "canzona run: error: world \"%s\" is not supported yet where "
                 "the target is %s: %s is\n",
-                given->world, target, world);
+                given->world, target, *has_gpu ? world : "threads or mpi");
         return CZ_EXIT_INFEASIBLE;
+    }
+    if (*has_mpi && strcmp(given->input, "-") == 0) {
+        fputs("canzona run: error: every process of --world=mpi reads FILE, "
+              "which cannot be standard input\n",
+              stderr);
+        return CZ_EXIT_USAGE;
     }
     if (!*has_gpu || (!given->late && !given->planted))
         return CZ_EXIT_OK;
@@ -238,20 +258,38 @@ static int check_options(const cz_cmd_options *given, bool *has_gpu)
     return CZ_EXIT_USAGE;
 }
 
+/* Starts the processes, or is one of them. */
+static int run_on_mpi(cz_job *job, const cz_cmd_options *given,
+                      czr_world **world)
+{
+    if (!cz_mpi_is_rank()) {
+        cz_mpi_launch(job->view->n_ranks, &job->diags);
+        return CZ_EXIT_ERRORS;
+    }
+    if (!cz_mpi_open(job->view->n_ranks, &job->diags, world))
+        return CZ_EXIT_ERRORS;
+    if (czr_world_rank(*world) != 0 && !freopen("/dev/null", "w", stdout))
+        return CZ_EXIT_ERRORS;
+    return build_and_run(job, given, false, *world);
+}
+
 static int run(const cz_cmd_options *given)
 {
     cz_cmd_options options_used = *given;
-    bool has_gpu;
+    czr_world *world = NULL;
+    bool has_gpu, has_mpi;
     cz_job job;
-    int status = check_options(given, &has_gpu);
+    int status = check_options(given, &has_gpu, &has_mpi);
 
     if (status != CZ_EXIT_OK)
         return status;
     options_used.strict = given->strict || (given->check && !given->of_values);
     status = cz_job_open(&job, &options_used, CZ_JOB_PLANNED);
     if (status == CZ_EXIT_OK)
-        status = build_and_run(&job, &options_used, has_gpu);
+        status = has_mpi ? run_on_mpi(&job, &options_used, &world)
+                         : build_and_run(&job, &options_used, has_gpu, NULL);
     cz_job_close(&job);
+    czr_world_close(world); /* behind a failure it may end all processes */
     return status;
 }
 
@@ -260,8 +298,16 @@ const cz_command cz_command_run = {
     "build, and execute on the ranks of this machine",
     options,
     "Plan and build FILE, and execute it on as many threads as it has ranks, "
-    "with gradients of its own making; or all its ranks on one GPU, which "
-    "shows that it runs there and what comes of it, no faster than one rank.\v"
+    "with gradients of its own making; or on as many processes of MPI; or all "
+    "its ranks on one GPU, which shows that it runs there and what comes of "
+    "it, no faster than one rank.\v"
+    "--world=mpi starts mpirun, which as root or with fewer processors gets "
+    "the leave that it wants.  Where a launcher has started it, the command is "
+    "one rank: on several machines, or with options of the launcher's own, run "
+    "`srun -n 16 canzona run --world=mpi FILE` (srun --mpi=pmix, or pmi2), or "
+    "`mpirun OPTIONS -n 16 canzona run ...`, one process for each rank of the "
+    "mesh.  Every process plans and builds for itself; the first one speaks.  "
+    "With --check it compares what all have with the bits of one rank.\n\n"
     "On a GPU it needs the driver and NVRTC, and keeps machine code in "
     "$XDG_CACHE_HOME/canzona or ~/.cache/canzona.  It says what computes each "
     "product; --check compares with the bits of one rank on a thread, in the "

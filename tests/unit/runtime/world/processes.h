@@ -27,9 +27,7 @@ typedef struct process {
     int rank, ranks;
     /* [channel][rank] sockets to others, and those for words; -1: none. */
     int ends[CZR_CHANNELS + 1][PROCESSES_MOST];
-    /* Of exchanges so far, in bytes of messages. */
-    int64_t n_exchanges[CZR_CHANNELS], sent[CZR_CHANNELS],
-        received[CZR_CHANNELS];
+    int64_t n_exchanges[CZR_CHANNELS]; /* so far */
     /* Called before each exchange; what is not CZR_OK it returns.  May be
      * NULL. */
     czr_status (*strike)(struct process *self, int channel, char *why);
@@ -145,6 +143,10 @@ static inline czr_status process_poll(const process *self, int channel, int n,
             const czr_status status =
                 process_move(self->ends[channel][peer], messages, n, peer,
                              is_send, &ends[peer][is_send], why);
+            if (status == CZR_ERR_ENDED && channel == CZR_CHANNELS - 1) {
+                ends[peer][is_send].message = n; /* it will not answer */
+                continue;
+            }
             if (status == CZR_ERR_ENDED)
                 snprintf(why, CZR_WHY_BYTES, "rank %d has ended", peer);
             if (status != CZR_OK)
@@ -176,14 +178,11 @@ static inline czr_status process_exchange(void *user, int channel, int n,
         self->strike ? self->strike(self, channel, why) : CZR_OK;
 
     self->n_exchanges[channel]++;
-    for (int i = 0; i < n; i++) {
-        self->sent[channel] += (int64_t)messages[i].send_bytes;
-        self->received[channel] += (int64_t)messages[i].receive_bytes;
-    }
     while (status == CZR_OK && missing >= 0) {
         status = process_poll(self, channel, n, messages, ends, TICK_MS,
                               &missing, why);
-        if (status == CZR_ERR_ENDED || (status == CZR_OK && missing >= 0))
+        if (channel < CZR_CHANNELS - 1 &&
+            (status == CZR_ERR_ENDED || (status == CZR_OK && missing >= 0)))
             status = process_hears(self, why) ? CZR_ERR_ABORTED : status;
         if (status == CZR_OK && missing >= 0 && process_now_ms() > end) {
             snprintf(why, CZR_WHY_BYTES, "rank %d did not come in %lld ms",

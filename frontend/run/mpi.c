@@ -1,0 +1,141 @@
+/* MPI, opened when asked for: other commands and worlds need none of it. */
+#define _POSIX_C_SOURCE 200809L
+#include "frontend/run/mpi.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096, MOST_ARGUMENTS = 256, ARGUMENT_BYTES = 1 << 16 };
+static const char module[] = "libczr_mpi.so";
+
+bool cz_mpi_is_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                        "PMI_RANK"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]))
+            return true;
+    return false;
+}
+
+/* The path of this program; false: it is not known. */
+static bool find_self(char path[PATH_BYTES])
+{
+    const ssize_t n = readlink("/proc/self/exe", path, PATH_BYTES - 1);
+
+    path[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* Beside this program, or where the loader finds libraries.  It stays. */
+static void *open_module(cz_diags *diags)
+{
+    char path[PATH_BYTES + sizeof module];
+    void *library = NULL;
+
+    if (find_self(path)) {
+        memcpy(strrchr(path, '/') + 1, module, sizeof module);
+        if (access(path, R_OK) == 0)
+            library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    }
+    if (!library)
+        library = dlopen(module, RTLD_NOW | RTLD_GLOBAL);
+    if (!library)
+        cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0},
+                      "there is no MPI in this build: %s", dlerror());
+    return library;
+}
+
+/* ---- starting ----------------------------------------------------------- */
+
+/* The arguments of this process behind `n` others; false: there are too many.
+ */
+static bool append_arguments(char *arguments[MOST_ARGUMENTS], int n)
+{
+    static char text[ARGUMENT_BYTES];
+    const int file = open("/proc/self/cmdline", O_RDONLY);
+    ssize_t bytes = 0, more = 1;
+
+    while (file >= 0 && more > 0 && bytes < ARGUMENT_BYTES) {
+        more = read(file, text + bytes, (size_t)(ARGUMENT_BYTES - bytes));
+        bytes += more > 0 ? more : 0;
+    }
+    if (file >= 0)
+        close(file);
+    if (bytes == 0 || bytes == ARGUMENT_BYTES)
+        return false;
+    for (const char *at = text + strlen(text) + 1; at < text + bytes;
+         at += strlen(at) + 1) {
+        if (n + 1 == MOST_ARGUMENTS)
+            return false;
+        arguments[n++] = text + (at - text);
+    }
+    arguments[n] = NULL;
+    return true;
+}
+
+void cz_mpi_launch(int ranks, cz_diags *diags)
+{
+    static const char *const leave[] = {"OMPI_ALLOW_RUN_AS_ROOT",
+                                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                                        "OMPI_MCA_rmaps_base_oversubscribe"};
+    static char mpirun[] = "mpirun", flag[] = "-n", count[16];
+    static char self[PATH_BYTES];
+    char *arguments[MOST_ARGUMENTS] = {mpirun, flag, count, self};
+
+    if (!open_module(diags))
+        return;
+    snprintf(count, sizeof count, "%d", ranks);
+    if (!find_self(self) || !append_arguments(arguments, 4)) {
+        cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0},
+                      "what this process was told is not in /proc/self, or too "
+                      "long: start the ranks by mpirun or srun");
+        return;
+    }
+    for (size_t i = 0; i < sizeof leave / sizeof *leave; i++)
+        setenv(leave[i], "1", 0);
+    setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 0);
+    fflush(NULL);
+    execvp(mpirun, arguments);
+    cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0},
+                  "mpirun cannot be started: %s", strerror(errno));
+}
+
+/* ---- a rank ------------------------------------------------------------- */
+
+bool cz_mpi_open(int ranks, cz_diags *diags, czr_world **out)
+{
+    czr_status (*start)(czr_transport *) = NULL;
+    czr_transport transport;
+    void *library = open_module(diags);
+
+    *out = NULL;
+    if (!library)
+        return false;
+    /* POSIX has functions as objects here, C has not. */
+    void *symbol = dlsym(library, "czr_mpi_start");
+    memcpy(&start, &symbol, sizeof symbol);
+    czr_status status = start ? start(&transport) : CZR_ERR_VERSION;
+    if (status == CZR_OK)
+        status = czr_world_open(&transport, out);
+    if (status != CZR_OK) {
+        cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0}, "%s",
+                      czr_status_text(status));
+        return false;
+    }
+    if (czr_world_size(*out) == ranks)
+        return true;
+    if (czr_world_rank(*out) == 0)
+        cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0},
+                      "%d processes were started, and the mesh has %d ranks",
+                      czr_world_size(*out), ranks);
+    czr_world_close(*out);
+    *out = NULL;
+    return false;
+}
