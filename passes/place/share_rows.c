@@ -1,6 +1,7 @@
 /* From blocks of rows back to owners and blocks of ranks. */
 #include "passes/place/share_internal.h"
 
+#include "dsl/base/checked.h"
 #include "passes/cost/candidates.h"
 #include "passes/solve/choice.h"
 
@@ -12,6 +13,41 @@ typedef struct dealer {
     int *place_of; /* [rows] where slots are those of places one behind the
                     * other */
 } dealer;
+
+/* ---- matrices that their shards' ranks update ---- */
+
+static bool stays(const cz_place_subgroup *s, int item)
+{
+    const int of = s->view->params[s->placement->params[item]].pattern;
+    return s->placement->shard_ps[of] >= 0;
+}
+
+/* State bytes of all of them, evenly over the split coordinates. */
+static int64_t staying_bytes(const cz_place_subgroup *s)
+{
+    const cz_solve_problem *problem = &s->placement->problem;
+    int64_t bytes = 0;
+    for (int i = 0; i < problem->n_items; i++)
+        if (stays(s, i))
+            bytes += problem->classes[problem->class_of[i]].state_bytes;
+    return cz_ceil_div(bytes, problem->n_ranks);
+}
+
+/* Each to the split coordinate that has least state. */
+static void put_staying(const cz_place_subgroup *s, cz_counts *counts)
+{
+    const cz_solve_problem *problem = &s->placement->problem;
+    for (int i = 0; i < problem->n_items; i++) {
+        int best = 0;
+        if (!stays(s, i))
+            continue;
+        for (int split = 1; split < problem->n_ranks; split++)
+            if (counts->state[split] < counts->state[best])
+                best = split;
+        cz_counts_put(counts, 0, best * problem->n_hosts,
+                      counts->kind_of[problem->class_of[i]], 1);
+    }
+}
 
 /* ---- rows ---- */
 
@@ -117,6 +153,7 @@ static cz_solved lay_out(const void *context, const cz_solve_problem *problem)
             cz_counts_put(&counts, 0, slot_of(d, row, job),
                           kind_of(s, &counts, job->of), 1);
         }
+    put_staying(s, &counts);
     cz_choice_offer_counts(s->arena, problem, &best, &counts, "sub-groups");
     return best;
 }
@@ -160,7 +197,7 @@ bool cz_place_put_back(const cz_place_subgroup *s, const cz_subgroup_plan *plan,
                        cz_place_subgroups *out)
 {
     dealer d = {s, plan, CZ_NEW(s->arena, int, s->n_rows)};
-    const int64_t fullest = deal_rows(&d);
+    const int64_t fullest = deal_rows(&d) + staying_bytes(s);
     if (fullest > cz_solve_state_cap(&s->placement->problem) &&
         fullest > s->state_bytes)
         return false;

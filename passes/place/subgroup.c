@@ -77,14 +77,15 @@ static cz_subgroup_plan solve_shared(const cz_place_subgroup *s)
 /* ---- rows ---- */
 
 /* Matrices that are gathered; 0 where there are others, which have no place in
- * a row. */
+ * a row, but those that their shards' ranks update. */
 static int count_gathered(const cz_place_subgroup *s, int *pattern)
 {
     const cz_solve_problem *problem = &s->placement->problem;
     int n = 0;
     for (int i = 0; i < problem->n_items; i++) {
         const int of = s->view->params[s->placement->params[i]].pattern;
-        if (!cz_pattern_is_owned(s->view, of))
+        if (!cz_pattern_is_owned(s->view, of) ||
+            s->placement->shard_ps[of] >= 0)
             continue;
         if (!cz_place_is_gathered(s, of))
             return 0;

@@ -21,7 +21,7 @@ endfunction()
 # Clipping; skipping; phases; narrow parameters with masters; shared matrices in
 # bands; experts, pipelines, fused storage, equal parts.
 cz_plan_checks(loopback 300 cuda_loopback_plan tests/fixtures/plans "" few form_shared
-  tiles_shared factor externs pipeline_moe fused fsdp grads bases chunks)
+  tiles_shared factor externs pipeline_moe fused fsdp grads bases chunks rows)
 cz_plan_checks(loopback 300 cuda_loopback_plan tests/fixtures/gpu "" failing buckets)
 set(small -D gpt.width=16 -D gpt.vocab=32 -D gpt.context=8)
 cz_plan_checks(loopback 300 cuda_loopback_plan examples "${small}" gpt)
@@ -31,12 +31,12 @@ cz_cuda_check(cuda_loopback_gpt_strict 300 cuda ${run_plan}
 # In batches, where equal matrices have scratch of their own and come in another
 # order.
 cz_plan_checks(batch 300 cuda_loopback_plan tests/fixtures/plans --target=cpu,sm_90a
-  fused pipeline_moe moe)
+  fused pipeline_moe moe rows)
 
 # Some of them with a rank for each thread and GPU of the double, over the double
 # of NCCL.  Strict: else NCCL adds up in an order of its own.
 cz_plan_checks(nccl 120 cuda_nccl_plan tests/fixtures/plans --strict few form_shared
-  pipeline_moe fused fsdp chunks bases)
+  pipeline_moe fused fsdp chunks bases rows)
 cz_plan_checks(nccl 120 cuda_nccl_plan tests/fixtures/gpu --strict failing signs buckets)
 cz_plan_checks(nccl 300 cuda_nccl_plan tests/fixtures/plans --strict tiles_shared)
 # The longest, which show little that the others do not.
