@@ -102,11 +102,12 @@ static int64_t kernels_ps(const cz_subgroup_candidate *candidate)
 static bool is_measured(const finder *f, const cz_form_class *of,
                         const cz_subgroup_candidate *candidate)
 {
-    const cz_stage_call call = {
-        .stage = of->call.stage,
-        .batch = candidate->batch,
-        .subgroup_size = candidate->g,
-        .cut = cz_share_along(f->arena, of->call.stage, of->call.sharded)};
+    const cz_stage_call call = {.stage = of->call.stage,
+                                .batch = candidate->batch,
+                                .subgroup_size = candidate->g,
+                                .cut = cz_share_along(f->arena, f->view,
+                                                      of->call.stage,
+                                                      of->call.sharded)};
     cz_stage_cost cost;
     return cz_cost_stage_mean(f->arena, f->view, f->machine, &call, &cost) &&
            cost.is_measured;

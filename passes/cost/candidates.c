@@ -277,7 +277,7 @@ static lister lister_of(cz_arena *arena, const cz_plan_view *view,
                         const cz_candidates_call *call)
 {
     return (lister){arena, view, machine, call,
-                    cz_share_along(arena, call->stage, call->sharded)};
+                    cz_share_along(arena, view, call->stage, call->sharded)};
 }
 
 int cz_cost_forms(cz_arena *arena, const cz_plan_view *view,
@@ -288,13 +288,14 @@ int cz_cost_forms(cz_arena *arena, const cz_plan_view *view,
     return list_forms(&l, batch, g, forms);
 }
 
-bool cz_cost_form_cuts(cz_arena *scratch, const cz_candidates_call *call,
+bool cz_cost_form_cuts(cz_arena *scratch, const cz_plan_view *view,
+                       const cz_candidates_call *call,
                        const cz_view_stage *body,
                        const cz_subgroup_candidate *candidate,
                        cz_step_cut *step_cuts)
 {
     return share_body(scratch, body,
-                      cz_share_along(scratch, call->stage, call->sharded),
+                      cz_share_along(scratch, view, call->stage, call->sharded),
                       candidate, step_cuts);
 }
 

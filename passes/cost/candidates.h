@@ -63,7 +63,8 @@ int cz_cost_forms(cz_arena *arena, const cz_plan_view *view,
 
 /* shares[n_steps] of a body of the stage in a way with g > 1, of which form and
  * g are read.  False where its form has to deal out and there is nothing. */
-bool cz_cost_form_cuts(cz_arena *scratch, const cz_candidates_call *call,
+bool cz_cost_form_cuts(cz_arena *scratch, const cz_plan_view *view,
+                       const cz_candidates_call *call,
                        const cz_view_stage *body,
                        const cz_subgroup_candidate *candidate,
                        cz_step_cut *step_cuts);

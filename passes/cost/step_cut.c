@@ -313,9 +313,8 @@ static bool can_share(cz_arena *scratch, const cz_view_stage *stage,
         cz_step_cut *step_cuts = CZ_NEW(scratch, cz_step_cut, body->n_steps);
         if (!cz_step_cuts_find(scratch, body, cut, step_cuts, NULL))
             return false;
-        /* Products that are not cut are dealt out. */
         for (int s = 0; is_apart && s < body->n_steps; s++)
-            if (step_cuts[s].partial || body->steps[s].is_product)
+            if (step_cuts[s].partial)
                 return false;
     }
     return true;
@@ -330,29 +329,37 @@ cz_cut_of cz_share_find(cz_arena *scratch, const cz_view_stage *stage)
     return CZ_CUT_NONE;
 }
 
-bool cz_share_is_apart(cz_arena *scratch, const cz_view_stage *stage,
-                       cz_cut_of cut)
-{
-    return cut != CZ_CUT_NONE && can_share(scratch, stage, cut, true);
-}
-
-cz_cut_of cz_share_along(cz_arena *scratch, const cz_view_stage *stage,
-                         cz_cut_of sharded)
-{
-    return cz_share_is_apart(scratch, stage, sharded)
-               ? sharded
-               : cz_share_find(scratch, stage);
-}
-
-bool cz_share_keeps_shards(cz_arena *scratch, const cz_view_stage *stage,
-                           cz_cut_of sharded)
+/* Products that are not cut are dealt out, and gathered. */
+static bool has_products(const cz_view_stage *stage)
 {
     for (int i = 0; i < cz_view_n_bodies(stage); i++) {
         const cz_view_stage *body = cz_view_variant(stage, i);
         for (int s = 0; s < body->n_steps; s++)
             if (body->steps[s].is_product)
-                return false;
+                return true;
     }
-    return sharded != CZ_CUT_NONE &&
-           cz_share_along(scratch, stage, sharded) == sharded;
+    return false;
+}
+
+bool cz_share_is_apart(cz_arena *scratch, const cz_view_stage *stage,
+                       cz_cut_of cut)
+{
+    return cut != CZ_CUT_NONE && !has_products(stage) &&
+           can_share(scratch, stage, cut, true);
+}
+
+cz_cut_of cz_share_along(cz_arena *scratch, const cz_plan_view *view,
+                         const cz_view_stage *stage, cz_cut_of sharded)
+{
+    return sharded != CZ_CUT_NONE && !has_products(stage) &&
+                   can_share(scratch, stage, sharded, view->program->strict)
+               ? sharded
+               : cz_share_find(scratch, stage);
+}
+
+bool cz_share_keeps_shards(cz_arena *scratch, const cz_plan_view *view,
+                           const cz_view_stage *stage, cz_cut_of sharded)
+{
+    return sharded != CZ_CUT_NONE && !has_products(stage) &&
+           cz_share_along(scratch, view, stage, sharded) == sharded;
 }

@@ -44,17 +44,18 @@ int cz_step_cuts_n_values(const cz_view_stage *stage);
  * columns if possible, else rows; CZ_CUT_NONE if neither is.  How shards lie
  * does not decide it, for the order of sums must not depend on the mesh. */
 cz_cut_of cz_share_find(cz_arena *scratch, const cz_view_stage *stage);
-/* The same for ranks that have shards cut along `sharded`: that one where they
- * have nothing to exchange then, for no order of sums depends on it. */
-cz_cut_of cz_share_along(cz_arena *scratch, const cz_view_stage *stage,
-                         cz_cut_of sharded);
+/* The same for ranks that have shards cut along `sharded`: that one where the
+ * stage has no product, and sums alone travel; if the program is strict, where
+ * nothing does, for then no order of sums depends on it. */
+cz_cut_of cz_share_along(cz_arena *scratch, const cz_plan_view *view,
+                         const cz_view_stage *stage, cz_cut_of sharded);
 /* Whether ranks exchange nothing where they share a stage along `cut`. */
 bool cz_share_is_apart(cz_arena *scratch, const cz_view_stage *stage,
                        cz_cut_of cut);
 /* Whether ranks had better share a stage as their shards lie, cut along
  * `sharded`: it has no product, and then sums alone travel, if anything. */
-bool cz_share_keeps_shards(cz_arena *scratch, const cz_view_stage *stage,
-                           cz_cut_of sharded);
+bool cz_share_keeps_shards(cz_arena *scratch, const cz_plan_view *view,
+                           const cz_view_stage *stage, cz_cut_of sharded);
 
 /* Products that all ranks would compute alike are dealt out by rows among
  * `group` of them, where their rows have so many equal parts, in shares of a

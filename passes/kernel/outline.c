@@ -348,7 +348,7 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
         return CZ_OUTLINE_PHASES;
     if (cz_state_any_owned(view->rules[stage->rule].fact))
         return CZ_OUTLINE_STATES;
-    out->cut = cz_share_along(scratch, stage, sharded);
+    out->cut = cz_share_along(scratch, view, stage, sharded);
     if (out->cut == CZ_CUT_NONE)
         return CZ_OUTLINE_NO_CUT;
     cz_step_cuts_find(scratch, stage, out->cut, step_cuts, NULL);

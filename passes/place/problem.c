@@ -216,7 +216,7 @@ static int64_t shard_time(cz_arena *scratch, const cz_plan_view *view,
         .max_g = n};
     cz_outline outline;
     cz_subgroup_candidate forms[2];
-    if (!cz_share_keeps_shards(scratch, call.stage, call.sharded) ||
+    if (!cz_share_keeps_shards(scratch, view, call.stage, call.sharded) ||
         cz_outline_check(scratch, view, call.stage,
                          view->rules[f->rule].fact->shape.v, call.sharded, n,
                          &outline) != CZ_OUTLINE_OK)

@@ -46,11 +46,12 @@ static sharing sharing_of(const share_pass *p, int param)
             .full_matrix;
     const cz_cut_of sharded = cz_candidates_sharded_along(p->view, pattern);
 
-    return (sharing){
-        p->view->params[param].subgroup_size, sharded,
-        whole < 0 ? CZ_CUT_NONE
-                  : cz_share_along(p->arena, &p->view->stages[whole], sharded),
-        param};
+    return (sharing){p->view->params[param].subgroup_size, sharded,
+                     whole < 0
+                         ? CZ_CUT_NONE
+                         : cz_share_along(p->arena, p->view,
+                                          &p->view->stages[whole], sharded),
+                     param};
 }
 
 static int compare(const sharing *a, const sharing *b)

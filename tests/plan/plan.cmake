@@ -205,6 +205,9 @@ cz_plan_jsons(rows ${plans}/rows.cz "dp;tp" 2x2 1x4 3x2)
 cz_plan_says(plan_screen_rows "local: shards updated where they lie"
   ${plans}/rows_fsdp.cz)
 cz_plan_json(rows_fsdp ${plans}/rows_fsdp.cz)
+cz_plan_json(few_rows -D mesh.dp=2 ${plans}/few_rows.cz)
+cz_plan_says(plan_screen_few_beside_rows "gram: parts gathered.*gram: shards"
+  ${plans}/few_rows.cz)
 
 # Few matrices: the planner lets ranks share them.
 cz_plan_json(few -D mesh.dp=2 ${plans}/few.cz)

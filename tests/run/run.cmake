@@ -27,6 +27,7 @@ endforeach()
 cz_runs(rows ${plans}/rows.cz "${dp_tp}" --steps=3 1x1 4x2 2x4 1x8)
 cz_runs(rows ${plans}/rows.cz "${dp_tp}" "--late;--steps=3" 3x2)
 cz_run(rows_fsdp --steps=3 ${plans}/rows_fsdp.cz)
+cz_run(few_rows --steps=3 -D mesh.dp=2 ${plans}/few_rows.cz)
 
 # Iterations by way of the Gram matrix; some of them on ranks that share matrices.
 cz_runs(form ${plans}/form.cz "${dp_tp}" "--steps=3;-D;form=gram" 1x1 2x2 1x4 3x2)

@@ -22,7 +22,7 @@ static void put_steps(cz_report *r, const cz_form_class *of,
     if (form->obstacle == CZ_FORM_POSSIBLE && form->subgroup_size > 1) {
         const cz_subgroup_candidate way = {.form = form->form,
                                            .g = (int)form->subgroup_size};
-        cz_cost_form_cuts(r->arena, &of->call, stage, &way, step_cuts);
+        cz_cost_form_cuts(r->arena, r->view, &of->call, stage, &way, step_cuts);
         cz_cost_kernels(r->arena, stage, step_cuts, form->subgroup_size,
                         kernels);
         for (int s = 0; s < stage->n_steps; s++) {
@@ -76,8 +76,8 @@ static int dimension_of(cz_report *r, const cz_form_class *of)
 {
     if (of->forms[of->n_forms - 1].obstacle != CZ_FORM_POSSIBLE)
         return -1;
-    return cz_share_along(r->arena, of->call.stage, of->call.sharded) ==
-           CZ_CUT_COLUMNS;
+    return cz_share_along(r->arena, r->view, of->call.stage,
+                          of->call.sharded) == CZ_CUT_COLUMNS;
 }
 
 static void put_class(cz_report *r, const cz_form_class *of)
@@ -158,9 +158,9 @@ static way chosen_way(const cz_report *r, const cz_form_class *of, int param)
 {
     way w = {r->view->params[param].subgroup_size,
              cz_matrix_time(r->view, r->times, param), 0, 0, false};
-    w.is_at_shards =
-        w.subgroup_size > 1 && w.subgroup_size == of->n_shards &&
-        cz_share_keeps_shards(r->arena, of->call.stage, of->call.sharded);
+    w.is_at_shards = w.subgroup_size > 1 && w.subgroup_size == of->n_shards &&
+                     cz_share_keeps_shards(r->arena, r->view, of->call.stage,
+                                           of->call.sharded);
     for (int i = 0; i < of->n_forms; i++) {
         const cz_form *form = &of->forms[i];
         if (form->obstacle == CZ_FORM_POSSIBLE &&
@@ -176,7 +176,8 @@ static way chosen_way(const cz_report *r, const cz_form_class *of, int param)
 static const char *why_not_local(const cz_report *r, const cz_form_class *of)
 {
     const cz_form *last = &of->forms[of->n_forms - 1];
-    if (!cz_share_keeps_shards(r->arena, of->call.stage, of->call.sharded))
+    if (!cz_share_keeps_shards(r->arena, r->view, of->call.stage,
+                               of->call.sharded))
         return "the update needs the whole matrix";
     if (cz_view_is_uneven(&r->view->patterns[of->first_pattern]))
         return "its shards are of unequal length";

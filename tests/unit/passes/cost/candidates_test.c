@@ -111,8 +111,8 @@ static void ways_add_up_in_f32_and_deal_out_what_is_behind(void **state)
     const cz_stage_call four = {
         call.stage, 1, 4, cz_share_find(&f->arena, call.stage), CZ_LINK_NODE};
     int64_t work = 5 * cz_time_map(&machine, 6 * elements / 4);
-    assert_true(
-        cz_cost_form_cuts(&f->arena, &call, call.stage, near, step_cuts));
+    assert_true(cz_cost_form_cuts(&f->arena, f->view, &call, call.stage, near,
+                                  step_cuts));
     cz_cost_steps(&f->arena, &machine, &four, step_cuts, costs);
     for (int s = 0; s < n_steps; s++)
         work += costs[s].compute_ps;

@@ -149,8 +149,8 @@ static void check_cut(fixture *f, const cz_view_stage *stage, cz_cut_of cut,
     }
     assert_int_equal(bytes, sum_bytes);
     assert_int_equal(cz_share_is_apart(&f->arena, stage, cut), is_apart);
-    assert_true(cz_share_keeps_shards(&f->arena, stage, cut));
-    assert_int_equal(cz_share_along(&f->arena, stage, cut), cut);
+    assert_true(cz_share_keeps_shards(&f->arena, f->view, stage, cut));
+    assert_int_equal(cz_share_along(&f->arena, f->view, stage, cut), cut);
 }
 
 /* 768 norms of rows, in f64. */
@@ -161,8 +161,17 @@ static void norms_of_rows_stay_with_rows(void **state)
     check_cut(f, stage, CZ_CUT_ROWS, true, 0);
     check_cut(f, stage, CZ_CUT_COLUMNS, false, 768 * 8);
     assert_int_equal(cz_share_find(&f->arena, stage), CZ_CUT_COLUMNS);
-    assert_int_equal(cz_share_along(&f->arena, stage, CZ_CUT_NONE),
+    assert_int_equal(cz_share_along(&f->arena, f->view, stage, CZ_CUT_NONE),
                      CZ_CUT_COLUMNS);
+}
+
+/* Shards of rows add up 512 norms, rather than that columns are gathered. */
+static void norms_of_columns_are_added_up_where_shards_are_rows(void **state)
+{
+    fixture *f = *state;
+    const cz_view_stage *stage = fixture_stage(f, "columned.weight");
+    check_cut(f, stage, CZ_CUT_COLUMNS, true, 0);
+    check_cut(f, stage, CZ_CUT_ROWS, false, 512 * 8);
 }
 
 /* X X' is summed over columns, whichever way shards lie. */
@@ -170,10 +179,11 @@ static void products_are_cut_alike_however_shards_lie(void **state)
 {
     fixture *f = *state;
     const cz_view_stage *stage = fixture_stage(f, "qkv.weight");
-    assert_int_equal(cz_share_along(&f->arena, stage, CZ_CUT_ROWS),
+    assert_int_equal(cz_share_along(&f->arena, f->view, stage, CZ_CUT_ROWS),
                      cz_share_find(&f->arena, stage));
-    assert_false(cz_share_keeps_shards(&f->arena, stage, CZ_CUT_ROWS));
-    assert_false(cz_share_keeps_shards(&f->arena, stage, CZ_CUT_COLUMNS));
+    assert_false(cz_share_keeps_shards(&f->arena, f->view, stage, CZ_CUT_ROWS));
+    assert_false(
+        cz_share_keeps_shards(&f->arena, f->view, stage, CZ_CUT_COLUMNS));
 }
 
 int main(void)
@@ -182,6 +192,7 @@ int main(void)
         cmocka_unit_test(squares_of_gram_matrices_are_dealt_out),
         cmocka_unit_test(rows_without_equal_parts_are_not_dealt_out),
         cmocka_unit_test(norms_of_rows_stay_with_rows),
+        cmocka_unit_test(norms_of_columns_are_added_up_where_shards_are_rows),
         cmocka_unit_test(products_are_cut_alike_however_shards_lie),
         cmocka_unit_test(transposed_factors_are_not_dealt_out),
         cmocka_unit_test(sums_that_are_rounded_are_scattered),
