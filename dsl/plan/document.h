@@ -178,13 +178,15 @@ typedef struct cz_document_message {
 
 typedef struct cz_document_baseline {
     const char *name;
-    int64_t bucket_elements; /* in buckets of so many; 0: not said */
+    int64_t bucket_elements; /* in buckets of so many */
     bool is_variant;         /* of one before it: in micro-groups, or in other
                               * buckets */
     bool is_grouped; /* its matrices travel, in micro-groups: what it executes
                       * are the variants of its name that follow */
     const int64_t *time_ps;     /* [n_ranks] the optimizer's compute */
-    const int64_t *state_bytes; /* [n_ranks]; NULL: not said */
+    const int64_t *launches;    /* [n_ranks] of element-wise kernels beside
+                                 * its matrices */
+    const int64_t *state_bytes; /* [n_ranks] */
     bool all_reduces;           /* gradients go to every rank whole */
     bool gathers;               /* parameters come from their owners */
     bool is_exposed;            /* forward waits for all parameters */

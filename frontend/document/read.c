@@ -593,11 +593,6 @@ static void read_message(void *context, const cz_json_at *at, void *entry)
         cz_json_numbers_of(at, "slices", 0, out->elements, &out->n_slices);
 }
 
-static bool flag_of(const cz_json_at *at, const char *key)
-{
-    return cz_json_has(at, key) && cz_json_truth_of(at, key);
-}
-
 /* With its matrices in micro-groups: variants of the baseline. */
 static void add_micro_groups(reader *r, const cz_json_at *baseline,
                              const cz_document_baseline *of,
@@ -624,16 +619,16 @@ static void read_baselines(reader *r, const cz_json_at *root)
     cz_document_baseline *all = NULL;
     for (int i = 0; i < n && !r->reading.failed; i++) {
         const cz_json_at at = cz_json_element(&list, i);
-        cz_document_baseline one = {.name = cz_json_word_of(&at, "name"),
-                                    .time_ps = ranks_of(r, &at, "time_ps"),
-                                    .all_reduces = flag_of(&at, "all_reduces"),
-                                    .gathers = flag_of(&at, "gathers"),
-                                    .is_exposed = flag_of(&at, "exposed")};
-        if (cz_json_has(&at, "bucket_elements"))
-            one.bucket_elements =
-                cz_json_number_of(&at, "bucket_elements", 1, CZ_MAX_BYTES);
-        if (cz_json_has(&at, "state_bytes"))
-            one.state_bytes = ranks_of(r, &at, "state_bytes");
+        cz_document_baseline one = {
+            .name = cz_json_word_of(&at, "name"),
+            .bucket_elements =
+                cz_json_number_of(&at, "bucket_elements", 1, CZ_MAX_BYTES),
+            .time_ps = ranks_of(r, &at, "time_ps"),
+            .launches = ranks_of(r, &at, "launches"),
+            .state_bytes = ranks_of(r, &at, "state_bytes"),
+            .all_reduces = cz_json_truth_of(&at, "all_reduces"),
+            .gathers = cz_json_truth_of(&at, "gathers"),
+            .is_exposed = cz_json_truth_of(&at, "exposed")};
         one.messages =
             cz_json_list_of(&at, "messages", sizeof *one.messages,
                             message_fields, read_message, r, &one.n_messages);
@@ -642,8 +637,7 @@ static void read_baselines(reader *r, const cz_json_at *root)
             last = one.name;
         }
         *CZ_PUSH(r->reading.arena, all, r->out->n_baselines) = one;
-        if (cz_json_has(&at, "groupings"))
-            add_micro_groups(r, &at, &one, &all);
+        add_micro_groups(r, &at, &one, &all);
     }
     r->out->baselines = all;
 }

@@ -7,6 +7,7 @@
 #include "passes/baseline/batches.h"
 #include "passes/baseline/megatron.h"
 #include "passes/baseline/micro_groups.h"
+#include "passes/kernel/flops.h"
 #include "passes/solve/baseline.h"
 
 #include <string.h>
@@ -98,6 +99,43 @@ static void add_to_ranks(const comparer *c,
         if (slot >= 0)
             ranks[rank] = cz_solve_end(ranks[rank], rows[slot / width]);
     }
+}
+
+static int64_t launches_of(const comparer *c, int pattern)
+{
+    const cz_plan_view *view = c->view;
+    const cz_rule_stages stages =
+        cz_rule_stages_find(view, view->patterns[pattern].rule);
+    const int beside[] = {stages.before, stages.after};
+    int64_t n = 0;
+    for (int i = 0; i < 2; i++) {
+        const cz_view_stage *stage =
+            beside[i] < 0 ? NULL : &view->stages[beside[i]];
+        if (stage)
+            n += cz_view_variant(stage, cz_flops_most_variant(view, stage))
+                     ->n_steps;
+    }
+    return n;
+}
+
+/* Who shards a matrix computes what is element-wise of it: on its owner's
+ * coordinate, or on all. */
+static void add_launches(const comparer *c,
+                         const cz_placement_problem *placement,
+                         const cz_solve_plan *plan, cz_compared *out)
+{
+    const cz_solve_problem *problem = &placement->problem;
+    int64_t *rows = CZ_NEW(c->arena, int64_t, problem->n_ranks);
+    int64_t everywhere = 0;
+    for (int i = 0; i < problem->n_items; i++) {
+        if (problem->classes[problem->class_of[i]].divisible)
+            continue;
+        int64_t *of = out->gathers ? &rows[plan->owner[i]] : &everywhere;
+        *of += launches_of(c, c->view->params[placement->params[i]].pattern);
+    }
+    for (int r = 0; r < problem->n_ranks; r++)
+        rows[r] += everywhere;
+    add_to_ranks(c, placement, rows, problem->n_hosts, out->launches);
 }
 
 static void add_score(const comparer *c, const cz_placement_problem *placement,
@@ -267,6 +305,7 @@ static cz_compared open_one(const comparer *c, const char *name)
     return (cz_compared){
         .name = name,
         .time_ps = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
+        .launches = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
         .state_bytes = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
         .sent_bytes = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
         .received_bytes = CZ_NEW(c->arena, int64_t, c->view->n_ranks),
@@ -287,6 +326,7 @@ static cz_compared compare_replicated(const comparer *c)
         cz_compare_batches(c->view, c->times, placement, &plan, CZ_COMPARED_ALL,
                            NULL, score.load_ps);
         add_score(c, placement, &score, score.load_ps, &out);
+        add_launches(c, placement, &plan, &out);
         add_messages(c, placement, &plan, NULL, &out);
     }
     return out;
@@ -321,6 +361,7 @@ static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind,
                            is_older ? CZ_COMPARED_ROW : CZ_COMPARED_HOST, NULL,
                            load_ps);
         add_score(c, placement, &score, load_ps, &out);
+        add_launches(c, placement, &baseline.plan, &out);
         add_messages(c, placement, &baseline.plan, NULL, &out);
         add_groupings(c, placement, &baseline.plan, &score, &out);
     }
@@ -336,6 +377,7 @@ static cz_compared compare_megatron(const comparer *c, cz_megatron_mode mode,
             c->arena, c->view, c->has_machine ? &c->machine : NULL, c->times,
             &c->placements[d], mode, bucket_elements);
         add_score(c, &of.placement, &of.score, of.score.load_ps, &out);
+        add_launches(c, &of.placement, &of.plan, &out);
         add_messages(c, &of.placement, &of.plan, of.longest, &out);
         if (mode == CZ_MEGATRON_SHARDED)
             add_traffic(c, &of.placement, &of.plan, &out);

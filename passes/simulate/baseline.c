@@ -113,6 +113,20 @@ static void list_decision(cz_simulation *s, const int **behind, int *n)
     *behind = &last[2];
 }
 
+/* On each rank: its kernels, and a launch for each that is element-wise. */
+static const int64_t *update_ps(cz_simulation *s,
+                                const cz_document_baseline *baseline)
+{
+    int64_t *ps = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
+    for (int r = 0; r < s->document->n_ranks; r++) {
+        const cz_wide launches = baseline->launches ? baseline->launches[r] : 0;
+        ps[r] =
+            cz_time_add(baseline->time_ps[r],
+                        cz_time_limit(launches * s->options->machine->launch));
+    }
+    return ps;
+}
+
 void cz_simulate_list_baseline(cz_simulation *s, void *kept)
 {
     lister *l = kept;
@@ -135,10 +149,10 @@ void cz_simulate_list_baseline(cz_simulation *s, void *kept)
                  &backward[l->messages.first_layer[l->order[i]]], 1));
     }
     list_decision(s, &waits, &n_waits);
-    updated[0] = cz_simulate_append(s, CZ_SIMULATE_UPDATE,
-                                    (cz_timeline_op){.ps = baseline->time_ps,
-                                                     .waits = waits,
-                                                     .n_waits = n_waits});
+    updated[0] = cz_simulate_append(
+        s, CZ_SIMULATE_UPDATE,
+        (cz_timeline_op){
+            .ps = update_ps(s, baseline), .waits = waits, .n_waits = n_waits});
     for (int i = n - 1; baseline->gathers && i >= 0; i--) {
         const int m = l->order[i];
         const cz_document_message *message = &baseline->messages[m];

@@ -156,6 +156,12 @@ def near_ps(plan, p):
     return found
 
 
+def launches(plan, p):
+    """Kernels beside a matrix."""
+    stages = (plan.stages.get((p["rule"], where)) for where in ("before", "after"))
+    return sum(len(stage["steps"]) for stage in stages if stage)
+
+
 def operation_ps(plan, rules):
     """Of an operation with a matrix of each of these rules."""
     return sum(matrices_ps(plan.stages[rule, "whole"], rules.count(rule))
@@ -196,7 +202,7 @@ class Expected:
         self.plan, self.domain, self.name, self.sizes = plan, domain, name, sizes
         self.n = plan.extent(domain.split)
         self.hosts = plan.extent(domain.axes)
-        self.state, self.messages = [0] * self.n, []
+        self.launches, self.state, self.messages = [0] * self.n, [0] * self.n, []
         self.time = [[0] * self.hosts for _ in range(self.n)]
         self.others, self.rows = [0] * self.n, [[] for _ in range(self.n)]
         # Of a split coordinate, what all hosts compute, what one does, and what
@@ -244,6 +250,7 @@ class Expected:
     def put_matrix(self, p, r):
         if (p["rule"], "whole") not in self.plan.stages:
             return
+        self.launches[r] += launches(self.plan, p)
         if not owned_axes(self.plan, p):
             self.alone[r].append(p["rule"])
         if not owned_axes(self.plan, p) or self.name in (LEGACY, "replicated"):
@@ -289,12 +296,14 @@ def rank_times(plan, found):
 
 
 def check_sums(plan, found, baseline):
-    state = [0] * len(plan.ranks)
+    state, launched = [0] * len(plan.ranks), [0] * len(plan.ranks)
     for expected in found:
         for rank, split, _ in places(plan, expected.domain):
             state[rank] += expected.state[split]
+            launched[rank] += expected.launches[split]
     yield from equal("time_ps", baseline["time_ps"], rank_times(plan, found))
     yield from equal("state_bytes", baseline["state_bytes"], state)
+    yield from equal("launches", baseline["launches"], launched)
 
 
 def shard_sizes(plan, p):

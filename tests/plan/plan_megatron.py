@@ -87,7 +87,7 @@ class Megatron:
         self.costs, self.sizes = costs, sizes
         self.n, self.hosts = plan.extent(domain.split), plan.extent(domain.axes)
         self.time = [[0] * self.hosts for _ in range(self.n)]
-        self.state, self.messages = [0] * self.n, []
+        self.launches, self.state, self.messages = [0] * self.n, [0] * self.n, []
         self.rows = [[] for _ in range(self.n)]
         self.classes = {}
         load, mine = [0] * self.n, set(domain.members)
@@ -121,6 +121,7 @@ class Megatron:
         for p, owner in zip(params, owned):
             self.add(owner, self.costs.near_ps(self.plan, p))
             self.state[owner] += self.costs.state_bytes(self.plan, p)
+            self.launches[owner] += self.costs.launches(self.plan, p)
             self.rows[owner].append(p)
         real = [round_up(p["local_elements"], ALIGN) for p in params]
         padding = (self.n * longest - sum(real)) * BYTES[params[0]["dtype"]]

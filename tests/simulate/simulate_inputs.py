@@ -95,6 +95,9 @@ def baseline(draw, plan, name, bucket_elements):
             "exposed": draw.random() < 0.3,
             "time_ps": [draw.randrange(10**11) for _ in
                         range(plan["mesh"]["ranks"])],
+            "state_bytes": [0] * plan["mesh"]["ranks"],
+            "launches": [draw.randrange(1000) for _ in
+                         range(plan["mesh"]["ranks"])],
             "messages": [message(draw, plan, bucket, is_even)
                          for bucket in buckets]}
 

@@ -498,7 +498,9 @@ class Simulation:
                 summed = self.add("decide", i, 1, agreed, after, everywhere)
                 after = [self.add("decide", i, 0, dict.fromkeys(
                     every, self.costs.c["launch"]), [summed])]
-            update = self.add("update", i, 0, dict(enumerate(base["time_ps"])), after)
+            update = self.add("update", i, 0, {
+                r: ps + base["launches"][r] * self.costs.c["launch"]
+                for r, ps in enumerate(base["time_ps"])}, after)
             for m in by_need if base["gathers"] else ():
                 message = base["messages"][m]
                 split = self.how[message["reduction"]]["split_axes"]

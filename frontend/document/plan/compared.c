@@ -42,6 +42,7 @@ static void put_baseline(cz_report *r, const cz_compared *it)
     cz_json_bool(json, "gathers", it->gathers);
     cz_json_bool(json, "exposed", it->is_exposed);
     cz_json_ints(json, "time_ps", it->time_ps, r->view->n_ranks);
+    cz_json_ints(json, "launches", it->launches, r->view->n_ranks);
     cz_json_ints(json, "state_bytes", it->state_bytes, r->view->n_ranks);
     cz_json_ints(json, "sent_bytes", it->sent_bytes, r->view->n_ranks);
     cz_json_ints(json, "received_bytes", it->received_bytes, r->view->n_ranks);
