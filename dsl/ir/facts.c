@@ -8,7 +8,7 @@
 #include <mlir-c/BuiltinAttributes.h>
 #include <string.h>
 
-enum { MAX_FIELDS = 16, MAX_CHOICES = 16 };
+enum { MAX_FIELDS = 20, MAX_CHOICES = 16 };
 
 /* ---- writing ---- */
 

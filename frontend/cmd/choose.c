@@ -1,5 +1,5 @@
 /* What the schedule leaves free, chosen by the iteration: the size of buckets,
- * and the order inside them. */
+ * the order inside them, and whether updates of several are one operation. */
 #include "frontend/cmd/cmd.h"
 
 #include "dsl/plan/build/build.h"
@@ -16,6 +16,11 @@ typedef struct chooser {
     const cz_ir *source;
     const char *name; /* of the plan, in messages */
     cz_simulate_options options;
+    bool may_join; /* updates of several buckets */
+    int n_ranks;
+    cz_fact_policy best; /* so far, its iteration, and the least that its
+                          * kernels or links take */
+    int64_t least, bound;
 } chooser;
 
 static void set_policy(cz_ir *ir, const cz_fact_policy *policy)
@@ -46,8 +51,10 @@ static bool simulate(const chooser *c, cz_arena *arena,
     return true;
 }
 
-/* Of the plan with a policy; INT64_MAX where there is none. */
-static int64_t iteration_of(const chooser *c, const cz_fact_policy *policy)
+/* Of the plan of owners and buckets with a policy; an iteration of INT64_MAX
+ * where there is none. */
+static cz_simulate_times times_of(const chooser *c, const cz_ir *assigned,
+                                  const cz_fact_policy *policy)
 {
     cz_arena arena;
     cz_diags diags;
@@ -55,27 +62,73 @@ static int64_t iteration_of(const chooser *c, const cz_fact_policy *policy)
     const cz_plan_view *view;
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
-    cz_ir *ir = cz_ir_copy(c->source);
+    cz_ir *ir = cz_ir_copy(assigned);
     cz_ir_set_diags(ir, &diags);
     set_policy(ir, policy);
-    if (cz_passes_assign(ir, &diags) && cz_passes_schedule(ir, &diags) &&
+    if (cz_passes_schedule(ir, &diags) &&
         (view = cz_plan_view_build(&arena, ir, &diags)) &&
         cz_cmd_caps_keep(&arena, view, &diags))
         simulate(c, &arena, view, &diags, &times);
     cz_ir_close(ir);
     cz_arena_fini(&arena);
-    return times.iteration;
+    return times;
 }
 
-/* Takes the policy where its iteration is below `enough`. */
-static void try(const chooser *c, const cz_fact_policy *policy, int64_t enough,
-                int64_t *least, cz_fact_policy *best)
+static int64_t less(int64_t ps)
 {
-    const int64_t ps = iteration_of(c, policy);
-    if (ps < enough) {
-        *least = ps;
-        *best = *policy;
+    return ps - ps / GAIN;
+}
+
+static void take(chooser *c, const cz_fact_policy *policy,
+                 const cz_simulate_times *times)
+{
+    const cz_simulate_least work = cz_simulate_least_of(times, c->n_ranks);
+    c->best = *policy;
+    c->least = times->iteration;
+    c->bound = work.kernels > work.links ? work.kernels : work.links;
+}
+
+/* Whether something much quicker is conceivable, with kernels as they are. */
+static bool may_gain(const chooser *c)
+{
+    return c->bound < less(c->least);
+}
+
+/* Takes the policy, with updates joined or not, where its iteration is the
+ * least. */
+static void try(chooser *c, const cz_fact_policy *policy)
+{
+    cz_arena arena;
+    cz_diags diags;
+    cz_arena_init(&arena);
+    cz_diags_init(&diags, &arena);
+    cz_ir *ir = cz_ir_copy(c->source);
+    cz_ir_set_diags(ir, &diags);
+    set_policy(ir, policy);
+    if (cz_passes_assign(ir, &diags))
+        for (int joins = 0; joins <= c->may_join; joins++) {
+            cz_fact_policy tried = *policy;
+            tried.joins_updates = joins;
+            const cz_simulate_times times = times_of(c, ir, &tried);
+            if (times.iteration < c->least)
+                take(c, &tried, &times);
+        }
+    cz_ir_close(ir);
+    cz_arena_fini(&arena);
+}
+
+/* Whether some matrix is whole on the ranks that update it. */
+static bool has_unsharded(const cz_plan_view *view)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    bool any = false;
+    for (int p = 0; p < view->n_params && !any; p++) {
+        const cz_ints axes =
+            cz_view_shard_axes(view, view->params[p].pattern, storage);
+        any = view->params[p].split_owner >= 0 &&
+              cz_view_extent(view, &axes) == 1;
     }
+    return any;
 }
 
 static int64_t longest_bucket(const cz_plan_view *view)
@@ -87,23 +140,20 @@ static int64_t longest_bucket(const cz_plan_view *view)
     return longest;
 }
 
-static int64_t less(int64_t ps)
-{
-    return ps - ps / GAIN;
-}
-
 bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view)
 {
     static const int64_t sizes[] = {100000000, 40000000, 10000000, 4000000};
     const cz_cmd_options unsaid = {.input = name};
     const cz_fact_policy *first = view->policy;
-    cz_fact_policy best = *first;
     cz_simulate_times times;
-    chooser c = {.source = source, .name = name};
+    chooser c = {.source = source,
+                 .name = name,
+                 .may_join = has_unsharded(view),
+                 .n_ranks = view->n_ranks};
     cz_arena arena;
     cz_diags diags;
-    if ((!first->bucket_is_free && !first->layout_is_free) || !view->machine ||
-        view->n_ranks > MOST_RANKS ||
+    if ((!first->bucket_is_free && !first->layout_is_free && !c.may_join) ||
+        !view->machine || view->n_ranks > MOST_RANKS ||
         !cz_cmd_simulate_options("plan", &unsaid, &c.options))
         return false;
     cz_arena_init(&arena);
@@ -112,28 +162,26 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view)
     cz_arena_fini(&arena);
     if (!ok)
         return false;
-    const cz_simulate_least work = cz_simulate_least_of(&times, view->n_ranks);
-    const int64_t bound = work.kernels > work.links ? work.kernels : work.links;
-    int64_t least = times.iteration;
-    int n_misses = 0;
+    take(&c, first, &times);
+    if (c.may_join && may_gain(&c))
+        try(&c, first);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const int64_t before = least;
         cz_fact_policy policy = *first;
         policy.bucket_elements = sizes[i];
-        if (!first->bucket_is_free || bound >= less(least) || n_misses > 1)
-            break;
-        if (sizes[i] >= longest_bucket(view))
-            continue;
-        try(&c, &policy, least, &least, &best);
-        n_misses += least == before;
+        if (first->bucket_is_free && may_gain(&c) &&
+            sizes[i] < longest_bucket(view))
+            try(&c, &policy);
     }
-    if (first->layout_is_free && bound < less(least)) {
+    if (first->layout_is_free && may_gain(&c)) {
+        const chooser before = c;
         cz_fact_policy policy = *first;
         policy.layout = CZ_LAYOUT_TRAINER;
-        try(&c, &policy, less(least), &least, &best);
+        try(&c, &policy);
+        if (c.least >= less(before.least))
+            c = before;
     }
-    if (least >= less(times.iteration))
+    if (c.least >= less(times.iteration))
         return false;
-    set_policy(source, &best);
+    set_policy(source, &c.best);
     return true;
 }

@@ -255,20 +255,28 @@ static void print_baselines(screen *s, const cz_stage_time *times, int64_t ours)
 static void print_chosen(screen *s)
 {
     const cz_fact_policy *policy = s->view->policy;
-    const bool has_bucket =
-        policy->bucket_is_free && policy->bucket_elements != CZ_BUCKET_ELEMENTS;
-    const bool has_order =
-        policy->layout_is_free && policy->layout == CZ_LAYOUT_TRAINER;
-    if (!has_bucket && !has_order)
-        return;
-    label(s, "");
-    cz_text_printf(s->out, "chosen for it: ");
-    if (has_bucket)
-        cz_text_printf(s->out, "bucket %" PRId64 "M%s",
-                       policy->bucket_elements / 1000000,
-                       has_order ? ", " : "\n");
-    if (has_order)
-        cz_text_puts(s->out, "layout trainer\n");
+    const char *before = "chosen for it: ";
+    char bucket[32];
+    snprintf(bucket, sizeof bucket, "bucket %" PRId64 "M",
+             policy->bucket_elements / 1000000);
+    const char *chosen[] = {
+        policy->bucket_is_free && policy->bucket_elements != CZ_BUCKET_ELEMENTS
+            ? bucket
+            : NULL,
+        policy->layout_is_free && policy->layout == CZ_LAYOUT_TRAINER
+            ? "layout trainer"
+            : NULL,
+        policy->joins_updates ? "one update of all buckets" : NULL};
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+        if (!chosen[i])
+            continue;
+        if (strcmp(before, ", ") != 0)
+            label(s, "");
+        cz_text_printf(s->out, "%s%s", before, chosen[i]);
+        before = ", ";
+    }
+    if (strcmp(before, ", ") == 0)
+        cz_text_puts(s->out, "\n");
 }
 
 /* What of an iteration forward and backward do not take, and the least that any

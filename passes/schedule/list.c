@@ -31,7 +31,7 @@ const cz_role_fact *cz_schedule_role(cz_role role)
 static void append(cz_scheduler *s, cz_role role, int bucket, int micro_group)
 {
     *CZ_PUSH(s->arena, s->ops, s->n_ops) =
-        (cz_planned_op){role, bucket, micro_group, 0, -1, NULL};
+        (cz_planned_op){role, bucket, 1, micro_group, 0, -1, NULL};
 }
 
 static void append_segment(cz_scheduler *s, cz_role role, int micro_group,
@@ -127,15 +127,25 @@ static bool has_alone(const cz_scheduler *s, int bucket)
     return false;
 }
 
+/* What one operation updates is computed in larger batches, and gathered
+ * later. */
 static void list_alone(cz_scheduler *s, const int *last_group)
 {
-    for (int i = 0; i < s->view->n_buckets; i++) {
-        const int b = cz_schedule_bucket_order(s->view, i);
-        if (!has_alone(s, b))
+    const int n_buckets = s->view->n_buckets;
+    for (int i = 0, end; i < n_buckets; i = end) {
+        end = i + 1;
+        if (!has_alone(s, cz_schedule_bucket_order(s->view, i)))
             continue;
-        append(s, CZ_ROLE_ALONE, b, -1);
-        if (last_group[b] < 0)
-            finish(s, b);
+        if (s->view->policy->joins_updates)
+            end = n_buckets;
+        append(s, CZ_ROLE_ALONE, cz_schedule_bucket_order(s->view, end - 1),
+               -1);
+        s->ops[s->n_ops - 1].n_buckets = end - i;
+        for (int k = i; k < end; k++) {
+            const int b = cz_schedule_bucket_order(s->view, k);
+            if (last_group[b] < 0 && has_alone(s, b))
+                finish(s, b);
+        }
     }
 }
 

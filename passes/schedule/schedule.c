@@ -59,7 +59,7 @@ static cz_fact_op op_fact(const cz_scheduler *s, int i)
         .comm = cz_schedule_comm(s, op),
         .block_size = block.size,
         .stride = block.stride,
-        .bucket = op->bucket,
+        .bucket = op->n_buckets == 1 ? op->bucket : -1,
         .table = op->table < 0 ? "" : s->tables[op->table].sym_name,
         .waits = s->waits[i],
     };

@@ -161,15 +161,17 @@ static int64_t most(const cz_matrix_set *set, int row, int micro_group,
 
 static int64_t op_bytes(const cz_scheduler *s, const cz_planned_op *op, int row)
 {
+    int64_t bytes = 0;
+    for (int k = 0; op->role == CZ_ROLE_ALONE && k < op->n_buckets; k++)
+        bytes =
+            largest(bytes, most(&s->alone, row, op->bucket + k, alone_bytes));
     if (op->role == CZ_ROLE_ELEMENT_WISE)
         return local_bytes(s, op->bucket, row);
-    if (op->role == CZ_ROLE_ALONE)
-        return most(&s->alone, row, op->bucket, alone_bytes);
     if (op->role == CZ_ROLE_PRE_GATHER)
         return most(&s->sharded, row, op->micro_group, before_bytes);
     if (op->role == CZ_ROLE_POST_SCATTER)
         return most(&s->sharded, row, op->micro_group, after_bytes);
-    return 0;
+    return bytes;
 }
 
 /* Places everything that all ranks of a row have alike; returns its bytes. */

@@ -136,27 +136,32 @@ static void put_whole(const cz_scheduler *s, cz_rows *r, const cz_matrix *m,
 
 /* A matrix that no axis shards, or the rank's shard of one that stays: its
  * three stages, in scratch of their own one behind the other. */
+static void put_alone(const cz_scheduler *s, const cz_planned_op *op,
+                      const cz_row_place *at, cz_matrix m, cz_rows *r)
+{
+    const int64_t count = m.elements;
+    m.gather = op->work[at->row];
+    m.scatter = m.gather +
+                cz_view_slot_bytes(m.full_matrix, CZ_SLOT_GATHER, count, NULL);
+    m.temp = m.scatter +
+             cz_view_slot_bytes(m.full_matrix, CZ_SLOT_SCATTER, count, NULL);
+    const int64_t work =
+        m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
+    put_shard(s, r, m.before, &m, count, work);
+    put_whole(s, r, &m, 0, m.n_owners > 1 ? m.shard_of_column[at->column] : 0,
+              (cz_matrix_scratch){m.gather, m.scatter, work});
+    put_shard(s, r, m.after, &m, count, work);
+}
+
 static void fill_alone(const cz_scheduler *s, const cz_planned_op *op,
                        const cz_row_place *at, cz_rows *r)
 {
-    int n;
-    const cz_matrix *list =
-        cz_schedule_matrices(&s->alone, at->row, op->bucket, &n);
-    for (int i = 0; i < n; i++) {
-        cz_matrix m = list[i];
-        const int64_t count = m.elements;
-        m.gather = op->work[at->row];
-        m.scatter = m.gather + cz_view_slot_bytes(m.full_matrix, CZ_SLOT_GATHER,
-                                                  count, NULL);
-        m.temp = m.scatter + cz_view_slot_bytes(m.full_matrix, CZ_SLOT_SCATTER,
-                                                count, NULL);
-        const int64_t work =
-            m.temp + cz_view_slot_bytes(m.before, CZ_SLOT_TEMP, count, NULL);
-        put_shard(s, r, m.before, &m, count, work);
-        put_whole(s, r, &m, 0,
-                  m.n_owners > 1 ? m.shard_of_column[at->column] : 0,
-                  (cz_matrix_scratch){m.gather, m.scatter, work});
-        put_shard(s, r, m.after, &m, count, work);
+    for (int k = op->n_buckets - 1; k >= 0; k--) {
+        int n;
+        const cz_matrix *list =
+            cz_schedule_matrices(&s->alone, at->row, op->bucket + k, &n);
+        for (int i = 0; i < n; i++)
+            put_alone(s, op, at, list[i], r);
     }
 }
 

@@ -165,13 +165,15 @@ static void add_local(described *d, int cell, const cz_row_place *at)
 
 static void add_alone(described *d, int cell, const cz_row_place *at)
 {
-    int n;
-    const cz_matrix *list =
-        cz_schedule_matrices(&d->s->alone, at->row, d->op->bucket, &n);
-    for (int i = 0; i < n; i++) {
-        add_row(d, cell, list[i].before, list[i].elements);
-        add_row(d, cell, list[i].full_matrix, list[i].elements);
-        add_row(d, cell, list[i].after, list[i].elements);
+    for (int k = 0; k < d->op->n_buckets; k++) {
+        int n;
+        const cz_matrix *list =
+            cz_schedule_matrices(&d->s->alone, at->row, d->op->bucket + k, &n);
+        for (int i = 0; i < n; i++) {
+            add_row(d, cell, list[i].before, list[i].elements);
+            add_row(d, cell, list[i].full_matrix, list[i].elements);
+            add_row(d, cell, list[i].after, list[i].elements);
+        }
     }
 }
 
@@ -328,14 +330,15 @@ static const needs *find_needs(const cz_scheduler *s)
               n_buckets = s->view->n_buckets + 1;
     needs *out = CZ_NEW(arena, needs, 1);
     pair *a = CZ_NEW(arena, pair, s->n_ops + set->n + 1);
-    pair *b = CZ_NEW(arena, pair, s->n_ops + set->n + 1);
+    pair *b = CZ_NEW(arena, pair, s->n_ops + n_buckets + set->n + 1);
     int n_a = 0, n_b = 0;
     out->s = s;
     for (int i = 0; i < s->n_ops; i++)
         if (s->ops[i].micro_group >= 0)
             a[n_a++] = (pair){s->ops[i].micro_group, i};
         else
-            b[n_b++] = (pair){bucket_key(s, s->ops[i].bucket), i};
+            for (int k = 0; k < s->ops[i].n_buckets; k++)
+                b[n_b++] = (pair){bucket_key(s, s->ops[i].bucket + k), i};
     out->of_group = sort_pairs(arena, a, n_a, n_micro_groups);
     out->of_bucket = sort_pairs(arena, b, n_b, n_buckets);
     for (int i = 0; i < set->n; i++) {
@@ -399,7 +402,7 @@ static const int *waits_of(const needs *from_all, int number,
 {
     const cz_planned_op *op = &from_all->s->ops[number];
     const bool is_group = op->micro_group >= 0;
-    const int key =
+    const int first =
         is_group ? op->micro_group : bucket_key(from_all->s, op->bucket);
     const by_key *same = is_group ? &from_all->of_group : &from_all->of_bucket;
     const by_key *across =
@@ -409,10 +412,12 @@ static const int *waits_of(const needs *from_all, int number,
     *n = 0;
     if (needs_of(op->role) == 0)
         return NULL;
-    collect_waits(from_all, same, key, number, number_of, &list, n);
-    for (int k = across->start[key]; k < across->start[key + 1]; k++)
-        collect_waits(from_all, other, across->list[k], number, number_of,
-                      &list, n);
+    for (int key = first; key < first + op->n_buckets; key++) {
+        collect_waits(from_all, same, key, number, number_of, &list, n);
+        for (int k = across->start[key]; k < across->start[key + 1]; k++)
+            collect_waits(from_all, other, across->list[k], number, number_of,
+                          &list, n);
+    }
     if (*n > 0)
         qsort(list, (size_t)*n, sizeof *list, ascending);
     return list;

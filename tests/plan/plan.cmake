@@ -22,9 +22,11 @@ cz_plan_jsons(qwen3-32b ${examples}/qwen3-32b.cz "dp;tp" 32x8 1x8 8x1)
 # States that are whole, and externs: at the owner alone, in memory and in
 # baselines.
 foreach(stem states states_fsdp states_experts states_pipeline bases externs
-    externs_stages)
+    externs_stages joined)
   cz_plan_json(${stem} ${plans}/${stem}.cz)
 endforeach()
+
+cz_script(plan_joins_updates plan 60 plan/joins_updates.py $<TARGET_FILE:canzona>)
 
 # What a GPU takes besides.
 foreach(stem fused pipeline_moe)

@@ -69,7 +69,7 @@ CASES = [
       "-D", "schedule.tolerance=0.05", GPT], OK,
      '{bucket_elements = 10000000 : i64, bucket_is_free = 0 : i64, '
      'clip = 2.000000e+00 : f64, form = "gram", geometry = "uneven", '
-     'layout = "engine", layout_is_free = 1 : i64, master_dtype = "f32", '
+     'joins_updates = 0 : i64, layout = "engine", layout_is_free = 1 : i64, master_dtype = "f32", '
      "memory_bytes = 80000000000 : i64, micro_group_bytes = 4294967296 : i64, "
      "skip = 1 : i64, tokens = 1048576 : i64, tolerance = 5.000000e-02 : f64, "
      'tp_strategy = "auto", tp_subgroup = 0 : i64, wire = 1.000000e+00 : f64}'),
@@ -208,9 +208,9 @@ def check_files(folder):
             yield f"verify, from IR {stage}: {done.stderr}"
         text = ir.read_text()
         for old, new, said in (('compiler = "[^"]*"', 'compiler = "9.0.0"',
-                                "is of canzona 9.0.0, format 3,"),
-                               (", format = 3 ", ", format = 1 ", ", format 1,"),
-                               (", format = 3 : i64", "", ", format 0,"),
+                                "is of canzona 9.0.0, format 4,"),
+                               (", format = 4 ", ", format = 1 ", ", format 1,"),
+                               (", format = 4 : i64", "", ", format 0,"),
                                ("canzona.pattern", "canzona.family", None)):
             ir.write_text(re.sub(old, new, text))
             done = run(["verify", ir], folder)

@@ -38,6 +38,9 @@ cz_runs(form_shared ${plans}/form_shared.cz "${dp_tp}"
 cz_runs(factor ${plans}/factor.cz "${dp_tp}" --steps=3 1x1 2x2 4x2 2x4 1x8)
 cz_run(factor_4x2--late --late --steps=3 -D mesh.dp=4 -D mesh.tp=2 ${plans}/factor.cz)
 
+# Matrices of all buckets, updated by one operation.
+cz_runs(joined ${plans}/joined.cz dp "--late;--steps=3" 1 3 4)
+
 # The library's rules with roots and eigenbases, through several refreshes.
 cz_runs(bases ${plans}/bases.cz "${dp_tp}" --steps=6 2x2 1x2)
 

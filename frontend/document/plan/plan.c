@@ -112,6 +112,7 @@ static void put_policy(cz_report *r)
     cz_json_string(json, "geometry", cz_geometry_word(policy->geometry));
     cz_json_string(json, "layout", cz_layout_word(policy->layout));
     cz_json_bool(json, "layout_is_free", policy->layout_is_free != 0);
+    cz_json_bool(json, "joins_updates", policy->joins_updates != 0);
     cz_report_put_real(r, "tolerance", policy->tolerance);
     cz_report_put_real(r, "wire", policy->wire);
     cz_json_int(json, "tokens", policy->tokens);

@@ -131,7 +131,7 @@ static const char format[] =
     " tolerance = 0.0 : f64, wire = 0.5 : f64, tokens = 1048576 : i64,"
     " clip = 0.0 : f64, skip = 0 : i64, bucket_elements = 100 : i64, "
     "bucket_is_free = 0 : i64,"
-    " layout_is_free = 0 : i64, micro_group_bytes = 0 : i64, tp_strategy = "
+    " joins_updates = 0 : i64, layout_is_free = 0 : i64, micro_group_bytes = 0 : i64, tp_strategy = "
     "\"auto\","
     " tp_subgroup = 0 : i64} : () -> ()\n"
     "\"canzona.use\"() {sym_name = \"u\", optimizer = \"o\", hypers = [],"
