@@ -328,7 +328,8 @@ def check_recover(plan):
 
 def expected_buckets(plan):
     """Which buckets have operations of each kind of their own: one kernel for
-    matrices of which nothing travels, one for what may be cut."""
+    matrices of which nothing travels, unless one has those of all, and one for
+    what may be cut."""
     policy, buckets = plan.data["policy"], plan.data["buckets"]
     every = list(range(len(buckets)))
     decides = float(policy["clip"]) > 0 or policy["skip"]
@@ -338,8 +339,9 @@ def expected_buckets(plan):
         "reduce_scatter": every,
         "all_gather": [b for b in every if plan.n_split(buckets[b]) > 1],
         "square_sum": every if decides else [],
-        "kernel": [b for b in every for _ in {
-            n in plan.matrix_of for n in buckets[b]["order"] if n not in gathered}],
+        "kernel": [b for b in every for of_matrices in {
+            n in plan.matrix_of for n in buckets[b]["order"] if n not in gathered}
+                   if not (of_matrices and policy["joins_updates"])],
     }
 
 
