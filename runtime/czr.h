@@ -182,6 +182,30 @@ typedef struct czr_state {
     void *data; /* the engine's, until czr_close */
 } czr_state;
 
+/* A tensor of a checkpoint: a parameter, its master, or a state of it, whole.
+ */
+typedef struct czr_checkpoint_tensor {
+    int param;
+    char name[512]; /* of the parameter; each expert has its own */
+    const char
+        *state; /* NULL: the parameter itself; "master"; else czr_state's */
+    czr_dtype dtype;
+    int n_dims;
+    int64_t shape[8]; /* of the whole tensor */
+    int symmetric;    /* as czr_state */
+    int64_t n_boxes;  /* that this rank has */
+    int is_main;      /* 1: of ranks with the same boxes it is the first */
+} czr_checkpoint_tensor;
+
+/* A box of it in memory of this rank: elements start to start + shape of the
+ * whole.  Element i, counted from the box's first one, lies at the sum of
+ * i[d] * strides[d] elements behind `data`. */
+typedef struct czr_checkpoint_box {
+    int64_t start[8], shape[8], strides[8];
+    void
+        *data; /* the engine's, or the trainer's where that has bound its own */
+} czr_checkpoint_box;
+
 /* An extern of a parameter on this rank: rows * columns elements, as stored. */
 typedef struct czr_extern_info {
     const char *name; /* in the rule: "max_logit" */
@@ -212,70 +236,7 @@ typedef struct czr_counters {
 czr_status czr_world_threads_run(int ranks,
                                  czr_status (*body)(czr_world *, void *),
                                  void *user);
-/* What moves bytes between ranks that are processes.  MPI is one
- * (czr_mpi.h); a callback of a framework's process group is
- * another.
- *
- * A message is what goes to a peer and what comes from it: 0 bytes are nothing,
- * and NULL then.  Both ends know both sizes. */
-typedef struct czr_message {
-    int peer; /* a rank, never this one */
-    const void *send;
-    size_t send_bytes;
-    void *receive;
-    size_t receive_bytes;
-} czr_message;
-
-enum { CZR_WHY_BYTES = 256, CZR_CHANNELS = 3 };
-
-typedef struct czr_transport {
-    size_t size; /* sizeof(czr_transport): that of the caller's header */
-    void *user;
-    int rank, ranks;
-    /* Moves all of messages[n], n > 0, and returns when memory to be sent may
-     * change and what is received is there.
-     * - Of two ranks, what one sends on a channel meets what the other receives
-     *   on it in the order of the calls, and of the messages of a call.
-     * - Ranks of one call need not meet in pairs: what this rank sends first
-     *   may be received last.  A call waits for no rank that it has no message
-     *   of.
-     * - Channels are 0 to CZR_CHANNELS - 1.  Two threads may call at once, for
-     *   two of them.  On the last one ranks say whom they waited for when a
-     *   rank did not come, and some may not answer.
-     * It fails soon after `deadline_ms` at the latest, and touches no message
-     * later; what has come lies in its place.  It writes into
-     * why[CZR_WHY_BYTES] who is the reason, such as "rank 3 has ended":
-     * - CZR_ERR_TIMEOUT: a rank did not come in time.
-     * - CZR_ERR_ENDED: a rank has ended, and never will.
-     * - CZR_ERR_ABORTED: a rank called `abort`; `why` is what it said.  On the
-     *   last channel this fails nothing.
-     * - CZR_ERR_MISMATCH: a message has another size than this end knows.
-     * - any other status: as czr_status_text says. */
-    czr_status (*exchange)(void *user, int channel, int n,
-                           const czr_message *messages, int64_t deadline_ms,
-                           char *why);
-    /* May be NULL.  Tells all others, if it can, that this rank has failed, and
-     * waits for nobody.  A thread may be in an exchange meanwhile.  Without it
-     * they learn so by their deadlines, or as this rank ends. */
-    void (*abort)(void *user, const char *why);
-    /* May be NULL: czr_world_close calls it last. */
-    void (*close)(void *user);
-} czr_transport;
-
-/* A world of processes, as one of its ranks has it; NULL: of one rank, this
- * one.  The call copies the transport, and waits for nobody.  Results are those
- * of czr_world_threads_run to the bit: ranks exchange bytes, and add them up
- * themselves.
- *
- * A failed exchange ends the world: the call returns what the transport said,
- * later calls CZR_ERR_ABORTED.  CZR_ERR_ARGUMENT: sizes or ranks make no sense,
- * or `exchange` is NULL.  CZR_ERR_NO_MEMORY.  Then *out is NULL, and the
- * transport is not closed. */
-czr_status czr_world_open(const czr_transport *transport, czr_world **out);
-/* Its engines are closed.  NULL is allowed; that of a thread, or of a GPU, is
- * closed by who opened it. */
-void czr_world_close(czr_world *world);
-
+/* Ranks that are processes: czr_transport.h, and of MPI czr_mpi.h. */
 int czr_world_rank(const czr_world *world);
 int czr_world_size(const czr_world *world);
 
@@ -454,6 +415,27 @@ czr_status czr_state_get(czr_engine *engine, int state, czr_state *out);
  * may read and write the data between steps.  CZR_ERR_STATE: the engine is not
  * sealed. */
 czr_status czr_master_get(czr_engine *engine, int param, czr_state *out);
+/* All that a checkpoint holds: parameters, masters where there are any, states;
+ * a program's list, which is the same on all ranks, also of tensors of which a
+ * rank has no box.  Together the main boxes of all ranks cover each tensor
+ * once:
+ *
+ *     for (i = 0; i < czr_checkpoint_count(engine); i++)
+ *         czr_checkpoint_get(engine, i, &tensor);
+ *         for (k = 0; k < tensor.n_boxes; k++)
+ *             czr_checkpoint_get_box(engine, i, k, &box);
+ *
+ * Between steps a caller may read boxes and write them, also from a checkpoint
+ * of another mesh of the same parameters and rules.  It writes all boxes, not
+ * the main ones alone.  A state of its own shape is transposed where its
+ * parameter is `stored transposed`.  Of a GPU's engine data are the device's.
+ *
+ * CZR_ERR_STATE: the engine is not sealed. */
+int czr_checkpoint_count(const czr_engine *engine);
+czr_status czr_checkpoint_get(czr_engine *engine, int number,
+                              czr_checkpoint_tensor *out);
+czr_status czr_checkpoint_get_box(czr_engine *engine, int number, int64_t box,
+                                  czr_checkpoint_box *out);
 /* The trainer has written parameters since the first czr_step or
  * czr_master_get, as one that loads weights: the next of these makes the
  * masters from them.  Without this call a step goes on from the older
@@ -465,12 +447,15 @@ czr_status czr_masters_renew(czr_engine *engine);
  * A training goes on after a restart, bit by bit, by
  *
  *     czr_bind, with the parameters of the checkpoint; czr_seal
- *     czr_state_get and czr_master_get, to write what was saved
+ *     czr_state_get and czr_master_get, to write what was saved; or
+ *     czr_checkpoint_get_box, which has parameters, too, of any mesh
  *     czr_step_set(engine, step)                     czr_result.step
  *
  * On a GPU it waits for the device, and may return what czr_step would return
  * of an earlier step; then nothing is set. */
 czr_status czr_step_set(czr_engine *engine, int64_t step);
+/* As czr_result.step; of a GPU, of the steps whose results were asked for. */
+czr_status czr_step_get(const czr_engine *engine, int64_t *step);
 czr_status czr_counters_get(const czr_engine *engine, czr_counters *out);
 /* One sentence about a failure, with rank and operation or tensor; "" if none.
  * The failure that poisons the engine stays; others replace each other.  Calls

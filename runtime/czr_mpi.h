@@ -20,7 +20,7 @@
 
 #include <mpi.h>
 
-#include "czr.h"
+#include "czr_transport.h"
 
 /* Collective over `comm`, whose ranks become the world's: duplicates it for
  * each channel, and is done with it.

@@ -4,7 +4,7 @@
 #define CZ_FRONTEND_RUN_MPI_H
 
 #include "dsl/base/diag.h"
-#include "runtime/czr.h"
+#include "runtime/czr_transport.h"
 
 #include <stdbool.h>
 

@@ -146,6 +146,9 @@ struct czr_engine {
     bool has_given_states; /* since the last step: a caller may have written */
     int n_externs;
     czr_extern *externs;
+    /* Of checkpoint.c: the parameter that was asked for last, and the number of
+     * its first tensor. */
+    int checkpoint_param, checkpoint_first;
 
     /* The step under way. */
     int next_op;     /* all before it have been submitted */
@@ -219,6 +222,8 @@ void czr_spaces_close(czr_engine *engine);
 /* Masters from parameters, for the slices that this rank owns, unless it has
  * them. */
 void czr_spaces_take_masters(czr_engine *engine);
+/* The same between steps: of what the trainer has bound. */
+void czr_spaces_take_masters_now(czr_engine *engine);
 int64_t czr_spaces_peak_scratch(const czr_engine *engine);
 /* states.c: theirs, and the list of them.  Needs the slices of the spaces. */
 czr_status czr_states_open(czr_engine *engine);

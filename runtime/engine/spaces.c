@@ -206,6 +206,13 @@ void czr_spaces_take_masters(czr_engine *engine)
     engine->has_masters = true;
 }
 
+void czr_spaces_take_masters_now(czr_engine *engine)
+{
+    for (int p = 0; p < engine->program->n_params && !engine->has_masters; p++)
+        czr_loose_copy_in(engine, p);
+    czr_spaces_take_masters(engine);
+}
+
 int64_t czr_spaces_peak_scratch(const czr_engine *engine)
 {
     unsigned char piece[4096];

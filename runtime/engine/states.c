@@ -212,9 +212,7 @@ czr_status czr_master_get(czr_engine *engine, int param, czr_state *out)
         return engine->status;
     if (!engine->is_sealed)
         return czr_engine_refuse(engine, CZR_ERR_STATE, "not sealed yet");
-    for (int p = 0; p < program->n_params && !engine->has_masters; p++)
-        czr_loose_copy_in(engine, p);
-    czr_spaces_take_masters(engine);
+    czr_spaces_take_masters_now(engine);
     const czr_place *place = &program->places[param];
     const czr_spaces *spaces = &engine->spaces[place->bucket];
     const czr_range range = engine->held[param].range;

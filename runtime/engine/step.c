@@ -228,6 +228,14 @@ czr_status czr_step_set(czr_engine *engine, int64_t step)
     return status;
 }
 
+czr_status czr_step_get(const czr_engine *engine, int64_t *step)
+{
+    if (!engine || !step)
+        return CZR_ERR_ARGUMENT;
+    *step = engine->steps;
+    return CZR_OK;
+}
+
 czr_status czr_counters_get(const czr_engine *engine, czr_counters *out)
 {
     if (!engine || !out || !engine->scratch)

@@ -7,7 +7,7 @@
 
 #include "runtime/base/band.h"
 #include "runtime/base/box.h"
-#include "runtime/czr.h"
+#include "runtime/czr_transport.h"
 #include "runtime/world/recorder.h"
 
 #include <stdbool.h>

@@ -26,3 +26,11 @@ cz_test(run_processes_failing "unit;nightly" 900 unit_runtime_engine
   processes_test)
 set_tests_properties(run_processes_failing PROPERTIES
   ENVIRONMENT PROCESSES=200)
+
+# What a checkpoint holds, from mesh to mesh.
+cz_tool(checkpoint_tool czr)
+target_include_directories(checkpoint_tool PRIVATE ${CMAKE_SOURCE_DIR})
+set(checkpoint run/checkpoint.py $<TARGET_FILE:canzona> $<TARGET_FILE:checkpoint_tool>
+  ${CMAKE_SOURCE_DIR}/runtime)
+cz_script(run_checkpoint run 300 ${checkpoint} few)
+cz_script(run_checkpoint_all "run;nightly" 1200 ${checkpoint})

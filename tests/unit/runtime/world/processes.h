@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/czr.h"
+#include "runtime/czr_transport.h"
 
 enum { PROCESSES_MOST = 12, PROCESSES_WORDS = CZR_CHANNELS };
 
