@@ -81,6 +81,7 @@ typedef enum cz_setting {
     CZ_SETTING_GPUS, /* of tune, as is the next one */
     CZ_SETTING_MEMORY,
     CZ_SETTING_E,
+    CZ_SETTING_CONTENTION,
     CZ_SETTING_JITTER,
     CZ_SETTING_STRAGGLERS,
     CZ_N_SETTINGS

@@ -24,6 +24,8 @@ static const struct argp_option options[] = {
      "Tokens of a sequence, as 4096: also price attention, what ranks wait for "
      "of activations and shards, and the pipeline's bubble (left out)",
      0},
+    {"contention", CZ_SETTING_KEY(CONTENTION), "PERCENT", 0,
+     "Kernels are so much slower while links of their rank are at work (0)", 0},
     {"jitter", CZ_SETTING_KEY(JITTER), "PERCENT", 0,
      "Kernels are up to so much slower, at random (0)", 0},
     {"seed", CZ_KEY_SEED, "N", 0, "Of what is random (0)", 0},
@@ -167,6 +169,7 @@ static void print(simulation *s, const cz_simulation_row *rows, int n_rows)
         .sequence = o->sequence,
         .model = cz_simulate_passes(&s->document, o),
         .e = o->uneven,
+        .contention = o->contention,
         .jitter = o->jitter,
         .slowdown = o->slowdown,
         .seed = o->seed,

@@ -116,6 +116,8 @@ bool cz_cmd_simulate_options(const char *command, const cz_cmd_options *given,
            read_percent(&r, CZ_SETTING_ACTIVE, "active", 0, 100,
                         &out->active) &&
            read_percent(&r, CZ_SETTING_E, "e", 1, 100, &out->uneven) &&
+           read_percent(&r, CZ_SETTING_CONTENTION, "contention", 0, 1000,
+                        &out->contention) &&
            read_percent(&r, CZ_SETTING_JITTER, "jitter", 0, 1000,
                         &out->jitter) &&
            read_stragglers(&r, out);

@@ -96,7 +96,7 @@ typedef struct cz_simulation_report {
     bool has_experts;
     int64_t tokens, tokens_per_rank; /* of those that hold a whole model, or
                                       * parts of one, together */
-    int64_t mfu, active, e, jitter, slowdown; /* millionths */
+    int64_t mfu, active, e, contention, jitter, slowdown; /* millionths */
     int64_t seed, sequence;
     cz_simulate_model model; /* with a sequence */
     int n_stragglers;

@@ -70,6 +70,9 @@ void cz_simulation_screen(const cz_simulation_report *report, cz_text *out)
                        "activations, bubbles; %s microbatches\n",
                        "", cz_number_full(report->sequence).text,
                        cz_number_full(report->model.microbatches).text);
+    if (report->contention > 0)
+        cz_text_printf(out, "%-11s kernels %s slower while links are at work\n",
+                       "", cz_number_percent(report->contention).text);
     if (report->jitter > 0 || report->n_stragglers > 0)
         cz_text_printf(out,
                        "%-11s kernels up to %s slower; %d stragglers, %s times "
@@ -158,6 +161,7 @@ void cz_simulation_json(const cz_simulation_report *report, cz_text *out)
     cz_json_int(&json, "microbatches", report->model.microbatches);
     cz_json_int(&json, "activation_bytes", report->model.activation_bytes);
     cz_json_optional(&json, "e", report->e > 0 ? report->e : -1);
+    cz_json_int(&json, "contention", report->contention);
     cz_json_int(&json, "jitter", report->jitter);
     cz_json_int(&json, "seed", report->seed);
     cz_json_int(&json, "stragglers", report->n_stragglers);

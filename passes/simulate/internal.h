@@ -1,8 +1,9 @@
 /* Private to passes/simulate: a list of operations while it grows.
  *
- *   layers    forward and backward passes, layer by layer
- *   baseline  the operations of an iteration of a baseline
- *   simulate  those of a plan; iterations, and what is read off them */
+ *   layers      forward and backward passes, layer by layer
+ *   baseline    the operations of an iteration of a baseline
+ *   contention  kernels that are slower beside links
+ *   simulate    those of a plan; iterations, and what is read off them */
 #ifndef CZ_PASSES_SIMULATE_INTERNAL_H
 #define CZ_PASSES_SIMULATE_INTERNAL_H
 
@@ -79,6 +80,10 @@ void cz_simulate_list_backward(cz_simulation *s, int *ops);
 /* An iteration is forward, backward, then what follows; gathers of one are
  * waited for in the next.  What a lister keeps between iterations is its own.
  */
+/* Times of all that is listed: kernels are lengthened by what they share with
+ * links, in rounds, each by what the one before it had. */
+cz_timeline_times cz_simulate_contention(cz_simulation *s);
+
 void *cz_simulate_baseline_lister(cz_simulation *s, int baseline);
 void cz_simulate_list_baseline(cz_simulation *s, void *lister);
 

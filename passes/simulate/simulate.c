@@ -320,7 +320,7 @@ static cz_simulate_times finish(cz_simulation *s, void *lister,
 {
     for (s->iteration = 0; s->iteration < N_ITERATIONS; s->iteration++)
         list(s, lister);
-    const cz_timeline_times times = cz_timeline_simulate(s->arena, &s->list);
+    const cz_timeline_times times = cz_simulate_contention(s);
     const cz_simulate_times out = read_times(s, &times);
     cz_arena_fini(s->arena);
     return out;

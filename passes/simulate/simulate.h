@@ -22,6 +22,8 @@ typedef struct cz_simulate_options {
     int64_t uneven;        /* e: millionths of the rate that reductions and
                             * gathers of uneven slices reach; 0: what the
                             * machine's nearest entry says, else all */
+    int64_t contention;    /* millionths by which kernels are slower while
+                            * links of their rank are at work */
     int64_t jitter;        /* millionths by which kernels may be slower */
     int64_t seed;
     int n_stragglers; /* ranks that are slower */

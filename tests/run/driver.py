@@ -147,6 +147,7 @@ CASES = [
     (["run", "--steps=0", "--seed=1Ki", "norate.cz"], OK, "norate: 0 steps"),
     (["run", "--seed=3G", "norate.cz"], USAGE, "--seed takes a number from 0"),
     (["simulate", "--jitter=much", GPT], USAGE, "--jitter takes a percentage"),
+    (["simulate", "--contention=-1", GPT], USAGE, "--contention takes a percentage"),
     (["simulate", "--stragglers=2", GPT], USAGE, "takes RANKS:FACTOR"),
     (["simulate", "--active=1.0000001", GPT], USAGE, "--active takes a"),
     (["verify", GPT], OK, "on 4 ranks, 36 parameters"),

@@ -152,11 +152,23 @@ def layer_number(name):
     return None
 
 
+def merged(spans):
+    """Spans in order, those that touch as one."""
+    found = []
+    for at, to in spans:
+        if found and at <= found[-1][1]:
+            found[-1][1] = max(found[-1][1], to)
+        else:
+            found.append([at, to])
+    return found
+
+
 class Simulation:
-    def __init__(self, plan, constants, tokens, mfu, active, sequence, e, is_plans):
+    def __init__(self, plan, constants, tokens, mfu, active, sequence, e, contention,
+                 is_plans):
         self.plan, self.mesh = plan, Mesh(plan)
         self.costs = Costs(self.mesh, constants, e, plan["uneven_reduce"])
-        self.is_plans = is_plans
+        self.is_plans, self.contention = is_plans, contention
         self.rate = constants["bf16_rate"] * mfu
         self.tokens, self.active = tokens, active
         self.how = {r["name"]: r for r in plan["reductions"]}
@@ -571,8 +583,32 @@ class Simulation:
                 groups[number].update(dict.fromkeys(there, there))
         return groups[number][rank]
 
+    def beside_links(self, end):
+        """How long each kernel ran while a link of its rank did."""
+        busy = {}
+        for number, op in enumerate(self.ops):
+            if op.stream != 0:
+                for r, ps in op.ps.items():
+                    busy.setdefault(r, []).append((end[number][r] - ps, end[number][r]))
+        apart = {r: merged(sorted(spans)) for r, spans in busy.items()}
+        for number, op in enumerate(self.ops):
+            if op.stream == 0 and op.part != "bubble":
+                yield number, {r: sum(
+                    max(0, min(end[number][r], to) - max(end[number][r] - ps, at))
+                    for at, to in apart.get(r, ())) for r, ps in op.ps.items()}
+
+    def contended(self):
+        end, calm = self.run(), [op.ps for op in self.ops]
+        share = self.contention / (1 + self.contention)
+        for _ in range(3 if self.contention else 0):
+            for number, beside in list(self.beside_links(end)):
+                self.ops[number].ps = {r: ps + beside[r] * share if ps > 0 else ps
+                                       for r, ps in calm[number].items()}
+            end = self.run()
+        return end
+
     def times(self):
-        end = self.run()
+        end = self.contended()
 
         def last(part, iteration):
             return max((t for op, ends in zip(self.ops, end) for t in ends.values()
@@ -606,7 +642,7 @@ class Simulation:
 def times_of(plan, constants, options, is_plans, base=None):
     """Of one baseline, or of the plan."""
     simulation = Simulation(plan, constants, *[options[key] for key in (
-        "tokens", "mfu", "active", "sequence", "e")], is_plans)
+        "tokens", "mfu", "active", "sequence", "e", "contention")], is_plans)
     if base:
         simulation.list_baseline(base)
     else:

@@ -34,7 +34,8 @@ def options_of(seed):
             "mfu": draw.choice((0.2, 0.45, 0.68469)),
             "active": draw.choice((1, 0.0625)),
             "e": draw.choice((None, None, 1, 0.85, 0.6)),
-            "sequence": draw.choice((None, 128, 4096))}
+            "sequence": draw.choice((None, 128, 4096)),
+            "contention": draw.choice((0, 0, 0.1, 0.5))}
 
 
 def told(options):
@@ -42,7 +43,7 @@ def told(options):
     if options["sequence"]:
         words.append(f"--sequence={options['sequence']}")
     return words + [f"--{key}={options[key] * 100:.4f}"
-                    for key in ("mfu", "active", "e") if options[key] is not None]
+                    for key in ("mfu", "active", "e", "contention") if options[key] is not None]
 
 
 def differences(found, expected):
