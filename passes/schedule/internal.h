@@ -33,17 +33,19 @@ typedef struct cz_matrix {
     int64_t offset; /* element in the bucket */
     const cz_view_pattern *pattern;
     const cz_view_stage *before, *full_matrix,
-        *after;       /* after: or NULL.  Of a shared
-                       * one `whole` is the first
-                       * segment's, and the others'
-                       * follow it */
-    int64_t elements; /* that each of those who compute it has of it */
-    int row, owner;   /* row and shard coordinate of its owner, or of one of
-                       * those of a spread one, or of the first of those who
-                       * share it; owner -1: each rank of the row computes all
-                       * of it, or its own shard */
-    int n_owners;     /* that share it */
-    int stride;       /* from one of these to the next */
+        *after;        /* after: or NULL.  Of a shared
+                        * one `whole` is the first
+                        * segment's, and the others'
+                        * follow it */
+    int64_t elements;  /* that each of those who compute it has of it */
+    int row, owner;    /* row and shard coordinate of its owner, or of one of
+                        * those of a spread one, or of the first of those who
+                        * share it; owner -1: each rank of the row computes all
+                        * of it, or its own shard */
+    int n_owners;      /* that share it */
+    int stride;        /* from one of these to the next */
+    bool keeps_shards; /* what each of them has of it is its shard, and stays
+                        * where the shard's stage left it */
     const int *shard_of_column; /* as the grid has it */
     int micro_group;            /* micro-group; of one without owner: bucket */
     int64_t gather, scatter, temp; /* of the shard, equal along a row */
@@ -56,6 +58,7 @@ typedef struct cz_matrix_set {
     cz_matrix *list;
     int n, n_micro_groups;
     int *starts;       /* [rows * n_groups + 1] */
+    bool *moves;       /* [n_groups] some matrix does not keep its shards */
     int n_columns;     /* 0: no axis shards them */
     int *owned_starts; /* [rows * n_groups * n_columns + 1] in `owned` */
     int *owned;        /* numbers of the list that a column owns or shares */

@@ -153,7 +153,8 @@ static void list_fetch(cz_scheduler *s, int micro_group, const int *last_group)
 {
     (void)last_group;
     append(s, CZ_ROLE_PRE_GATHER, -1, micro_group);
-    append(s, CZ_ROLE_GATHER, -1, micro_group);
+    if (s->sharded.moves[micro_group])
+        append(s, CZ_ROLE_GATHER, -1, micro_group);
 }
 
 /* Whether those who share a matrix of the group add up or gather something
@@ -173,7 +174,8 @@ static void list_scatter(cz_scheduler *s, int micro_group,
                          const int *last_group)
 {
     (void)last_group;
-    append(s, CZ_ROLE_SCATTER, -1, micro_group);
+    if (s->sharded.moves[micro_group])
+        append(s, CZ_ROLE_SCATTER, -1, micro_group);
 }
 
 static void list_finish(cz_scheduler *s, int micro_group, const int *last_group)

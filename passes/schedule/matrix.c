@@ -54,6 +54,17 @@ bool cz_schedule_holds(const cz_plan_view *view, int bucket, bool owned)
     return false;
 }
 
+/* Of what has products the shards are handed over, as of a part that is none.
+ */
+static bool keeps_shards(const cz_plan_view *view, int param, int full_matrix)
+{
+    const cz_view_stage *stage = &view->stages[full_matrix];
+    for (int s = 0; s < stage->n_steps; s++)
+        if (stage->steps[s].is_product)
+            return false;
+    return cz_view_keeps_shards(view, param);
+}
+
 static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
 {
     const cz_plan_view *view = s->view;
@@ -75,6 +86,7 @@ static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
         .elements = pattern->elements / p->subgroup_size,
         .n_owners = (int)p->subgroup_size,
         .stride = (int)p->stride,
+        .keeps_shards = keeps_shards(view, param, stages.full_matrix),
         .after = stages.after < 0 ? NULL : &view->stages[stages.after],
         .row = row,
         .owner = travels ? (int)p->shard_owner : -1,
@@ -108,9 +120,12 @@ static void start_cells(cz_scheduler *s, cz_matrix_set *set, int n_micro_groups)
     const int n_grid_cells = s->grid.n_rows * n_micro_groups;
     set->n_micro_groups = n_micro_groups;
     set->starts = CZ_NEW(s->arena, int, n_grid_cells + 1);
-    for (int i = 0; i < set->n; i++)
-        set->starts[set->list[i].row * n_micro_groups +
-                    set->list[i].micro_group + 1]++;
+    set->moves = CZ_NEW(s->arena, bool, n_micro_groups);
+    for (int i = 0; i < set->n; i++) {
+        const cz_matrix *m = &set->list[i];
+        set->starts[m->row * n_micro_groups + m->micro_group + 1]++;
+        set->moves[m->micro_group] |= !m->keeps_shards;
+    }
     for (int c = 0; c < n_grid_cells; c++)
         set->starts[c + 1] += set->starts[c];
 }

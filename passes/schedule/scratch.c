@@ -97,15 +97,19 @@ typedef struct block_numbers {
     int gather, scatter, temp;
 } block_numbers;
 
-static block_numbers add_shards(buffers *b, blocks size, const group_ops *ops)
+/* Those who compute what does not move do it where the shards are. */
+static block_numbers add_shards(buffers *b, blocks size, const group_ops *ops,
+                                bool moves)
 {
     const int *first = ops->first, *last = ops->last;
-    return (block_numbers){add(b, size.gather, first[CZ_ROLE_PRE_GATHER],
-                               first[CZ_ROLE_FULL_MATRIX]),
-                           add(b, size.scatter, first[CZ_ROLE_SCATTER],
-                               last[CZ_ROLE_POST_SCATTER]),
-                           add(b, size.temp, first[CZ_ROLE_PRE_GATHER],
-                               last[CZ_ROLE_POST_SCATTER])};
+    return (block_numbers){
+        add(b, size.gather, first[CZ_ROLE_PRE_GATHER],
+            (moves ? first : last)[CZ_ROLE_FULL_MATRIX]),
+        add(b, size.scatter,
+            first[moves ? CZ_ROLE_SCATTER : CZ_ROLE_FULL_MATRIX],
+            last[CZ_ROLE_POST_SCATTER]),
+        add(b, size.temp, first[CZ_ROLE_PRE_GATHER],
+            last[CZ_ROLE_POST_SCATTER])};
 }
 
 /* Bytes that live during one operation alone, on every rank of a row. */
@@ -188,7 +192,8 @@ static int64_t place_row(cz_scheduler *s, int row, const group_ops *group_at)
     for (int g = 0; g < n_micro_groups; g++) {
         int n;
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
-        blocks_of[g] = add_shards(&b, stack_shards(list, n), &group_at[g]);
+        blocks_of[g] = add_shards(&b, stack_shards(list, n), &group_at[g],
+                                  s->sharded.moves[g]);
     }
     const int64_t bytes =
         cz_liveness_place(s->arena, b.list, b.n, CZ_ALIGN_BYTES);
@@ -210,7 +215,8 @@ static int64_t place_row(cz_scheduler *s, int row, const group_ops *group_at)
 /* Starts of a group's buffers inside its three blocks, or their sizes.  One
  * workspace serves matrices in turn; where they are shared, all go on together,
  * segment by segment, and each has its own. */
-static cz_matrix_scratch stack_whole(cz_matrix *list, int n, int column)
+static cz_matrix_scratch stack_whole(cz_matrix *list, int n, int column,
+                                     bool moves)
 {
     cz_matrix_scratch size = {0, 0, 0};
     for (int i = 0; i < n; i++) {
@@ -221,9 +227,12 @@ static cz_matrix_scratch stack_whole(cz_matrix *list, int n, int column)
             continue;
         m->scratch_at[column] = (cz_matrix_scratch){size.gather, size.scatter,
                                                     in_turn ? 0 : size.work};
-        size.gather += slot_bytes(m->full_matrix, CZ_SLOT_GATHER, m->elements);
-        size.scatter +=
-            slot_bytes(m->full_matrix, CZ_SLOT_SCATTER, m->elements);
+        if (moves) {
+            size.gather +=
+                slot_bytes(m->full_matrix, CZ_SLOT_GATHER, m->elements);
+            size.scatter +=
+                slot_bytes(m->full_matrix, CZ_SLOT_SCATTER, m->elements);
+        }
         size.work = in_turn ? largest(size.work, work) : size.work + work;
     }
     return size;
@@ -240,16 +249,18 @@ static void add_whole(buffers *b, cz_matrix_scratch size, const group_ops *ops)
     add(b, size.work, first[CZ_ROLE_FULL_MATRIX], last[CZ_ROLE_FULL_MATRIX]);
 }
 
-static void move_whole(cz_matrix *list, int n, int column, cz_matrix_scratch by)
+static void move_whole(cz_matrix *list, int n, int column, bool moves,
+                       cz_matrix_scratch by)
 {
     for (int i = 0; i < n; i++) {
         cz_matrix_scratch *at = cz_schedule_owns(&list[i], column)
                                     ? &list[i].scratch_at[column]
                                     : NULL;
-        if (at)
-            *at = (cz_matrix_scratch){at->gather + by.gather,
-                                      at->scatter + by.scatter,
-                                      at->work + by.work};
+        if (!at)
+            continue;
+        at->gather = moves ? at->gather + by.gather : list[i].gather;
+        at->scatter = moves ? at->scatter + by.scatter : list[i].scatter;
+        at->work += by.work;
     }
 }
 
@@ -261,13 +272,14 @@ static void place_owner(cz_scheduler *s, int row, int column,
     int n;
     for (int g = 0; g < s->sharded.n_micro_groups; g++) {
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
-        add_whole(&b, stack_whole(list, n, column), &group_at[g]);
+        add_whole(&b, stack_whole(list, n, column, s->sharded.moves[g]),
+                  &group_at[g]);
     }
     cz_liveness_place(s->arena, b.list, b.n, CZ_ALIGN_BYTES);
     for (int g = 0; g < s->sharded.n_micro_groups; g++) {
         cz_matrix *list = cz_schedule_matrices(&s->sharded, row, g, &n);
         const cz_live *block = b.list + (size_t)g * OWNED_BLOCKS;
-        move_whole(list, n, column,
+        move_whole(list, n, column, s->sharded.moves[g],
                    (cz_matrix_scratch){base + block[0].offset,
                                        base + block[1].offset,
                                        base + block[2].offset});

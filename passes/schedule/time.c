@@ -355,8 +355,9 @@ static const needs *find_needs(const cz_scheduler *s)
 #define BIT(role) (1U << (role))
 
 /* What an operation waits for: those before it with one of these roles and
- * with something in common. */
-static unsigned needs_of(cz_role role)
+ * with something in common.  Where no transfer comes between them, kernels wait
+ * for each other. */
+static unsigned needs_of(cz_role role, bool moves)
 {
     static const unsigned table[CZ_N_ROLES] = {
         [CZ_ROLE_ELEMENT_WISE] = BIT(CZ_ROLE_REDUCE),
@@ -371,6 +372,10 @@ static unsigned needs_of(cz_role role)
                                BIT(CZ_ROLE_POST_SCATTER),
     };
     assert(role >= 0 && role < CZ_N_ROLES);
+    if (!moves && role == CZ_ROLE_FULL_MATRIX)
+        return BIT(CZ_ROLE_PRE_GATHER) | BIT(CZ_ROLE_ADD);
+    if (!moves && role == CZ_ROLE_POST_SCATTER)
+        return BIT(CZ_ROLE_FULL_MATRIX);
     return table[role];
 }
 
@@ -379,7 +384,9 @@ static void collect_waits(const needs *from_all, const by_key *from, int key,
                           int number, const int *number_of, int **list, int *n)
 {
     const cz_scheduler *s = from_all->s;
-    const unsigned roles = needs_of(s->ops[number].role);
+    const cz_planned_op *op = &s->ops[number];
+    const unsigned roles = needs_of(
+        op->role, op->micro_group < 0 || s->sharded.moves[op->micro_group]);
     for (int k = from->start[key]; k < from->start[key + 1]; k++) {
         const int i = from->list[k];
         if (i >= number)
@@ -410,7 +417,7 @@ static const int *waits_of(const needs *from_all, int number,
     const by_key *other = is_group ? &from_all->of_bucket : &from_all->of_group;
     int *list = NULL;
     *n = 0;
-    if (needs_of(op->role) == 0)
+    if (needs_of(op->role, true) == 0)
         return NULL;
     for (int key = first; key < first + op->n_buckets; key++) {
         collect_waits(from_all, same, key, number, number_of, &list, n);
@@ -437,7 +444,7 @@ typedef struct timed_list {
 /* All gradients are there at once: behind the guard or the decision. */
 static bool takes_time(cz_role role)
 {
-    return needs_of(role) != 0;
+    return needs_of(role, true) != 0;
 }
 
 /* The next forward pass: what of it needs a bucket waits for its all_gather,

@@ -285,13 +285,24 @@ def check_ops(plan, reduce, publish):
         yield from equal(f"buckets of {kind}", sorted(seen[kind]), expected)
 
 
+def travels(plan, m):
+    """Whether its micro-group has transfers: some matrix of it has a product, or is
+    not shared by its shards' ranks as these lie."""
+    if m["micro_group"] is None:
+        return False
+    members = plan.data["groups"][m["micro_group"]]["members"]
+    return any(plan.kept(other) != p["element_count"] or any(
+        step["kind"] != "map" for step in plan.stages[p["rule"], "whole"]["steps"])
+               for other, p in ((plan.matrix_of[i], plan.params[i]) for i in members))
+
+
 def check_transfers(plan):
     """Operations of micro-groups: what they move together over each axes."""
     ops = [op for op in plan.data["schedule"] if op["kind"] == "transfer"]
     over = {}
     for m in plan.data["matrices"]:
         axes = tuple(plan.shard_axes(plan.params[m["parameter"]]))
-        if m["owner"]["shard"] is not None and not plan.is_local(m):
+        if travels(plan, m):
             over.setdefault(axes, []).append(m)
     yield from equal("axes of transfers", {tuple(op["axes"]) for op in ops},
                      set(over))
