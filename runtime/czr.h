@@ -69,7 +69,8 @@
     X(ERR_SAME_DEVICE, "two ranks on one GPU")                                 \
     X(ERR_ENDED, "a rank has ended, and others wait for it")                   \
     X(ERR_MPI, "MPI failed, or is finalised")                                  \
-    X(ERR_MPI_THREADS, "MPI is not initialised with MPI_THREAD_MULTIPLE")
+    X(ERR_MPI_THREADS, "MPI is not initialised with MPI_THREAD_MULTIPLE")      \
+    X(ERR_WRITTEN, "a parameter was written under its master")
 
 typedef enum czr_status {
 #define CZR_STATUS(name, text) CZR_##name,
@@ -388,6 +389,7 @@ czr_status czr_extern_get(czr_engine *engine, int number, czr_extern_info *out);
  *   of its world, is at another t, or was given other run-time values.  All
  *   return it before they write anything, and czr_error says which rank differs
  *   in what.  Or copies of a parameter differed (czr_options.replica_check).
+ * - CZR_ERR_WRITTEN: see czr_masters_renew.
  * - CZR_ERR_TIMEOUT, CZR_ERR_ENDED, CZR_ERR_ABORTED: another rank did not
  *   come, has ended, or failed.  czr_error names the rank that nobody holds up,
  *   or ranks that wait for each other, and where it was last seen.
@@ -439,7 +441,8 @@ czr_status czr_checkpoint_get_box(czr_engine *engine, int number, int64_t box,
 /* The trainer has written parameters since the first czr_step or
  * czr_master_get, as one that loads weights: the next of these makes the
  * masters from them.  Without this call a step goes on from the older
- * masters. */
+ * masters, and what was written is lost: on the host debug builds, and all with
+ * CZR_DEBUG=1 in the environment, return CZR_ERR_WRITTEN instead. */
 czr_status czr_masters_renew(czr_engine *engine);
 /* So many updates were applied: the next one is number step + 1, for rules,
  * their phases and their random numbers.  All ranks set the same.

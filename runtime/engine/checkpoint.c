@@ -358,8 +358,10 @@ czr_status czr_checkpoint_get_box(czr_engine *engine, int number, int64_t k,
                                  "tensor %d of a checkpoint has no box %lld "
                                  "here",
                                  number, (long long)k);
-    if (e.what == 1)
+    if (e.what == 1) {
         czr_spaces_take_masters_now(engine);
+        czr_written_allow(engine, e.param);
+    }
     engine->has_given_states |= e.what > 1;
     return CZR_OK;
 }

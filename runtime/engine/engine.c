@@ -145,6 +145,8 @@ static czr_status open_host(const void *user, czr_engine *engine,
     (void)user;
     engine->bodies = czr_op_host_bodies;
     engine->largest_at = &engine->largest;
+    if (status == CZR_OK && czr_written_open(engine) != CZR_OK)
+        return CZR_ERR_NO_MEMORY;
     const int n_threads = options->threads > 0
                               ? options->threads
                               : czr_threads_per_rank(engine->world->size);
@@ -355,6 +357,7 @@ void czr_close(czr_engine *engine)
     czr_free(engine->faults);
     czr_free(engine->norm);
     czr_free(engine->copies);
+    czr_free(engine->param_hashes);
     if (engine->has_lock)
         pthread_mutex_destroy(&engine->lock);
     czr_free(engine);

@@ -177,6 +177,9 @@ struct czr_engine {
     uint64_t *hash;            /* the device's: of this rank's copy of it */
     int64_t *copies;           /* [ranks] */
 
+    uint64_t *param_hashes; /* [n_params] as the last step left them; NULL: no
+                             * debug build */
+
     bool undoes;
     czr_fault fault;   /* the first that ranks have not agreed on */
     czr_fault *faults; /* [ranks] while they do */
@@ -238,6 +241,14 @@ unsigned char *czr_spaces_state(const czr_engine *engine, int param, int k,
 /* bind.c: the parameter that has the name on this rank, or a refusal that says
  * why there is none. */
 czr_status czr_bind_find(czr_engine *engine, const char *name, int *param);
+
+/* written.c, of a debug build's host: notes what parameters with masters are,
+ * behind a step of all, and says which of them the trainer has written since,
+ * but for those whose masters it was lent. */
+czr_status czr_written_open(czr_engine *engine);
+void czr_written_note(czr_engine *engine, bool is_step);
+void czr_written_allow(czr_engine *engine, int param);
+czr_status czr_written_check(czr_engine *engine);
 
 /* extern.c: what the trainer gives.  Whether all was given since the last step;
  * a step that ended takes it. */

@@ -203,6 +203,8 @@ void czr_spaces_take_masters(czr_engine *engine)
                 spaces->param + first * czr_dtype_bytes(dtype), dtype,
                 (size_t)spaces->slice.n);
     }
+    if (!engine->has_masters)
+        czr_written_note(engine, false);
     engine->has_masters = true;
 }
 

@@ -213,6 +213,7 @@ czr_status czr_master_get(czr_engine *engine, int param, czr_state *out)
     if (!engine->is_sealed)
         return czr_engine_refuse(engine, CZR_ERR_STATE, "not sealed yet");
     czr_spaces_take_masters_now(engine);
+    czr_written_allow(engine, param);
     const czr_place *place = &program->places[param];
     const czr_spaces *spaces = &engine->spaces[place->bucket];
     const czr_range range = engine->held[param].range;

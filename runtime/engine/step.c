@@ -168,6 +168,9 @@ czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper)
         if (!engine->bindings[param].is_ready)
             czr_loose_copy_grad(engine, param);
     }
+    status = czr_written_check(engine);
+    if (status != CZR_OK)
+        return status;
     czr_spaces_take_masters(engine);
     czr_states_mirror(engine);
     czr_replica_hash(engine);
@@ -186,6 +189,7 @@ static czr_status run_step(czr_engine *engine, const czr_hyper *hyper,
         return czr_engine_poison(engine, status, "the step failed");
     const czr_status refusal = engine->refusal;
     commit(engine, result);
+    czr_written_note(engine, true);
     czr_step_restart(engine);
     status = czr_replica_check(engine);
     return status == CZR_OK ? refusal : status;
