@@ -172,21 +172,27 @@ static void cancel(channel *c)
 
 /* ---- waiting ------------------------------------------------------------ */
 
-/* Sleeps longer, the longer a wait lasts behind the time that its bytes may
- * take; before, lets others run. */
+/* Looks again at once while its bytes may be on their way, then lets others
+ * run, then sleeps: longer, the longer a wait lasts. */
 static void rest(int64_t waited_ns, int64_t bytes)
 {
-    enum { BUSY_NS = 20000, NS_PER_BYTE = 4, LEAST_NS = 20000 };
-    const int64_t late = waited_ns - BUSY_NS - NS_PER_BYTE * bytes;
+    enum {
+        BUSY_NS = 20000,
+        YIELD_NS = 500000,
+        NS_PER_BYTE = 4,
+        LEAST_NS = 20000,
+        MOST_NS = 1000000
+    };
+    const int64_t late = waited_ns - YIELD_NS - NS_PER_BYTE * bytes;
 
-    if (waited_ns < BUSY_NS)
+    if (waited_ns < BUSY_NS + bytes) /* as at 1 GB/s */
         return;
     if (late < 0) {
         sched_yield();
         return;
     }
-    const int64_t ns = late / 16 + LEAST_NS;
-    nanosleep(&(struct timespec){.tv_nsec = ns < 1000000 ? (long)ns : 1000000},
+    const int64_t ns = LEAST_NS + late / 16;
+    nanosleep(&(struct timespec){.tv_nsec = ns < MOST_NS ? (long)ns : MOST_NS},
               NULL);
 }
 

@@ -101,24 +101,41 @@ static float rounded(float sum)
     return czr_bf16_to_f32(czr_f32_to_bf16(sum));
 }
 
-/* One element over all members, in a type wide enough; `keep` is what is left
- * of a sum of two.  Sums lie on a stack like the digits of a counter: two of
- * one size become one of twice that. */
+/* Elements over all members, in a type wide enough; `keep` is what is left of a
+ * sum of two.  Sums lie on a stack like the digits of a counter: two of one
+ * size become one of twice that.  A row of elements at a time, so that each
+ * addition is a loop over neighbours. */
+enum { ROW = 256 };
+#define ADD(to, from, keep)                                                    \
+    for (size_t i = 0; i < n; i++)                                             \
+        (to)[i] = keep((to)[i] + (from));
 #define SUM_ELEMENTS(type, wide, load, keep, round)                            \
-    for (size_t i = run.first; i < run.first + run.n; i++) {                   \
-        wide sums[MAX_LEVELS];                                                 \
+    for (size_t done = 0, n; done < run.n; done += n) {                        \
+        wide sums[MAX_LEVELS][ROW];                                            \
         int top = 0;                                                           \
-        sums[0] = 0; /* of no members */                                       \
+        n = run.n - done < ROW ? run.n - done : ROW;                           \
+        memset(sums[0], 0, sizeof sums[0]); /* of no members */                \
         for (int m = 0; m < n_members; m++) {                                  \
-            sums[top++] =                                                      \
-                load(((const type *)members[m]->of.all_reduce.data)[i]);       \
-            for (int done = m + 1; done % 2 == 0; done /= 2, top--)            \
-                sums[top - 2] = keep(sums[top - 2] + sums[top - 1]);           \
+            const type *from = (const type *)members[m]->of.all_reduce.data +  \
+                               run.first + done;                               \
+            if (m % 2) {                                                       \
+                ADD(sums[top - 1], load(from[i]), keep)                        \
+            } else {                                                           \
+                for (size_t i = 0; i < n; i++)                                 \
+                    sums[top][i] = load(from[i]);                              \
+                top++;                                                         \
+            }                                                                  \
+            for (int of = (m + 1) / 2; m % 2 && of % 2 == 0; of /= 2, top--)   \
+                ADD(sums[top - 2], sums[top - 1][i], keep)                     \
         }                                                                      \
         for (; top > 1; top--)                                                 \
-            sums[top - 2] = keep(sums[top - 2] + sums[top - 1]);               \
-        for (int m = to; m < to_end; m++)                                      \
-            ((type *)members[m]->of.all_reduce.data)[i] = round(sums[0]);      \
+            ADD(sums[top - 2], sums[top - 1][i], keep)                         \
+        for (int m = to; m < to_end; m++) {                                    \
+            type *out =                                                        \
+                (type *)members[m]->of.all_reduce.data + run.first + done;     \
+            for (size_t i = 0; i < n; i++)                                     \
+                out[i] = round(sums[0][i]);                                    \
+        }                                                                      \
     }
 
 /* Members from `to` to before `to_end` get the sums. */
