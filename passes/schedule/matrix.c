@@ -54,17 +54,6 @@ bool cz_schedule_holds(const cz_plan_view *view, int bucket, bool owned)
     return false;
 }
 
-/* Of what has products the shards are handed over, as of a part that is none.
- */
-static bool keeps_shards(const cz_plan_view *view, int param, int full_matrix)
-{
-    const cz_view_stage *stage = &view->stages[full_matrix];
-    for (int s = 0; s < stage->n_steps; s++)
-        if (stage->steps[s].is_product)
-            return false;
-    return cz_view_keeps_shards(view, param);
-}
-
 static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
 {
     const cz_plan_view *view = s->view;
@@ -86,7 +75,7 @@ static cz_matrix matrix_of(const cz_scheduler *s, int param, int row)
         .elements = pattern->elements / p->subgroup_size,
         .n_owners = (int)p->subgroup_size,
         .stride = (int)p->stride,
-        .keeps_shards = keeps_shards(view, param, stages.full_matrix),
+        .keeps_shards = cz_view_keeps_shards(view, param),
         .after = stages.after < 0 ? NULL : &view->stages[stages.after],
         .row = row,
         .owner = travels ? (int)p->shard_owner : -1,

@@ -286,14 +286,13 @@ def check_ops(plan, reduce, publish):
 
 
 def travels(plan, m):
-    """Whether its micro-group has transfers: some matrix of it has a product, or is
-    not shared by its shards' ranks as these lie."""
+    """Whether its micro-group has transfers: some matrix of it is not shared by its
+    shards' ranks as these lie."""
     if m["micro_group"] is None:
         return False
     members = plan.data["groups"][m["micro_group"]]["members"]
-    return any(plan.kept(other) != p["element_count"] or any(
-        step["kind"] != "map" for step in plan.stages[p["rule"], "whole"]["steps"])
-               for other, p in ((plan.matrix_of[i], plan.params[i]) for i in members))
+    return any(plan.kept(plan.matrix_of[i]) != plan.params[i]["element_count"]
+               for i in members)
 
 
 def check_transfers(plan):
