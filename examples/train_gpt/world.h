@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "czr.h"
+#include "czr_transport.h"
 
 /* This process as one of so many ranks.  On failure prints a sentence to stderr
  * and returns false. */
