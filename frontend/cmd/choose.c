@@ -8,6 +8,7 @@
 
 enum {
     MOST_RANKS = 2048, /* beyond, plans take seconds each */
+    MOST_MISSES = 1,   /* buckets that are smaller, and no better */
     GAIN = 50          /* one part in: the simpler plan stays unless another is
                         * so much quicker */
 };
@@ -117,6 +118,14 @@ static void try(chooser *c, const cz_fact_policy *policy)
     cz_arena_fini(&arena);
 }
 
+static bool shares_matrices(const cz_plan_view *view)
+{
+    bool any = false;
+    for (int p = 0; p < view->n_params; p++)
+        any = any || view->params[p].subgroup_size > 1;
+    return any;
+}
+
 /* Whether some matrix is whole on the ranks that update it. */
 static bool has_unsharded(const cz_plan_view *view)
 {
@@ -162,17 +171,22 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view)
     cz_arena_fini(&arena);
     if (!ok)
         return false;
+    int n_misses = 0;
     take(&c, first, &times);
     if (c.may_join && may_gain(&c))
         try(&c, first);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t before = c.least;
         cz_fact_policy policy = *first;
         policy.bucket_elements = sizes[i];
-        if (first->bucket_is_free && may_gain(&c) &&
-            sizes[i] < longest_bucket(view))
-            try(&c, &policy);
+        if (!first->bucket_is_free || !may_gain(&c) || n_misses > MOST_MISSES ||
+            sizes[i] >= longest_bucket(view))
+            continue;
+        try(&c, &policy);
+        n_misses += c.least == before;
     }
-    if (first->layout_is_free && may_gain(&c)) {
+    /* That order has no subgroups. */
+    if (first->layout_is_free && may_gain(&c) && !shares_matrices(view)) {
         const chooser before = c;
         cz_fact_policy policy = *first;
         policy.layout = CZ_LAYOUT_TRAINER;
