@@ -6,6 +6,7 @@ tolerance.
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -85,7 +86,7 @@ def sources(folder):
     """Of each case its name and a file, in turn."""
     for size in SIZES:
         config = f"qwen3-{size}.json"
-        os.symlink(os.path.join(CONFIGS, config), os.path.join(folder, config))
+        shutil.copy(os.path.join(CONFIGS, config), folder)
     for size, storage, mesh in CASES:
         axes, grads, shards = MESHES[mesh]
         model, pattern = STORAGES[storage]
