@@ -43,7 +43,7 @@ DP, TP = 32, 8
 TOKENS = {"1M": 1 << 20, "4M": 1 << 22}
 DRAWN_TOKENS = (1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22)
 MFU = 68.469  # 45 % of 989 Tflop/s, of the 650 of machine notes
-DRAWS, SEED, STEP = 256, 20261122, 1024
+DRAWS, SEED, STEP = 512, 20261122, 1024
 DRAWN = ("bf16_rate", "f32_rate", "memory_rate", "launch", "node_rate",
          "node_latency", "network_rate", "network_latency")
 TIMES = ("launch", "node_latency", "network_latency")

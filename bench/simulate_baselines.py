@@ -150,7 +150,9 @@ def published(plan, n, n_hosts):
     times = [row_time(kernels, [p for b in owned for p in b[r]], n_hosts)
              for r in range(n)]
     slices = [[sum(p["local_elements"] for p in part) for part in b] for b in owned]
+    zeros = [0] * (n * n_hosts)  # launches are in its times
     return {"name": "published greedy", "all_reduces": False, "gathers": True,
-            "exposed": False,
+            "exposed": False, "bucket_elements": plan["policy"]["bucket_elements"],
             "time_ps": [t for t in times for _ in range(n_hosts)],
+            "launches": zeros, "state_bytes": zeros, "groupings": [],
             "messages": messages(plan, buckets, slices)}
