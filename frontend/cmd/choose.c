@@ -126,18 +126,22 @@ static bool shares_matrices(const cz_plan_view *view)
     return any;
 }
 
-/* Whether some matrix is whole on the ranks that update it. */
-static bool has_unsharded(const cz_plan_view *view)
+/* Buckets that have matrices that are whole on the ranks that update them. */
+static int count_unsharded(const cz_plan_view *view)
 {
     int64_t storage[CZ_VIEW_MAX_AXES];
-    bool any = false;
-    for (int p = 0; p < view->n_params && !any; p++) {
-        const cz_ints axes =
-            cz_view_shard_axes(view, view->params[p].pattern, storage);
-        any = view->params[p].split_owner >= 0 &&
-              cz_view_extent(view, &axes) == 1;
+    int n = 0;
+    for (int b = 0; b < view->n_buckets; b++) {
+        const cz_ints params = view->buckets[b].fact->params;
+        bool any = false;
+        for (int i = 0; i < params.n && !any; i++) {
+            const cz_view_param *p = &view->params[params.v[i]];
+            const cz_ints axes = cz_view_shard_axes(view, p->pattern, storage);
+            any = p->split_owner >= 0 && cz_view_extent(view, &axes) == 1;
+        }
+        n += any;
     }
-    return any;
+    return n;
 }
 
 static int64_t longest_bucket(const cz_plan_view *view)
@@ -157,7 +161,7 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view)
     cz_simulate_times times;
     chooser c = {.source = source,
                  .name = name,
-                 .may_join = has_unsharded(view),
+                 .may_join = count_unsharded(view) > 0,
                  .n_ranks = view->n_ranks};
     cz_arena arena;
     cz_diags diags;
@@ -173,7 +177,7 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view)
         return false;
     int n_misses = 0;
     take(&c, first, &times);
-    if (c.may_join && may_gain(&c))
+    if (count_unsharded(view) > 1 && may_gain(&c))
         try(&c, first);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int64_t before = c.least;

@@ -81,7 +81,7 @@ def compiled(tool, config, storage, mesh, view="blocks"):
         source.write_text(PROGRAM.format(
             mesh=ranks, model=model + storage, config=config.name, view=view,
             paths=paths_of(storage, values)))
-        done = subprocess.run([tool, "plan", "--ir=assigned", source],
+        done = subprocess.run([tool, "plan", "--ir=source", source],
                               capture_output=True, text=True, timeout=60,
                               check=False)
     if done.returncode != 0:
