@@ -26,7 +26,7 @@ foreach(stem states states_fsdp states_experts states_pipeline bases externs
   cz_plan_json(${stem} ${plans}/${stem}.cz)
 endforeach()
 
-cz_script(plan_joins_updates plan 60 plan/joins_updates.py $<TARGET_FILE:canzona>)
+cz_script(plan_joins_updates plan 60 simulate/joins_updates.py $<TARGET_FILE:canzona>)
 
 # What a GPU takes besides.
 foreach(stem fused pipeline_moe)
@@ -171,7 +171,7 @@ cz_script(plan_random_found plan 300 ${random} ${found})
 cz_script(plan_random_long "plan;nightly" 1800 ${random} 1000 1001)
 
 # Ours against the best baseline, by the iteration.
-set(never plan/never_behind.py $<TARGET_FILE:canzona>)
+set(never simulate/never_behind.py $<TARGET_FILE:canzona>)
 cz_script(plan_never_behind plan 300 ${never} 24 1)
 cz_script(plan_never_behind_long "plan;nightly" 3600 ${never} 300 1001)
 
