@@ -15,8 +15,9 @@ SIZES = (40000000, 100000000, 200000000, 400000000)
 
 def owned_axes(plan, p):
     """Axes of the shards of a matrix that is gathered; none for others."""
-    is_owned = (p["rule"], "whole") in plan.stages
-    return tuple(a for a in plan.shard_axes(p) if is_owned and plan.extent([a]) > 1)
+    if (p["rule"], "whole") not in plan.stages:
+        return ()
+    return tuple(a for a in plan.shard_axes(p) if plan.sizes[a] > 1)
 
 
 def gradient_order(plan):

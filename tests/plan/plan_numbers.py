@@ -34,6 +34,7 @@ class Plan:
         self.axes = list(self.sizes)
         self.ranks = range(math.prod(self.sizes.values()))
         self.places = [self.coordinates(r) for r in self.ranks]
+        self.indices, self.groups = {}, {}  # of over_all(), of communicators()
         known = data["parameters"]
         self.params = [p for p in known if p["group"] and not p["tied_to"]]
         self.frozen = [p for p in known if not p["group"]]
@@ -79,19 +80,28 @@ class Plan:
         return found
 
     def over(self, rank, axes):
-        at, index = self.places[rank], 0
-        for axis in self.axes:
-            if axis in axes:
-                index = index * self.sizes[axis] + at[axis]
-        return index
+        return self.over_all(frozenset(axes))[rank]
+
+    def over_all(self, axes):
+        """Of each rank its coordinate over the axes, numbers from 0."""
+        if axes not in self.indices:
+            index = [0] * len(self.ranks)
+            for axis in self.axes:
+                if axis in axes:
+                    index = [i * self.sizes[axis] + at[axis]
+                             for i, at in zip(index, self.places)]
+            self.indices[axes] = index
+        return self.indices[axes]
 
     def communicators(self, axes):
         """Lists of ranks that agree on all axes but these."""
-        others = [a for a in self.axes if a not in axes]
-        found = {}
-        for rank in self.ranks:
-            found.setdefault(self.over(rank, others), []).append(rank)
-        return found.values()
+        others = frozenset(self.axes) - frozenset(axes)
+        if others not in self.groups:
+            found = {}
+            for rank in self.ranks:
+                found.setdefault(self.over(rank, others), []).append(rank)
+            self.groups[others] = list(found.values())
+        return self.groups[others]
 
     # ---- who holds what ----
 
