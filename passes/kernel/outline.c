@@ -366,7 +366,9 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
             least = blocks;
     }
     out->blocks = least;
+    /* A part of one row or column is not told from a vector. */
     if (out->length % subgroup_size != 0 ||
+        (subgroup_size > 1 && out->length == subgroup_size) ||
         !has_parts(stage, step_cuts, subgroup_size))
         return CZ_OUTLINE_LENGTH;
     if (view->program->strict && out->blocks > 0 &&

@@ -112,11 +112,13 @@ static bool refuse(const share_pass *p, const sharing *how,
                       name);
         break;
     case CZ_OUTLINE_LENGTH:
-        cz_diag_error(p->diags, CZ_INFEASIBLE, (cz_span){0},
-                      "'%s' cannot be shared by %" PRId64
-                      " ranks: they do not divide its %" PRId64 " %s",
-                      name, subgroup_size, outline->length,
-                      outline->cut == CZ_CUT_ROWS ? "rows" : "columns");
+        cz_diag_error(
+            p->diags, CZ_INFEASIBLE, (cz_span){0},
+            "'%s' cannot be shared by %" PRId64 " ranks: %s %" PRId64 " %s",
+            name, subgroup_size,
+            outline->length == subgroup_size ? "a part would be one of its"
+                                             : "they do not divide its",
+            outline->length, outline->cut == CZ_CUT_ROWS ? "rows" : "columns");
         cz_share_note(p->arena, p->view, subgroup_size, p->diags);
         break;
     case CZ_OUTLINE_BLOCKS:

@@ -159,7 +159,7 @@ def wire_complaints(page, plan):
 def expected_events(plan):
     """{(op, rank): (start, end)} of a step by itself."""
     constants = {c["name"]: c["value"] for c in plan["constants"]}
-    model, sent = Simulation(plan, constants, 1, 0.5, 1, None, 1, True), set()
+    model, sent = Simulation(plan, constants, 1, 0.5, 1, None, 1, 0, True), set()
     for op in plan["schedule"]:
         model.add(op["section"], 0, op["stream"], model.op_ps(op, sent),
                   op["waits"], op["axes"], (op["group"], op["stride"]))

@@ -147,7 +147,7 @@ FAULTS = (
     ("", ("--late",), 2, "--late is for threads"),
     ("", ("--world=nccl",), 3, 'world "nccl" is not supported yet'),
     ("", ("--world=threads",), 3, 'world "threads" is not supported yet'),
-    ("", ("--target=cpu", "--world=loopback"), 3, "threads is"),
+    ("", ("--target=cpu", "--world=loopback"), 3, "threads or mpi is"),
     ("", ("--target=sm_90",), 3, 'target "sm_90" is not supported yet'),
     ("", ("--microbatches=7",), 1, "cannot be shared by 2 ranks"),
 )
