@@ -355,6 +355,7 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
     out->length = shape[out->cut == CZ_CUT_COLUMNS ? 1 : 0];
     /* The fewest blocks that a sum along the cut dimension is made in. */
     int64_t least = 0;
+    bool has_products = false;
 
     for (int s = 0; s < stage->n_steps; s++) {
         const cz_view_step *step = &stage->steps[s];
@@ -364,11 +365,12 @@ cz_outline_status cz_outline_check(cz_arena *scratch, const cz_plan_view *view,
                                    : step->blocks.columns;
         if (step_cuts[s].partial && (least == 0 || blocks < least))
             least = blocks;
+        has_products |= step->is_product;
     }
     out->blocks = least;
-    /* A part of one row or column is not told from a vector. */
+    /* Of rules without products a part of one row is not told from a vector. */
     if (out->length % subgroup_size != 0 ||
-        (subgroup_size > 1 && out->length == subgroup_size) ||
+        (!has_products && out->length == subgroup_size) ||
         !has_parts(stage, step_cuts, subgroup_size))
         return CZ_OUTLINE_LENGTH;
     if (view->program->strict && out->blocks > 0 &&

@@ -16,8 +16,7 @@ typedef enum cz_outline_status {
     CZ_OUTLINE_NO_CUT, /* some step needs elements of other ranks */
     CZ_OUTLINE_PHASES, /* its updates are not all alike */
     CZ_OUTLINE_STATES, /* it has states that are whole */
-    CZ_OUTLINE_LENGTH, /* the dimension has no such equal parts, of two or more
-                        */
+    CZ_OUTLINE_LENGTH, /* the dimension has no such equal parts */
     CZ_OUTLINE_BLOCKS, /* strict: parts would cut the blocks of its sums */
 } cz_outline_status;
 
