@@ -5,8 +5,7 @@ slower than the best baseline by the simulator, or hardly.
     never_behind.py CANZONA COUNT [SEED]     models SEED, SEED + 1, ...
 
 Small models lose where launches count, or a baseline happens to have larger batches;
-one model in twelve may be more than 2 %
-behind, and none more than 25 %."""
+one model in twelve may be more than 2 % behind, and none more than 25 %."""
 import concurrent.futures
 import json
 import random
