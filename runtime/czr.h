@@ -66,7 +66,6 @@
     X(ERR_DEVICE_CODE, "machine code or a kernel that this GPU does not have") \
     X(ERR_NO_NCCL, "no NCCL, or one that is too old")                          \
     X(ERR_NCCL, "NCCL failed")                                                 \
-    X(ERR_SAME_DEVICE, "two ranks on one GPU")                                 \
     X(ERR_ENDED, "a rank has ended, and others wait for it")                   \
     X(ERR_MPI, "MPI failed, or is finalised")                                  \
     X(ERR_MPI_THREADS, "MPI is not initialised with MPI_THREAD_MULTIPLE")      \

@@ -69,10 +69,6 @@ static czr_status ask_attributes(czr_context *context)
                             context->device),
         "asking a GPU's name");
 
-    if (status == CZR_OK)
-        status = czr_context_check(
-            context, driver->device_uuid(&context->uuid, context->device),
-            "asking %s for its UUID", context->name);
     for (size_t i = 0; i < sizeof rows / sizeof *rows && status == CZR_OK; i++)
         status = czr_context_check(
             context,
@@ -142,16 +138,6 @@ void czr_context_close(czr_context *context)
         context->driver->primary_release(context->device);
     }
     free(context);
-}
-
-void czr_uuid_text(const czr_uuid *uuid, char text[CZR_UUID_TEXT])
-{
-    int n = snprintf(text, CZR_UUID_TEXT, "GPU");
-
-    for (int i = 0; i < (int)sizeof uuid->bytes; i++)
-        n += snprintf(text + n, (size_t)(CZR_UUID_TEXT - n),
-                      i % 2 == 0 && i <= 10 && i != 2 ? "-%02x" : "%02x",
-                      uuid->bytes[i]);
 }
 
 czr_status czr_context_enter(czr_context *context)

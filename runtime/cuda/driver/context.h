@@ -20,7 +20,6 @@ typedef struct czr_context {
     void *handle;             /* the primary context, which others share */
     bool is_retained;
     char name[128];
-    czr_uuid uuid;           /* like no other's, on whatever host */
     int major, minor;        /* compute capability */
     int n_processors;        /* multiprocessors */
     int shared_memory_bytes; /* of one block, at most, when a kernel asks for it
@@ -39,10 +38,6 @@ czr_status czr_context_open(const czr_driver *driver, int ordinal,
                             char message[CZR_DRIVER_MESSAGE]);
 /* What was taken from it has been given back before.  NULL is allowed. */
 void czr_context_close(czr_context *context);
-
-/* "GPU-" and the numbers, as NVIDIA's tools write it. */
-enum { CZR_UUID_TEXT = 44 };
-void czr_uuid_text(const czr_uuid *uuid, char text[CZR_UUID_TEXT]);
 
 /* For this thread: every thread does so before anything below. */
 czr_status czr_context_enter(czr_context *context);

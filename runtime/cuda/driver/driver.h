@@ -64,11 +64,6 @@ enum {
     CZR_TENSOR_MAP_MAX_RANK = 5
 };
 
-/* CUuuid: of a GPU, or of the part of one that MIG makes. */
-typedef struct czr_uuid {
-    unsigned char bytes[16];
-} czr_uuid;
-
 /* CUlaunchConfig; we set no attributes. */
 typedef struct czr_launch_config {
     unsigned grid[3], block[3], shared_memory_bytes;

@@ -127,7 +127,7 @@ void czr_cuda_captured_close(czr_cuda_rank_group *rank_group)
     czr_free(rank_group->captured);
     czr_free(rank_group->reductions);
     rank_group->captured = rank_group->reductions = NULL;
-    rank_group->n_reductions = 0;
+    rank_group->n_reductions = rank_group->n_captured = 0;
     rank_group->is_captured = false;
 }
 

@@ -17,6 +17,7 @@ enum { UNDEFINED = INT_MIN, OFF = 0 };
 /* Where each function goes. */
 static const czr_dynamic_symbol functions[] = {
     {"ncclGetErrorString", offsetof(czr_nccl, error_string)},
+    {"ncclGetLastError", offsetof(czr_nccl, last_error)},
 #define CZR_CALL(symbol, name, arguments) {#symbol, offsetof(czr_nccl, name)},
 #include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
@@ -117,9 +118,11 @@ static czr_status refuse(const czr_nccl *nccl, int code, const char *what,
                          char *message)
 {
     const char *why = nccl->error_string(code);
+    const char *more = nccl->last_error(NULL);
 
-    snprintf(message, CZR_NCCL_MESSAGE, "NCCL, %s: %s (%d)", what,
-             why ? why : "unknown error", code);
+    snprintf(message, CZR_NCCL_MESSAGE, "NCCL, %s: %s (%d)%s%.*s", what,
+             why ? why : "unknown error", code, more && *more ? ": " : "",
+             more ? (int)strcspn(more, "\n") : 0, more ? more : "");
     return czr_nccl_status(code);
 }
 
@@ -197,15 +200,8 @@ czr_status czr_nccl_comm_open(const czr_nccl *nccl, const czr_nccl_id *id,
     int code = nccl->init_rank(&out->handle, size, *id, rank, &config);
     if (code == CZR_NCCL_IN_PROGRESS)
         code = poll_comm(out, deadline_ms);
-    czr_status status =
+    const czr_status status =
         conclude(out, code, deadline_ms, "opening a communicator", message);
-    if (code == CZR_NCCL_INVALID_USAGE) {
-        /* All else that it calls so we do not do. */
-        status = CZR_ERR_SAME_DEVICE;
-        snprintf(message, CZR_NCCL_MESSAGE,
-                 "two ranks are on one GPU, says NCCL to rank %d of %d", rank,
-                 size);
-    }
     if (status != CZR_OK)
         czr_nccl_comm_abort(out);
     return status;

@@ -58,6 +58,7 @@ typedef struct czr_nccl {
     void *library;
     int version;
     const char *(*error_string)(int code);
+    const char *(*last_error)(void *comm); /* its words, of any communicator */
 #define CZR_CALL(symbol, name, arguments) int(*name) arguments;
 #include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
@@ -88,8 +89,9 @@ typedef struct czr_nccl_comm {
 } czr_nccl_comm;
 
 /* Collective: returns when all `size` ranks have come, or after `deadline_ms`
- * (CZR_ERR_TIMEOUT).  The GPU is that of this thread's context.  Two ranks on
- * one GPU: CZR_ERR_SAME_DEVICE.  What fails leaves out->handle NULL. */
+ * (CZR_ERR_TIMEOUT).  The GPU is that of this thread's context.  What NCCL does
+ * not allow, as two ranks of a host on one GPU, is CZR_ERR_NCCL with its words.
+ * What fails leaves out->handle NULL. */
 czr_status czr_nccl_comm_open(const czr_nccl *nccl, const czr_nccl_id *id,
                               int size, int rank, int64_t deadline_ms,
                               czr_nccl_comm *out,

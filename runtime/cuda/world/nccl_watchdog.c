@@ -95,8 +95,11 @@ static void look_at_state(czr_world_nccl *world, const czr_nccl_member *member)
         return;
     const czr_status status =
         czr_nccl_settle(&member->nccl, state, 0, "watching", message);
-    czr_nccl_fail(world, status, "operation %d, %s: %s", op,
-                  op < -1 ? "none under way" : name_of(world, op), message);
+    if (op < -1)
+        czr_nccl_fail(world, status, "%s", message);
+    else
+        czr_nccl_fail(world, status, "operation %d, %s: %s", op,
+                      name_of(world, op), message);
 }
 
 void czr_nccl_check(czr_world_nccl *world)

@@ -205,25 +205,6 @@ static const czr_world_ops nccl_ops = {
     .prepare = czr_world_nccl_prepare,
 };
 
-/* Before there is a communicator ranks cannot tell each other where they are:
- * NCCL says that a GPU has two of them, and not whose it is. */
-static czr_status open_own(czr_world_nccl *world, char *message)
-{
-    const czr_world_nccl_options *options = &world->options;
-    char gpu[CZR_UUID_TEXT];
-
-    const czr_status status = czr_nccl_comm_open(
-        options->nccl, options->id, options->size, options->rank,
-        world->base.deadline_ms, &world->parent, message);
-    if (status == CZR_ERR_SAME_DEVICE) {
-        czr_uuid_text(&world->context->uuid, gpu);
-        snprintf(message, CZR_NCCL_MESSAGE,
-                 "two ranks are on one GPU, says NCCL; rank %d of %d is on %s",
-                 options->rank, options->size, gpu);
-    }
-    return status;
-}
-
 static czr_status open_parent(czr_world_nccl *world, char *message)
 {
     const czr_world_nccl_options *options = &world->options;
@@ -232,7 +213,9 @@ static czr_status open_parent(czr_world_nccl *world, char *message)
                ? czr_nccl_comm_borrow(options->nccl, options->borrowed,
                                       options->size, options->rank,
                                       &world->parent, message)
-               : open_own(world, message);
+               : czr_nccl_comm_open(options->nccl, options->id, options->size,
+                                    options->rank, world->base.deadline_ms,
+                                    &world->parent, message);
 }
 
 static czr_status open_memory(czr_world_nccl *world)
@@ -254,18 +237,15 @@ static czr_status open_memory(czr_world_nccl *world)
     return status == CZR_OK ? czr_nccl_make_marks(world, 0) : status;
 }
 
-/* What a rank says of itself: what all have to have alike, and its GPU, which
- * is nobody else's. */
+/* What all ranks have to have alike. */
 typedef struct descriptor {
     int64_t slot_bytes, version, is_strict, is_borrowed;
-    czr_uuid uuid;
 } descriptor;
 
 static czr_status compare_options(const descriptor *descriptors, size_t mine,
                                   size_t other, char *message)
 {
-    if (memcmp(&descriptors[mine], &descriptors[other],
-               offsetof(descriptor, uuid)) == 0)
+    if (!memcmp(&descriptors[mine], &descriptors[other], sizeof *descriptors))
         return CZR_OK;
     snprintf(message, CZR_NCCL_MESSAGE,
              "ranks %zu and %zu open the world with other options, or another "
@@ -275,26 +255,6 @@ static czr_status compare_options(const descriptor *descriptors, size_t mine,
     return CZR_ERR_MISMATCH;
 }
 
-/* All ranks find the same two. */
-static czr_status compare_devices(const descriptor *descriptors, size_t n,
-                                  char *message)
-{
-    char gpu[CZR_UUID_TEXT];
-
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++)
-            if (!memcmp(&descriptors[i].uuid, &descriptors[j].uuid,
-                        sizeof descriptors[i].uuid)) {
-                czr_uuid_text(&descriptors[i].uuid, gpu);
-                snprintf(message, CZR_NCCL_MESSAGE,
-                         "ranks %zu and %zu are both on %s: each needs a GPU "
-                         "of its own",
-                         j, i, gpu);
-                return CZR_ERR_SAME_DEVICE;
-            }
-    return CZR_OK;
-}
-
 static czr_status compare(czr_world_nccl *world, char *message)
 {
     const czr_world_nccl_options *options = &world->options;
@@ -302,7 +262,7 @@ static czr_status compare(czr_world_nccl *world, char *message)
     const size_t rank = (size_t)world->base.rank;
     const descriptor mine = {(int64_t)options->slot_bytes,
                              options->nccl->version, options->is_strict,
-                             options->borrowed != NULL, world->context->uuid};
+                             options->borrowed != NULL};
     descriptor *descriptors = czr_alloc(n, sizeof *descriptors);
     const czr_collective collective = {
         .kind = CZR_COLLECTIVE_ALL_GATHER,
@@ -316,8 +276,6 @@ static czr_status compare(czr_world_nccl *world, char *message)
                                      &collective, message);
     for (size_t i = 0; i < n && status == CZR_OK; i++)
         status = compare_options(descriptors, rank, i, message);
-    if (status == CZR_OK)
-        status = compare_devices(descriptors, n, message);
     czr_free(descriptors);
     return status;
 }

@@ -49,9 +49,9 @@ typedef struct czr_world_nccl_options {
 /* Collective: all ranks open theirs, with equal options but for the rank; each
  * has its own context, entered, which is the caller's, open as long as the
  * world.  If it fails, *out is NULL and `message` says why:
- * CZR_ERR_SAME_DEVICE, CZR_ERR_TIMEOUT where a rank does not come,
- * CZR_ERR_MISMATCH where options differ, CZR_ERR_NCCL, CZR_ERR_NO_MEMORY, or
- * what the driver says. */
+ * CZR_ERR_TIMEOUT where a rank does not come, CZR_ERR_MISMATCH where options
+ * differ, CZR_ERR_NCCL with NCCL's words, CZR_ERR_NO_MEMORY, or what the driver
+ * says. */
 czr_status czr_world_nccl_open(czr_context *context,
                                const czr_world_nccl_options *options,
                                czr_world **out, char message[CZR_NCCL_MESSAGE]);

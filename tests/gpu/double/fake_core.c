@@ -350,16 +350,6 @@ int cuDeviceGetName(char *name, int length, int device)
     return code;
 }
 
-int cuDeviceGetUuid_v2(czr_uuid *uuid, int device)
-{
-    FAKE_ENTER("cuDeviceGetUuid_v2");
-    if (device < 0 || device >= state.n_devices)
-        return CZR_CUDA_INVALID_DEVICE;
-    memset(uuid, 0xd0, sizeof *uuid);
-    uuid->bytes[15] = (unsigned char)device;
-    return CZR_CUDA_SUCCESS;
-}
-
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     const struct {

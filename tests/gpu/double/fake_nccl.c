@@ -13,12 +13,12 @@ enum { DEFAULT_VERSION = 22809, MOST_POLLS = 3, LEAST_CONFIG = 48 };
 
 static struct {
     int version;
-    bool is_shared;
     uint64_t n_ids;
     fake_clique *cliques;
     fake_comm *comms;
     char fault[160];
     int64_t n_aborted;
+    const char *last_error;
 } state = {.version = DEFAULT_VERSION};
 
 static _Thread_local int depth; /* of groups */
@@ -30,11 +30,6 @@ static _Thread_local void *group_stream;
 void fake_nccl_set_version(int version)
 {
     state.version = version;
-}
-
-void fake_nccl_share_devices(void)
-{
-    state.is_shared = true;
 }
 
 void fake_nccl_break(int device, int code)
@@ -150,10 +145,12 @@ static void enter_clique(fake_comm *comm, fake_clique *clique, int rank)
     if (clique->members[rank])
         fake_nccl_wrong("two ranks of one number");
     clique->members[rank] = comm;
-    if (++clique->n_members == clique->size && !state.is_shared &&
-        shares_device(clique))
+    if (++clique->n_members == clique->size && shares_device(clique)) {
         for (int i = 0; i < clique->size; i++)
             clique->members[i]->broken = CZR_NCCL_INVALID_USAGE;
+        state.last_error = FAKE_DUPLICATE_GPU " : rank 1 and rank 0 both on "
+                                              "CUDA device 53000";
+    }
 }
 
 static int check_config(const czr_nccl_config *config)
@@ -180,6 +177,14 @@ const char *ncclGetErrorString(int code)
 
     snprintf(sentence, sizeof sentence, "sentence of NCCL for %d", code);
     return sentence;
+}
+
+/* init.cc of NCCL warns with these words; debug.cc keeps a process's last
+ * warning, whatever communicator is asked. */
+const char *ncclGetLastError(void *comm)
+{
+    (void)comm;
+    return state.last_error ? state.last_error : "";
 }
 
 int ncclGetUniqueId(czr_nccl_id *id)

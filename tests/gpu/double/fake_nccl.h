@@ -15,8 +15,8 @@ void fake_nccl_set_version(int version);
 /* The state of all communicators of a device from now on, as when a connection
  * breaks. */
 void fake_nccl_break(int device, int code);
-/* Several ranks may be on one GPU, as settings of NCCL's have it. */
-void fake_nccl_share_devices(void);
+/* What NCCL says first of two ranks of a host on one GPU. */
+#define FAKE_DUPLICATE_GPU "Duplicate GPU detected"
 /* What was done wrong first; NULL: nothing was. */
 const char *fake_nccl_fault(void);
 /* Communicators that were neither destroyed nor aborted; aborted ones. */

@@ -19,8 +19,6 @@ extern "C" {
 #include "runtime/cuda/driver/driver_calls.def"
 #undef CZR_CALL
 
-static_assert(sizeof(czr_uuid) == sizeof(CUuuid), "CUuuid");
-
 #define SAME(ours, theirs) static_assert(int(ours) == int(theirs), #theirs)
 SAME(CZR_CUDA_SUCCESS, CUDA_SUCCESS);
 SAME(CZR_CUDA_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE);

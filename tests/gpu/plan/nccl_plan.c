@@ -138,7 +138,7 @@ static int refuse_among_undone(void)
     return n_wrong + (w.n_refused != (rank_program->skip ? 0 : n_ranks));
 }
 
-/* Those that wait for it say so; how many do not. */
+/* Those that wait for it say so, and drop their graphs; how many do not. */
 static int leave(bool is_captured)
 {
     static wish w;
@@ -155,8 +155,10 @@ static int leave(bool is_captured)
                    czr_status_name(ranks[rank].status), w.said[rank]);
             n_quiet++;
         }
+    if (w.n_graphs)
+        printf("%d graphs of steps that have failed are left\n", w.n_graphs);
     rank_drop(&w.out);
-    return n_quiet;
+    return n_quiet + (w.n_graphs != 0);
 }
 
 /* Runs of which a rank says that all is well, and it is not. */

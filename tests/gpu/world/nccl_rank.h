@@ -26,7 +26,7 @@ typedef struct wish {
     bool is_alike, is_odd_drifted; /* copies are, and compared in each step; or
                                     * but for its */
     bool has_copier; /* memory of the device is read and written by a stream */
-    _Atomic int n_graphs;  /* of all ranks */
+    _Atomic int n_graphs;  /* of all that stay */
     _Atomic int n_ahead;   /* of all ranks, by rank_read */
     _Atomic int n_refused; /* of all ranks: a gradient of a step was */
     int leaver;            /* a rank that stops behind its second step, -1:

@@ -15,6 +15,7 @@ static uint64_t seed = 20261123;
 
 static const char *const symbols[] = {
     "ncclGetErrorString",
+    "ncclGetLastError",
 #define CZR_CALL(symbol, name, arguments) #symbol,
 #include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
@@ -152,7 +153,7 @@ static void opens_and_splits(void **state)
     }
 }
 
-static void names_ranks_on_one_gpu(void **state)
+static void says_what_nccl_says(void **state)
 {
     parts p;
 
@@ -161,9 +162,8 @@ static void names_ranks_on_one_gpu(void **state)
     p.ranks[2].device = 0;
     ranks_run(p.ranks, 3, open_and_split, &p);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(p.ranks[i].status, CZR_ERR_SAME_DEVICE);
-        assert_non_null(
-            strstr(p.ranks[i].message, "two ranks are on one GPU, says NCCL"));
+        assert_int_equal(p.ranks[i].status, CZR_ERR_NCCL);
+        assert_non_null(strstr(p.ranks[i].message, FAKE_DUPLICATE_GPU));
     }
     close_parts(&p);
 }
@@ -285,7 +285,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(says_that_it_is_too_old),
         cmocka_unit_test(names_the_function_that_is_missing),
         cmocka_unit_test(opens_and_splits),
-        cmocka_unit_test(names_ranks_on_one_gpu),
+        cmocka_unit_test(says_what_nccl_says),
         cmocka_unit_test(waits_no_longer_than_the_deadline),
         cmocka_unit_test(leaves_nothing_where_a_call_fails),
         cmocka_unit_test(borrows_and_gives_back),

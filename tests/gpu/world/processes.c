@@ -61,6 +61,17 @@ static void give_up(const test_rank *self, shared *s, const char *message)
         s->has_id = -1;
 }
 
+/* NCCL takes ranks with other names for ranks of other hosts, and only of one
+ * host has each to have its own GPU (getHostHash in utils.cc, init.cc). */
+static void name_host(int rank)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "host%d", rank);
+    setenv("NCCL_HOSTID", name, 1);
+    setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+}
+
 static czr_status run_rank(const processes *p, test_rank *self, shared *s,
                            wish *w)
 {
@@ -71,6 +82,8 @@ static czr_status run_rank(const processes *p, test_rank *self, shared *s,
 
     if (p->prepare)
         p->prepare(w, self->size);
+    if (p->n_gpus < self->size)
+        name_host(self->rank);
     status = czr_driver_open(p->driver, &driver, message);
     if (status == CZR_OK)
         status = czr_nccl_open(p->nccl, &nccl, message);
@@ -148,7 +161,8 @@ void processes_run(const processes *p, test_rank *ranks, int size, wish *w)
     w->n_graphs = 0;
     for (int i = 0; i < size; i++) {
         s->of[i].status = CZR_ERR_ABORTED;
-        ranks[i] = (test_rank){.rank = i, .size = size, .device = i};
+        ranks[i] =
+            (test_rank){.rank = i, .size = size, .device = i % p->n_gpus};
         children[i] = start(p, &ranks[i], s, w);
     }
     for (int i = 0; i < size; i++) {

@@ -1,5 +1,5 @@
-/* Ranks as processes, each with a GPU of the machine's, or with a double of its
- * own: what they are asked is in memory that they inherit, what they leave in
+/* Ranks as processes, on the machine's GPUs, or each with a double of its own:
+ * what they are asked is in memory that they inherit, what they leave in
  * memory that they share. */
 #ifndef TESTS_CUDA_PROCESSES_H
 #define TESTS_CUDA_PROCESSES_H
@@ -10,6 +10,8 @@ typedef struct processes {
     const char *driver,
         *nccl; /* libraries; NULL: those that the loader finds */
     const char *nvrtc;
+    int n_gpus; /* fewer than ranks: they share them, each as a host of its own,
+                 * and NCCL moves bytes by sockets */
     unsigned seconds;                         /* for all of a run */
     void (*prepare)(const wish *w, int size); /* a child's double; or NULL */
 } processes;

@@ -2,8 +2,8 @@
  * threads: results, and bits of parameters and states.
  *
  * world_gpu loopback NVRTC...: all ranks in loop-back on the first GPU.
- * world_gpu nccl NVRTC...: a process and a GPU for each, over NCCL; then one is
- *     killed, and the others say so within the deadline.
+ * world_gpu nccl NVRTC...: a process for each, over NCCL, on as many GPUs as
+ *     there are; then one is killed, and the others say so within the deadline.
  * With "double" for NVRTC...: on the double of the driver; over NCCL a plan of
  * one rank alone, for no two processes have one double.
  * 77: skipped, and why is printed. */
@@ -276,11 +276,12 @@ int main(int argc, char **argv)
         return run_all(try_loopback) != 0;
     if (!strcmp(argv[1], "loopback"))
         return has_gpu() ? run_all(try_loopback) != 0 : SKIPPED;
-    const int n_gpus = where.driver ? n_ranks : processes_count(&where);
-    if (n_gpus < n_ranks) {
-        printf("skipped: %d GPUs for %d ranks\n", n_gpus, n_ranks);
+    where.n_gpus = where.driver ? n_ranks : processes_count(&where);
+    if (where.n_gpus == 0) {
+        printf("skipped: no GPU, or no NCCL\n");
         return SKIPPED;
     }
+    printf("%d ranks on %d GPUs\n", n_ranks, where.n_gpus);
     const int n_wrong = run_all(try_processes);
     return n_wrong + !kill_one(false) + !kill_one(true) != 0;
 }
