@@ -22,7 +22,7 @@ set(nightly_tests
   "^cuda_(loopback_(gpt_strict|mutants)|driver_mutants|world_double_(nccl|loopback))$"
   "^cuda_(run_(few|few_square|fused|shampoo|loopback|batches)|bench_plans)$"
   "^cuda_driver_(world_nccl|world_nccl_fault|factorise_newton|bench_gpu)_test$"
-  "^cuda_sm90_product_0_[12]$"
+  "^cuda_sm90_(nt|nn|tt)(_|$)"
   "^cuda_sm90_symmetric_(192|256)x"
 # Meshes in pairs instead of every product: each size of each axis stays, with
 # and without delays, but not all of them together.

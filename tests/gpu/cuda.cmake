@@ -74,22 +74,30 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     cz_cuda_check(cuda_${name}_long 600 "cuda;nightly" cuda_${name} 100 100)
   endfunction()
 
-  # Rows and columns of a tile, stages, buffers.
-  foreach(tile "128;128;5;2" "128;192;4;2" "128;256;3;2" "128;256;4;1" "192;192;3;1")
+  # Rows and columns of a tile, stages, buffers; orders of the operands.
+  foreach(tile "128;128;5;2;0;0" "128;192;4;2;0;1" "128;256;3;2;1;1" "128;256;4;1;1;0"
+      "192;192;3;1;1;1")
     list(GET tile 0 m)
     list(GET tile 1 n)
     list(GET tile 2 stages)
     list(GET tile 3 buffers)
+    list(GET tile 4 m_major)
+    list(GET tile 5 n_major)
     cz_cuda_test(sm90_symmetric_${m}x${n}x${stages} product_sm90_test BM=${m}
-      BN=${n} STAGES=${stages} BUFFERS=${buffers} SYMMETRIC=1 N_MAJOR=0)
+      BN=${n} STAGES=${stages} BUFFERS=${buffers} SYMMETRIC=1 M_MAJOR=${m_major}
+      N_MAJOR=${n_major})
   endforeach()
-  foreach(major 0 1)
-    cz_cuda_test(sm90_product_${major} product_sm90_test BM=128 BN=256 STAGES=4
-      BUFFERS=2 SYMMETRIC=0 N_MAJOR=${major})
-    cz_cuda_test(sm80_product_${major} product_sm80_test SYMMETRIC=0
-      N_MAJOR=${major})
+  foreach(order nt:0:0 nn:0:1 tt:1:0 tn:1:1)
+    string(REPLACE ":" ";" order ${order})
+    list(GET order 0 name)
+    list(GET order 1 m_major)
+    list(GET order 2 n_major)
+    cz_cuda_test(sm90_${name} product_sm90_test BM=128 BN=256 STAGES=4 BUFFERS=2
+      SYMMETRIC=0 M_MAJOR=${m_major} N_MAJOR=${n_major})
+    cz_cuda_test(sm80_${name} product_sm80_test SYMMETRIC=0 M_MAJOR=${m_major}
+      N_MAJOR=${n_major})
   endforeach()
-  cz_cuda_test(sm80_symmetric product_sm80_test SYMMETRIC=1 N_MAJOR=0)
+  cz_cuda_test(sm80_symmetric product_sm80_test SYMMETRIC=1 M_MAJOR=1 N_MAJOR=1)
 
   # Against the LAPACK that the runtime opens, where there is one.
   cz_cuda_test(eigen_4 eigen_test MAX_SWEEPS=4 WIDE_SWEEPS=3)

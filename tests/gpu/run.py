@@ -117,9 +117,9 @@ def check_values(bench, steps):
     wanted = figures(bench.run(*options))
     n_wrong = hold(wanted[0] is not None and len(wanted[1]) > 2, f"threads: {wanted[0]}")
     for target, double, kernel in (
-            ("sm_90a", "seed=1", "product_symmetric_128x128"),
-            ("sm_90a", "seed=2", "product_symmetric_128x128"),
-            ("sm_80", "capability=80 seed=3", "product_symmetric,")):
+            ("sm_90a", "seed=1", "product_symmetric_"),
+            ("sm_90a", "seed=2", "product_symmetric_"),
+            ("sm_80", "capability=80 seed=3", "product_symmetric_")):
         done = bench.run(*options, f"--target={target}", double=double)
         said = figures(done)
         names = [[line.split(":")[0] for line in lines] for lines in (said[1], wanted[1])]

@@ -282,31 +282,3 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         finish_tile(p, sums, row, column);
     }
 }
-
-// to [columns, rows] = the transpose of from [rows, columns], of 16 bits each.
-// is_mirror: to is from, square, and what lies above the diagonal becomes the
-// mirror image of what lies below.
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    product_turn(const u16 *from, u16 *to, u64 rows, u64 columns, u32 is_mirror,
-                 const int *skip)
-{
-    __shared__ u16 tile[SIDE][SIDE + 1];
-    const u32 x = threadIdx.x / SIDE, y = threadIdx.x % SIDE;
-
-    if (skip && *skip)
-        return;
-    for (square s = first_square(columns); s.row < rows;
-         next_square(s, columns)) {
-        if (is_mirror && s.column > s.row)
-            continue;
-        for (u32 i = x; i < SIDE; i += THREADS / SIDE)
-            if (s.row + i < rows && s.column + y < columns)
-                tile[i][y] = from[(s.row + i) * columns + s.column + y];
-        __syncthreads();
-        for (u32 j = x; j < SIDE; j += THREADS / SIDE)
-            if (s.row + y < rows && s.column + j < columns &&
-                (!is_mirror || s.column + j < s.row + y))
-                to[(s.column + j) * rows + s.row + y] = tile[y][j];
-        __syncthreads();
-    }
-}

@@ -3,10 +3,11 @@
 // SYMMETRIC: only tiles on or above the diagonal are computed, and each is
 // stored twice, so that c is symmetric to the bit whatever x and y are; of s
 // what lies above the diagonal counts.
-// N_MAJOR: the second operand is given as [k, cols], not [cols, k]: c = x y.
+// M_MAJOR: the first operand is given as [k, rows], not [rows, k]: c = x' y'.
+// N_MAJOR: the second one as [k, cols], not [cols, k]: c = x y.
 //
-// Specialised by KERNEL (its name), SYMMETRIC, N_MAJOR.  256 threads, tiles of
-// 128 x 128, 64 of k a stage, SHARED_BYTES of dynamic shared memory.  Strides
+// Specialised by KERNEL (its name), SYMMETRIC, M_MAJOR, N_MAJOR.  256 threads,
+// tiles of 128 x 128, 64 of k a stage, SHARED_BYTES of dynamic shared memory.  Strides
 // are in elements, multiples of 8, and matrices begin at multiples of 16 bytes;
 // k_size >= 1.
 
@@ -62,7 +63,7 @@ DEV void load_k_major(u32 to, const operand &o, int row, int k, int z, int rows,
 }
 
 // [64, 128] elements from (k, col) on, rows of 256 bytes, swizzled likewise.
-DEV void load_n_major(u32 to, const operand &o, int k, int col, int z,
+DEV void load_turned(u32 to, const operand &o, int k, int col, int z,
                       int k_size, int cols)
 {
     const u16 *const matrix = o.data + z * o.batch;
@@ -81,9 +82,15 @@ DEV void load_n_major(u32 to, const operand &o, int k, int col, int z,
 DEV void read_rows(u32 (&a)[4], u32 stage, int row, int kk)
 {
     const int lane = threadIdx.x & 31;
-    const int r = row + (lane & 15), chunk = kk * 2 + (lane >> 4);
 
-    ldmatrix4(a, stage + r * 128 + ((chunk ^ (r & 7)) << 4));
+    if (M_MAJOR) {
+        const int r = kk * 16 + (lane >> 4) * 8 + (lane & 7);
+        const int chunk = row / 8 + (lane >> 3 & 1);
+        ldmatrix4_transposed(a, stage + r * 256 + ((chunk ^ (r & 7)) << 4));
+    } else {
+        const int r = row + (lane & 15), chunk = kk * 2 + (lane >> 4);
+        ldmatrix4(a, stage + r * 128 + ((chunk ^ (r & 7)) << 4));
+    }
 }
 
 // 16 columns of c, of y at step kk: two fragments of two registers.
@@ -128,9 +135,12 @@ DEV void load_stage(u32 shared, int step, const operand &x, const operand &y,
 {
     const u32 to = shared + step % STAGES * STAGE_BYTES;
 
-    load_k_major(to, x, i0, step * BK, z, rows, k_size);
+    if (M_MAJOR)
+        load_turned(to, x, step * BK, i0, z, k_size, rows);
+    else
+        load_k_major(to, x, i0, step * BK, z, rows, k_size);
     if (N_MAJOR)
-        load_n_major(to + OPERAND_BYTES, y, step * BK, j0, z, k_size, cols);
+        load_turned(to + OPERAND_BYTES, y, step * BK, j0, z, k_size, cols);
     else
         load_k_major(to + OPERAND_BYTES, y, j0, step * BK, z, cols, k_size);
 }

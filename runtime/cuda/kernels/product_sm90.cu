@@ -3,11 +3,12 @@
 // SYMMETRIC: only 64x64 blocks on or above the diagonal are computed, and each
 // is stored twice, so that c is symmetric to the bit whatever x and y are; of s
 // what lies above the diagonal counts.
-// N_MAJOR: the second operand is given as [k, cols], not [cols, k]: c = x y.
+// M_MAJOR: the first operand is given as [k, rows], not [rows, k]: c = x' y'.
+// N_MAJOR: the second one as [k, cols], not [cols, k]: c = x y.
 //
 // Specialised by KERNEL (its name), BM, BN (rows and columns of a tile, 64 rows
 // a consumer), STAGES, BUFFERS (of staging a consumer, 1 or 2), SYMMETRIC,
-// N_MAJOR.  Maps of x, y, s and c have boxes of 64 x 64
+// M_MAJOR, N_MAJOR.  Maps of x, y, s and c have boxes of 64 x 64
 // elements with 128-byte swizzle.  k_steps >= 1: without products there would
 // be no sums to begin with, and the host refuses.
 //
@@ -53,8 +54,8 @@ static_assert(SPLIT.producer + SPLIT.consumer * CONSUMERS <=
               "consumers would wait for registers for ever");
 
 // Matrix descriptors for wgmma, 128-byte swizzle.  K contiguous: groups of 8
-// rows lie 1024 bytes apart.  N contiguous: panels of 64 columns 8192 apart,
-// groups of 8 rows of k 1024.
+// rows lie 1024 bytes apart.  M or N contiguous: panels of 64 8192 apart, groups
+// of 8 rows of k 1024.
 DEV u64 descriptor(u32 address, u32 panel_bytes)
 {
     return (u64)((address & 0x3ffff) >> 4) | (u64)(panel_bytes >> 4) << 16 |
@@ -113,7 +114,12 @@ DEV void load_stage(const shared_plan &p, ring r, const tensor_map *x,
     wait_empty(p, r);
     mbarrier_expect(full, STAGE_BYTES);
     for (int row = 0; row < BM; row += 64)
-        tma_load(at + row * ROW_BYTES, x, full, k * BK, t.i * BM + row, t.z);
+        if (M_MAJOR)
+            tma_load(at + row * ROW_BYTES, x, full, t.i * BM + row, k * BK,
+                     t.z);
+        else
+            tma_load(at + row * ROW_BYTES, x, full, k * BK, t.i * BM + row,
+                     t.z);
     for (int row = 0; row < BN; row += 64) {
         const u32 to = at + X_BYTES + row * ROW_BYTES;
         const int col = t.j * BN + row;
@@ -168,13 +174,15 @@ DEV void multiply(float (&d)[BN / 2], const shared_plan &p, ring &r, int wg,
 #pragma unroll 1
     for (int k = 0; k < n_steps; k++, r.n++) {
         const u32 at = p.stages + ring_slot(r) * STAGE_BYTES;
-        const u64 a = descriptor(at + wg * 64 * ROW_BYTES, 16);
+        const u64 a = descriptor(at + wg * 64 * ROW_BYTES,
+                                 M_MAJOR ? BLOCK_BYTES : 16);
         const u64 b = descriptor(at + X_BYTES, N_MAJOR ? BLOCK_BYTES : 16);
         mbarrier_wait(p.full + 8 * ring_slot(r), ring_parity(r));
         wgmma_fence();
 #pragma unroll
         for (int kk = 0; kk < BK / 16; kk++)
-            wgmma<N_MAJOR>(d, a + kk * 2, b + kk * (N_MAJOR ? 128 : 2), k | kk);
+            wgmma<M_MAJOR, N_MAJOR>(d, a + kk * (M_MAJOR ? 128 : 2),
+                                    b + kk * (N_MAJOR ? 128 : 2), k | kk);
         wgmma_commit();
         wgmma_wait<1>();
         if (k)

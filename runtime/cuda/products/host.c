@@ -116,12 +116,10 @@ static czr_cuda_product_status check_sizes(char *message,
 {
     if (p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0)
         return say(message, CZR_CUDA_PRODUCT_CONTRARY, "a size is negative");
-    if (p->is_symmetric && (p->m != p->n || p->is_n_major))
+    if (p->is_symmetric && p->m != p->n)
         return say(message, CZR_CUDA_PRODUCT_CONTRARY,
-                   "a symmetric product is x y', and square: this is %lld x "
-                   "%lld%s",
-                   (long long)p->m, (long long)p->n,
-                   p->is_n_major ? ", N-major" : "");
+                   "a symmetric product is square: this is %lld x %lld",
+                   (long long)p->m, (long long)p->n);
     if (!p->m || !p->n || !p->batch)
         return say(message, CZR_CUDA_PRODUCT_EMPTY, "c has no element");
     if (!p->k)
@@ -228,7 +226,8 @@ static czr_cuda_product_status check_operands(char *message,
                                               const czr_cuda_product *p)
 {
     view views[] = {{"c", &p->c, p->m, p->n, 0},
-                    {"x", &p->x, p->m, p->k, 0},
+                    {"x", &p->x, p->is_m_major ? p->k : p->m,
+                     p->is_m_major ? p->m : p->k, 0},
                     {"y", &p->y, p->is_n_major ? p->k : p->n,
                      p->is_n_major ? p->n : p->k, 0},
                     {"s", &p->s, p->m, p->n, 0}};
@@ -273,11 +272,14 @@ make_map(char *message, const czr_cuda_product_matrix *m, int64_t rows,
     return CZR_CUDA_PRODUCT_OK;
 }
 
+/* As BLAS has it: which of two operands in rows is transposed. */
 static const char *form_of(const czr_cuda_product *p)
 {
-    return p->is_symmetric ? "symmetric"
-           : p->is_n_major ? "n_major"
-                           : "general";
+    static const char *const names[2][2][2] = {
+        {{"nt", "nn"}, {"tt", "tn"}},
+        {{"symmetric_nt", "symmetric_nn"}, {"symmetric_tt", "symmetric_tn"}}};
+
+    return names[p->is_symmetric][p->is_m_major][p->is_n_major];
 }
 
 /* A second buffer of staging a consumer, where there is room: of a symmetric
@@ -298,7 +300,8 @@ static czr_cuda_product_status
 make_maps(char *message, const czr_cuda_product *p, czr_cuda_product_plan *plan)
 {
     czr_cuda_product_status status =
-        make_map(message, &p->x, p->m, p->k, p->batch, &plan->x);
+        make_map(message, &p->x, p->is_m_major ? p->k : p->m,
+                 p->is_m_major ? p->m : p->k, p->batch, &plan->x);
 
     if (status == CZR_CUDA_PRODUCT_OK)
         status = make_map(message, &p->y, p->is_n_major ? p->k : p->n,
@@ -329,9 +332,9 @@ static void fill_sm90(const czr_cuda_product *p,
     snprintf(plan->header, sizeof plan->header,
              "#define KERNEL %s\n#define BM %d\n#define BN %d\n"
              "#define STAGES %d\n#define BUFFERS %d\n"
-             "#define SYMMETRIC %d\n#define N_MAJOR %d\n",
+             "#define SYMMETRIC %d\n#define M_MAJOR %d\n#define N_MAJOR %d\n",
              plan->kernel, tiles->rows, tiles->cols, tiles->stages, buffers,
-             p->is_symmetric, p->is_n_major);
+             p->is_symmetric, p->is_m_major, p->is_n_major);
 }
 
 static void fill_sm80(const czr_cuda_product *p, czr_cuda_product_plan *plan)
@@ -342,8 +345,9 @@ static void fill_sm80(const czr_cuda_product *p, czr_cuda_product_plan *plan)
     plan->depth = (int)p->k;
     snprintf(plan->kernel, sizeof plan->kernel, "product_%s", form_of(p));
     snprintf(plan->header, sizeof plan->header,
-             "#define KERNEL %s\n#define SYMMETRIC %d\n#define N_MAJOR %d\n",
-             plan->kernel, p->is_symmetric, p->is_n_major);
+             "#define KERNEL %s\n#define SYMMETRIC %d\n#define M_MAJOR %d\n"
+             "#define N_MAJOR %d\n",
+             plan->kernel, p->is_symmetric, p->is_m_major, p->is_n_major);
 }
 
 /* Blocks for so many tiles or parts. */

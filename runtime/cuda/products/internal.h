@@ -28,12 +28,10 @@ typedef struct czr_cuda_tensor {
 /* A product of one kind, whatever its addresses. */
 typedef struct czr_cuda_known {
     struct czr_cuda_known *next;
-    czr_product shape; /* its pointers mean nothing */
-    int64_t batch;     /* 1, or up to so many, by `tensor` or `library` */
-    void *plain;       /* kernel of product_plain.cu */
-    /* Of tensor cores: where b is a, and where it is not; what transposes. */
-    czr_cuda_tensor own, tensor;
-    void *transpose;
+    czr_product shape;      /* its pointers mean nothing */
+    int64_t batch;          /* 1, or up to so many, by `tensor` or `library` */
+    void *plain;            /* kernel of product_plain.cu */
+    czr_cuda_tensor tensor; /* of tensor cores */
     /* By cuBLASLt, or NULL, and the kernel behind it. */
     czr_cublas_plan *library;
     bool is_chosen; /* by the program, which measured it: to bf16 */

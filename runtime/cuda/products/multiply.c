@@ -299,7 +299,6 @@ static const char *dtype_name(czr_dtype dtype)
 static void describe(const czr_cuda_known *known, char line[CZR_CUDA_LINE])
 {
     const czr_product *p = &known->shape;
-    const char *own = known->own.name;
     const char *tensor = known->library ? "cuBLASLt" : known->tensor.name;
     char batch[48] = "";
 
@@ -308,13 +307,12 @@ static void describe(const czr_cuda_known *known, char line[CZR_CUDA_LINE])
                  (long long)known->batch,
                  known->library ? "in turn" : "at once");
     snprintf(line, CZR_CUDA_LINE,
-             "%s%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s%s%s: %s%s%s%s%s", batch,
+             "%s%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s%s%s: %s%s%s", batch,
              dtype_name(p->a_dtype), p->transpose_a ? "'" : "", p->m, p->k,
              dtype_name(p->b_dtype), p->transpose_b ? "'" : "", p->k, p->n,
              dtype_name(p->out_dtype), p->beta != 0 ? ", added to" : "",
-             p->symmetric ? ", symmetric" : "", own,
-             *own ? ", of two matrices " : "", tensor,
-             *own || *tensor ? ", where they lie at odd places " : "",
+             p->symmetric ? ", symmetric" : "", tensor,
+             *tensor ? ", where they lie at odd places " : "",
              known->batch > 1 ? "one by one" : plain_name(p));
 }
 
@@ -330,8 +328,7 @@ void czr_cuda_products_describe(const czr_cuda_stages *stages,
         say(user, line);
     for (const czr_cuda_known *known = products ? products->known : NULL; known;
          known = known->next) {
-        if (known->batch > 1 && !*known->own.name && !*known->tensor.name &&
-            !known->library)
+        if (known->batch > 1 && !*known->tensor.name && !known->library)
             continue;
         describe(known, line);
         say(user, line);

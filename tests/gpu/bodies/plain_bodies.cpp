@@ -73,28 +73,6 @@ void run_finish(void **arguments)
         simt::launch(2, THREADS, [&] { product_finish(l.p, c, l.skip); });
 }
 
-void run_turn(void **arguments)
-{
-    u64 at[2], rows, columns, at_skip;
-    u32 is_mirror;
-
-    std::memcpy(&at[0], arguments[0], 8);
-    std::memcpy(&at[1], arguments[1], 8);
-    std::memcpy(&rows, arguments[2], 8);
-    std::memcpy(&columns, arguments[3], 8);
-    std::memcpy(&is_mirror, arguments[4], 4);
-    std::memcpy(&at_skip, arguments[5], 8);
-    const auto *from =
-        static_cast<const u16 *>(fake_at(at[0], rows * columns * 2));
-    auto *to = static_cast<u16 *>(fake_at(at[1], rows * columns * 2));
-    const auto *skip =
-        at_skip ? static_cast<const int *>(fake_at(at_skip, 4)) : nullptr;
-    if (from && to && (skip || !at_skip))
-        simt::launch(2, THREADS, [&] {
-            product_turn(from, to, rows, columns, is_mirror, skip);
-        });
-}
-
 void run_copy(void **arguments)
 {
     u64 at[2], bytes, at_skip;
@@ -121,7 +99,6 @@ void plain_bodies_register(void)
     fake_register("product_plain", run_product);
     fake_register("product_parts", run_product);
     fake_register("product_finish", run_finish);
-    fake_register("product_turn", run_turn);
     fake_register_sized("copy_bytes", run_copy, 4, copy_arguments);
 }
 
@@ -134,7 +111,7 @@ bool plain_bodies_write_code(const char *text, char *code, size_t n)
          std::strcmp(kernel, "product_parts") != 0))
         return false;
     std::snprintf(code, n, "FAKE sm_90\n%s 8704 %zu 8\nproduct_finish 0 %zu 8 8\n"
-                  "product_turn 2112 8 8 8 8 4 8\ncopy_bytes 0 8 8 8 8\n",
+                  "copy_bytes 0 8 8 8 8\n",
                   kernel, sizeof(plain_product), sizeof(plain_product));
     return true;
 }

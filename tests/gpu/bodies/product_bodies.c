@@ -24,7 +24,7 @@ float bf16_to_f32(uint16_t x)
 
 /* What a specialisation knows. */
 typedef struct form {
-    bool is_sm90, is_symmetric, is_n_major;
+    bool is_sm90, is_symmetric, is_m_major, is_n_major;
     int rows, cols;
 } form;
 
@@ -50,12 +50,14 @@ static uint16_t *matrix(const czr_product_operand *m, int z, int rows, int cols)
     return fake_at(m->data + 2 * ((uint64_t)z * m->batch), n * 2);
 }
 
-static double dot(const uint16_t *x, const uint16_t *y, uint64_t stride, int k)
+/* Of every x_by-th element and every y_by-th. */
+static double dot(const uint16_t *x, uint64_t x_by, const uint16_t *y,
+                  uint64_t y_by, int k)
 {
     double sum = 0;
 
-    for (int i = 0; i < k; i++)
-        sum += (double)bf16_to_f32(x[i]) * bf16_to_f32(y[(uint64_t)i * stride]);
+    for (uint64_t i = 0; i < (uint64_t)k; i++)
+        sum += (double)bf16_to_f32(x[i * x_by]) * bf16_to_f32(y[i * y_by]);
     return sum;
 }
 
@@ -63,12 +65,14 @@ static double dot(const uint16_t *x, const uint16_t *y, uint64_t stride, int k)
 static double product_at(const arguments *a, const uint16_t *x,
                          const uint16_t *y, int i, int j, part p)
 {
-    const uint16_t *row = x + (uint64_t)i * a->x.stride + p.first;
-    const uint64_t stride = a->y.stride, first = (uint64_t)p.first;
+    const uint64_t first = (uint64_t)p.first;
+    const uint64_t x_by = a->of.is_m_major ? a->x.stride : 1;
+    const uint64_t y_by = a->of.is_n_major ? a->y.stride : 1;
+    const uint64_t row = (uint64_t)i * (a->of.is_m_major ? 1 : a->x.stride);
+    const uint64_t column = (uint64_t)j * (a->of.is_n_major ? 1 : a->y.stride);
 
-    return a->of.is_n_major
-               ? dot(row, y + first * stride + j, stride, p.end - p.first)
-               : dot(row, y + (uint64_t)j * stride + first, 1, p.end - p.first);
+    return dot(x + row + first * x_by, x_by, y + column + first * y_by, y_by,
+               p.end - p.first);
 }
 
 /* Number `at` of the tile. */
@@ -94,9 +98,10 @@ static void compute_tile(const arguments *a, uint64_t tile, part p)
     const int z = (int)(tile >> 40);
     const int i0 = (int)(tile & 0xfffff) * a->of.rows;
     const int j0 = (int)(tile >> 20 & 0xfffff) * a->of.cols;
-    const bool is_n = a->of.is_n_major;
+    const bool is_m = a->of.is_m_major, is_n = a->of.is_n_major;
     uint16_t *c = matrix(&a->c, z, a->rows, a->cols);
-    const uint16_t *x = matrix(&a->x, z, a->rows, a->k);
+    const uint16_t *x =
+        matrix(&a->x, z, is_m ? a->k : a->rows, is_m ? a->rows : a->k);
     const uint16_t *y =
         matrix(&a->y, z, is_n ? a->k : a->cols, is_n ? a->cols : a->k);
     const uint16_t *s =
@@ -182,11 +187,10 @@ static void run(void **from, form of)
     memcpy(&a.e, from[4], sizeof a.e);
     memcpy(&a.list, from[8], sizeof a.list);
     if (of.is_sm90) {
-        const uint64_t columns =
-            ((const czr_tensor_map *)from[0])->opaque[FAKE_MAP_COLUMNS];
-        a.k = (uint64_t)a.k > columns && (uint64_t)a.k < columns + 64
-                  ? (int)columns
-                  : a.k;
+        const uint64_t *map = ((const czr_tensor_map *)from[0])->opaque;
+        const uint64_t k =
+            map[of.is_m_major ? FAKE_MAP_ROWS : FAKE_MAP_COLUMNS];
+        a.k = (uint64_t)a.k > k && (uint64_t)a.k < k + 64 ? (int)k : a.k;
     }
     const czr_address at_skip = *(czr_address *)from[9];
     const int32_t *skip = at_skip ? fake_at(at_skip, sizeof *skip) : NULL;
@@ -218,28 +222,32 @@ static void run_gemm(void **from)
 
 /* ---- by name ------------------------------------------------------------ */
 
+#define ORDERS(X, prefix, symmetric, ...)                                      \
+    X(prefix##nt, symmetric, false, false, __VA_ARGS__)                        \
+    X(prefix##nn, symmetric, false, true, __VA_ARGS__)                         \
+    X(prefix##tt, symmetric, true, false, __VA_ARGS__)                         \
+    X(prefix##tn, symmetric, true, true, __VA_ARGS__)
 #define FORMS(X, ...)                                                          \
-    X(symmetric, true, false, __VA_ARGS__)                                     \
-    X(general, false, false, __VA_ARGS__)                                      \
-    X(n_major, false, true, __VA_ARGS__)
+    ORDERS(X, , false, __VA_ARGS__)                                            \
+    ORDERS(X, symmetric_, true, __VA_ARGS__)
 #define TILES(X)                                                               \
     FORMS(X, 128, 256, 4)                                                      \
     FORMS(X, 192, 192, 3)                                                      \
     FORMS(X, 128, 192, 4)                                                      \
     FORMS(X, 128, 128, 5)
-#define BODY_90(name, symmetric, n_major, m, n, stages)                        \
+#define BODY_90(name, symmetric, m_major, n_major, m, n, stages)               \
     static void name##_##m##x##n(void **from)                                  \
     {                                                                          \
-        run(from, (form){true, symmetric, n_major, m, n});                     \
+        run(from, (form){true, symmetric, m_major, n_major, m, n});            \
     }
-#define BODY_80(name, symmetric, n_major, m)                                   \
+#define BODY_80(name, symmetric, m_major, n_major, m)                          \
     static void name##_80(void **from)                                         \
     {                                                                          \
-        run(from, (form){false, symmetric, n_major, m, m});                    \
+        run(from, (form){false, symmetric, m_major, n_major, m, m});           \
     }
-#define NAME_90(name, symmetric, n_major, m, n, stages)                        \
+#define NAME_90(name, symmetric, m_major, n_major, m, n, stages)               \
     fake_register("product_" #name "_" #m "x" #n "x" #stages, name##_##m##x##n);
-#define NAME_80(name, symmetric, n_major, m)                                   \
+#define NAME_80(name, symmetric, m_major, n_major, m)                          \
     fake_register("product_" #name, name##_80);
 
 TILES(BODY_90)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEFINITIONS = 9, MAX_FRAME = 32 };
+enum { MAX_DEFINITIONS = 10, MAX_FRAME = 32 };
 
 typedef struct target {
     const char *name, *arch;
@@ -24,7 +24,8 @@ typedef struct target {
     int consumers; /* 0: registers stay as they are */
 } target;
 
-#define SM90(form, arch, m, n, stages, buffers, symmetric, n_major, registers) \
+#define SM90(form, arch, m, n, stages, buffers, symmetric, m_major, n_major,   \
+             registers)                                                        \
     {                                                                          \
         form " " #m "x" #n, arch, CZR_SOURCE_PRODUCT_SM90,                     \
             {"-DKERNEL=kernel",                                                \
@@ -33,6 +34,7 @@ typedef struct target {
              "-DSTAGES=" #stages,                                              \
              "-DBUFFERS=" #buffers,                                            \
              "-DSYMMETRIC=" #symmetric,                                        \
+             "-DM_MAJOR=" #m_major,                                            \
              "-DN_MAJOR=" #n_major},                                           \
             registers, (m) / 64                                                \
     }
@@ -40,17 +42,16 @@ typedef struct target {
 #define WATCHED(form)                                                          \
     {                                                                          \
         form, "sm_90a", CZR_SOURCE_PRODUCT_SM90,                               \
-            {"-DKERNEL=kernel", "-DBM=128",                                    \
-             "-DBN=128",        "-DSTAGES=5",                                  \
-             "-DBUFFERS=2",     "-DSYMMETRIC=1",                               \
-             "-DN_MAJOR=0",     "-DWAIT_LIMIT=2000000000"},                    \
+            {"-DKERNEL=kernel", "-DBM=128",    "-DBN=128",                     \
+             "-DSTAGES=5",      "-DBUFFERS=2", "-DSYMMETRIC=1",                \
+             "-DM_MAJOR=0",     "-DN_MAJOR=0", "-DWAIT_LIMIT=2000000000"},     \
             168, 2                                                             \
     }
-#define SM80(form, arch, symmetric, n_major, registers)                        \
+#define SM80(form, arch, symmetric, m_major, n_major, registers)               \
     {                                                                          \
         form, arch, CZR_SOURCE_PRODUCT_SM80,                                   \
             {"-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric,                     \
-             "-DN_MAJOR=" #n_major},                                           \
+             "-DM_MAJOR=" #m_major, "-DN_MAJOR=" #n_major},                    \
             registers, 0                                                       \
     }
 #define EIGEN(arch)                                                            \
@@ -60,22 +61,29 @@ typedef struct target {
     }
 
 static const target targets[] = {
-    SM90("symmetric", "sm_90a", 128, 128, 5, 2, 1, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 192, 4, 2, 1, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 256, 4, 1, 1, 0, 168),
-    SM90("symmetric", "sm_90a", 128, 256, 3, 2, 1, 0, 168),
-    SM90("symmetric", "sm_90a", 192, 192, 3, 1, 1, 0, 128),
-    SM90("x y'", "sm_90a", 128, 256, 4, 2, 0, 0, 168),
-    SM90("x y", "sm_90a", 128, 256, 4, 2, 0, 1, 168),
+    SM90("symmetric x y'", "sm_90a", 128, 128, 5, 2, 1, 0, 0, 168),
+    SM90("symmetric x y'", "sm_90a", 128, 192, 4, 2, 1, 0, 0, 168),
+    SM90("symmetric x y'", "sm_90a", 128, 256, 4, 1, 1, 0, 0, 168),
+    SM90("symmetric x y'", "sm_90a", 128, 256, 3, 2, 1, 0, 0, 168),
+    SM90("symmetric x y'", "sm_90a", 192, 192, 3, 1, 1, 0, 0, 128),
+    SM90("symmetric x y", "sm_90a", 192, 192, 3, 1, 1, 0, 1, 128),
+    SM90("symmetric x' y", "sm_90a", 192, 192, 3, 1, 1, 1, 1, 128),
+    SM90("symmetric x' y", "sm_90a", 128, 256, 4, 1, 1, 1, 1, 168),
+    SM90("x y'", "sm_90a", 128, 256, 4, 2, 0, 0, 0, 168),
+    SM90("x y", "sm_90a", 128, 256, 4, 2, 0, 0, 1, 168),
+    SM90("x' y'", "sm_90a", 128, 256, 4, 2, 0, 1, 0, 168),
+    SM90("x' y", "sm_90a", 128, 256, 4, 2, 0, 1, 1, 168),
     WATCHED("symmetric, watched,"),
-    SM80("symmetric", "sm_80", 1, 0, 255),
-    SM80("x y'", "sm_80", 0, 0, 255),
-    SM80("x y", "sm_80", 0, 1, 255),
+    SM80("symmetric x y'", "sm_80", 1, 0, 0, 255),
+    SM80("symmetric x' y", "sm_80", 1, 1, 1, 255),
+    SM80("x y'", "sm_80", 0, 0, 0, 255),
+    SM80("x y", "sm_80", 0, 0, 1, 255),
+    SM80("x' y", "sm_80", 0, 1, 1, 255),
     EIGEN("sm_90a"),
     EIGEN("sm_80"),
-    SM90("symmetric", "compute_90a", 128, 128, 3, 2, 1, 0, 0),
-    SM80("symmetric", "compute_80", 1, 0, 0),
-    SM80("x y", "compute_80", 0, 1, 0),
+    SM90("symmetric x y'", "compute_90a", 128, 128, 3, 2, 1, 0, 0, 0),
+    SM80("symmetric x y'", "compute_80", 1, 0, 0, 0),
+    SM80("x y", "compute_80", 0, 0, 1, 0),
 };
 
 /* Each of these is there; ended by 0. */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_END = 512, N_FORMS = 3 };
+enum { MAX_END = 512, N_FORMS = 8 };
 
 typedef struct run {
     czr_nvrtc *nvrtc;
@@ -31,8 +31,9 @@ static bool make_plan(int form, int architecture,
     char message[CZR_CUDA_PRODUCT_MESSAGE];
     czr_cuda_product p = {.m = 512, .n = 512, .k = 512, .batch = 2};
 
-    p.is_symmetric = form == 1;
-    p.is_n_major = form == 2;
+    p.is_symmetric = form & 1;
+    p.is_m_major = form >> 1 & 1;
+    p.is_n_major = form >> 2 & 1;
     p.x = p.y = p.c = m;
     p.c.address *= 2;
     return czr_cuda_product_plan_make(&p, &device, tiles, plan, message) ==

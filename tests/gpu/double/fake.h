@@ -103,7 +103,12 @@ const fake_entry *fake_log(int64_t *n);
 void fake_clear_log(void);
 
 /* Of a tensor map: address, two extents, swizzle, two strides in bytes. */
-enum { FAKE_MAP_ADDRESS, FAKE_MAP_COLUMNS, FAKE_MAP_STRIDES = 4 };
+enum {
+    FAKE_MAP_ADDRESS,
+    FAKE_MAP_COLUMNS,
+    FAKE_MAP_ROWS,
+    FAKE_MAP_STRIDES = 4
+};
 
 /* The last launch's dynamic shared memory. */
 unsigned fake_last_shared(void);

@@ -24,8 +24,9 @@ PLAIN = ("product_plain_test.cpp", "-DLEVELS=0")
 IN_PARTS = ("product_plain_test.cpp", "-DLEVELS=3")
 FEW_SWEEPS = ("eigen_test.cpp", "-DMAX_SWEEPS=4", "-DWIDE_SWEEPS=3")
 IN_F64 = ("eigen_test.cpp", "-DMAX_SWEEPS=2", "-DWIDE_SWEEPS=30")
-SYMMETRIC = ("-DSYMMETRIC=1", "-DN_MAJOR=0")
-GENERAL = ("-DSYMMETRIC=0", "-DN_MAJOR=1")
+SYMMETRIC = ("-DSYMMETRIC=1", "-DM_MAJOR=0", "-DN_MAJOR=0")
+GENERAL = ("-DSYMMETRIC=0", "-DM_MAJOR=0", "-DN_MAJOR=1")
+TURNED = ("-DSYMMETRIC=1", "-DM_MAJOR=1", "-DN_MAJOR=1")
 
 # name, test and specialisation, file, what stands there, what the mutant has
 MUTANTS = [
@@ -106,6 +107,12 @@ MUTANTS = [
     ("panels of the second operand lie elsewhere", SM90 + GENERAL,
      "product_sm90.cu", "N_MAJOR ? BLOCK_BYTES : 16",
      "N_MAJOR ? BLOCK_BYTES / 2 : 16"),
+    ("rows and k of the first operand change places", SM90 + TURNED,
+     "product_sm90.cu", "full, t.i * BM + row, k * BK,", "full, k * BK, t.i * BM + row,"),
+    ("k of the first operand is as long as its rows", SM90 + TURNED,
+     "product_sm90.cu", "a + kk * (M_MAJOR ? 128 : 2)", "a + kk * 2"),
+    ("halves of k of the first operand change places", SM80 + TURNED,
+     "product_sm80.cu", "kk * 16 + (lane >> 4) * 8", "kk * 16 + (lane >> 3 & 1) * 8"),
     ("columns and k of the second operand change places", SM90 + GENERAL,
      "product_sm90.cu", "full, col, k * BK, t.z", "full, k * BK, col, t.z"),
     ("TMA does not know of barriers", SM90 + SYMMETRIC,

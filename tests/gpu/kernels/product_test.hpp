@@ -72,7 +72,8 @@ struct product {
     std::vector<float> sums;
 
     explicit product(const problem &p)
-        : size(p), x(p.batch, p.rows, p.k),
+        : size(p),
+          x(p.batch, M_MAJOR ? p.k : p.rows, M_MAJOR ? p.rows : p.k),
           y(p.batch, N_MAJOR ? p.k : p.cols, N_MAJOR ? p.cols : p.k),
           s(p.batch, p.rows, p.cols), c(p.batch, p.rows, p.cols)
     {
@@ -144,7 +145,7 @@ inline bool is_close(product &p, int z, int r, int c)
 {
     double sum = 0, size = 0;
     for (int k = 0; k < p.size.k; k++) {
-        const double t = p.x.value(z, r, k) *
+        const double t = (M_MAJOR ? p.x.value(z, k, r) : p.x.value(z, r, k)) *
                          (N_MAJOR ? p.y.value(z, k, c) : p.y.value(z, c, k));
         sum += t;
         size += std::fabs(t);

@@ -162,13 +162,13 @@ DEV u64 descriptor(u32 address, u32 panel_bytes)
            (u64)(1024 >> 4) << 32 | (u64)1 << 62;
 }
 
-// 64 x 64 times 64 x N, of integers, so that all sums are exact; N contiguous
-// or k.  With N contiguous accumulators are added to, else not.
-template <int N, int N_MAJOR> DEV void multiply(u32 *words, const u32 *in,
-                                                u32 *out)
+// 64 x 64 times 64 x N, of integers, so that all sums are exact; M and N
+// contiguous or k.  With N contiguous accumulators are added to, else not.
+template <int N, int M_MAJOR, int N_MAJOR>
+DEV void multiply(u32 *words, const u32 *in, u32 *out)
 {
     const u32 start = shared_address(words);
-    const u64 a = descriptor(start, 16);
+    const u64 a = descriptor(start, M_MAJOR ? 8192 : 16);
     const u64 b = descriptor(start + BOX_WORDS * 4, N_MAJOR ? 8192 : 16);
     float d[N / 2];
 
@@ -181,8 +181,8 @@ template <int N, int N_MAJOR> DEV void multiply(u32 *words, const u32 *in,
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < 4; k++)
-        wgmma<N_MAJOR>(d, a + k * 2, b + k * (N_MAJOR ? 128 : 2),
-                       N_MAJOR | k);
+        wgmma<M_MAJOR, N_MAJOR>(d, a + k * (M_MAJOR ? 128 : 2),
+                                b + k * (N_MAJOR ? 128 : 2), N_MAJOR | k);
     wgmma_commit();
     wgmma_wait<0>();
     wgmma_finished(d);
@@ -191,18 +191,21 @@ template <int N, int N_MAJOR> DEV void multiply(u32 *words, const u32 *in,
         out[N / 2 * threadIdx.x + i] = __float_as_uint(d[i]);
 }
 
-#define WGMMA_CASE(name, n, n_major)                                           \
+#define WGMMA_CASE(name, n, m_major, n_major)                                          \
     PRIMITIVE(name)                                                            \
     {                                                                          \
         SHARED_DYNAMIC(shared);                                                \
-        multiply<n, n_major>(aligned(shared), in, out);                        \
+        multiply<n, m_major, n_major>(aligned(shared), in, out);                        \
     }
 
-WGMMA_CASE(wgmma_64_k, 64, 0)
-WGMMA_CASE(wgmma_64_n, 64, 1)
-WGMMA_CASE(wgmma_128_k, 128, 0)
-WGMMA_CASE(wgmma_128_n, 128, 1)
-WGMMA_CASE(wgmma_192_k, 192, 0)
-WGMMA_CASE(wgmma_192_n, 192, 1)
-WGMMA_CASE(wgmma_256_k, 256, 0)
-WGMMA_CASE(wgmma_256_n, 256, 1)
+WGMMA_CASE(wgmma_64_k, 64, 0, 0)
+WGMMA_CASE(wgmma_64_n, 64, 0, 1)
+WGMMA_CASE(wgmma_128_k, 128, 0, 0)
+WGMMA_CASE(wgmma_128_n, 128, 0, 1)
+WGMMA_CASE(wgmma_192_k, 192, 0, 0)
+WGMMA_CASE(wgmma_192_n, 192, 0, 1)
+WGMMA_CASE(wgmma_256_k, 256, 0, 0)
+WGMMA_CASE(wgmma_256_n, 256, 0, 1)
+WGMMA_CASE(wgmma_64_m_k, 64, 1, 0)
+WGMMA_CASE(wgmma_192_m_n, 192, 1, 1)
+WGMMA_CASE(wgmma_256_m_n, 256, 1, 1)

@@ -14,7 +14,7 @@ enum { MARGIN = 64 };
 static int trials = 30;
 static unsigned first_seed = 1;
 static cz_tile_shape shape;
-static bool is_symmetric, is_n_major;
+static bool is_symmetric, is_m_major, is_n_major;
 static int n_split; /* plans whose last wave is in parts */
 
 /* ---- one product -------------------------------------------------------- */
@@ -62,7 +62,8 @@ static void draw_trial(trial *t, unsigned seed)
     srand(seed);
     t->is_sm90 = draw(0, 1);
     is_symmetric = draw(0, 1);
-    is_n_major = !is_symmetric && draw(0, 1);
+    is_m_major = draw(0, 1);
+    is_n_major = draw(0, 1);
     czr_cuda_product *p = &t->product;
     p->m = draw(1, 300);
     p->n = is_symmetric ? p->m : draw(1, 300);
@@ -70,12 +71,15 @@ static void draw_trial(trial *t, unsigned seed)
     p->batch = draw(1, 3);
     t->splits = (int)draw(1, 3);
     p->is_symmetric = is_symmetric;
+    p->is_m_major = is_m_major;
     p->is_n_major = is_n_major;
     p->alpha = (float)draw(-4, 4) / 2;
     p->beta = (float)draw(-1, 1);
     p->delta = (float)draw(-1, 1);
-    const int64_t rows[] = {p->m, is_n_major ? p->k : p->n, p->m, p->m};
-    const int64_t cols[] = {p->k, is_n_major ? p->n : p->k, p->n, p->n};
+    const int64_t rows[] = {is_m_major ? p->k : p->m, is_n_major ? p->k : p->n,
+                            p->m, p->m};
+    const int64_t cols[] = {is_m_major ? p->m : p->k, is_n_major ? p->n : p->k,
+                            p->n, p->n};
     memcpy(t->rows, rows, sizeof rows);
     memcpy(t->cols, cols, sizeof cols);
     for (int i = 0; i < 4; i++)
@@ -87,12 +91,13 @@ static void draw_trial(trial *t, unsigned seed)
 static double expected(const trial *t, int64_t z, int64_t i, int64_t j)
 {
     const czr_cuda_product *p = &t->product;
-    const uint16_t *x = t->host[0] + z * p->x.batch_stride + i * p->x.stride;
+    const uint16_t *x = t->host[0] + z * p->x.batch_stride;
     const uint16_t *y = t->host[1] + z * p->y.batch_stride;
     double sum = 0;
 
     for (int64_t k = 0; k < p->k; k++)
-        sum += (double)bf16_to_f32(x[k]) *
+        sum += (double)bf16_to_f32(is_m_major ? x[k * p->x.stride + i]
+                                              : x[i * p->x.stride + k]) *
                bf16_to_f32(is_n_major ? y[k * p->y.stride + j]
                                       : y[j * p->y.stride + k]);
     sum *= (double)p->alpha;

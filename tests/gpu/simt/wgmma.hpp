@@ -58,8 +58,8 @@ inline u32 k_major_at(u64 descriptor, int row, int k)
                    static_cast<u32>(row % 8 * 128 + k * 2));
 }
 
-// The same with N contiguous: panels of 64, groups of 8 rows of k.
-inline u32 n_major_at(u64 descriptor, int n, int k)
+// The same with M or N contiguous: panels of 64, groups of 8 rows of k.
+inline u32 turned_at(u64 descriptor, int n, int k)
 {
     const u32 start = static_cast<u32>(descriptor & 0x3fff) << 4;
     const u32 panel = static_cast<u32>(descriptor >> 16 & 0x3fff) << 4;
@@ -69,17 +69,18 @@ inline u32 n_major_at(u64 descriptor, int n, int k)
                    static_cast<u32>(k % 8 * 128 + n % 64 * 2));
 }
 
-template <int N, int B_TRANSPOSED>
+template <int N, int A_TRANSPOSED, int B_TRANSPOSED>
 void do_wgmma(wgmma_queue &q, const wgmma_call &call)
 {
     static float a[64][16], b[256][16];
 
     for (int k = 0; k < 16; k++) {
         for (int row = 0; row < 64; row++)
-            a[row][k] = shared_bf16(k_major_at(call.a, row, k));
+            a[row][k] = shared_bf16(A_TRANSPOSED ? turned_at(call.a, row, k)
+                                                 : k_major_at(call.a, row, k));
         for (int n = 0; n < 2 * N; n++)
-            b[n][k] = shared_bf16(B_TRANSPOSED ? n_major_at(call.b, n, k)
-                                                  : k_major_at(call.b, n, k));
+            b[n][k] = shared_bf16(B_TRANSPOSED ? turned_at(call.b, n, k)
+                                               : k_major_at(call.b, n, k));
     }
     for (int t = 0; t < GROUP_THREADS; t++)
         for (int i = 0; i < N; i++) {
@@ -95,7 +96,8 @@ void do_wgmma(wgmma_queue &q, const wgmma_call &call)
             std::memcpy(q.registers[t], q.d[t], N * sizeof(float));
 }
 
-template <int N, int B_TRANSPOSED> void issue_wgmma(void **all)
+template <int N, int A_TRANSPOSED, int B_TRANSPOSED>
+void issue_wgmma(void **all)
 {
     wgmma_queue &q = own_queue();
     const wgmma_call first = *static_cast<wgmma_call *>(all[0]);
@@ -112,16 +114,17 @@ template <int N, int B_TRANSPOSED> void issue_wgmma(void **all)
         std::memset(c->d, 0xff, N * sizeof(float));
     }
     q.n_flying++;
-    q.open.push_back([&q, first] { do_wgmma<N, B_TRANSPOSED>(q, first); });
+    q.open.push_back([&q, first] { do_wgmma<N, A_TRANSPOSED, B_TRANSPOSED>(q, first); });
 }
 
 } // namespace simt
 
-template <int B_TRANSPOSED, int N>
+template <int A_TRANSPOSED, int B_TRANSPOSED, int N>
 DEV void wgmma(float (&d)[N], u64 a, u64 b, int accumulate)
 {
     simt::wgmma_call mine{d, a, b, accumulate};
-    simt::in_warpgroup("wgmma", &mine, simt::issue_wgmma<N, B_TRANSPOSED>);
+    simt::in_warpgroup("wgmma", &mine, 
+                       simt::issue_wgmma<N, A_TRANSPOSED, B_TRANSPOSED>);
 }
 
 DEV void wgmma_fence()

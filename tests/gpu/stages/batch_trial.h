@@ -83,8 +83,7 @@ static inline czr_bf16 *matrix(const trial *t, int operand, int64_t z)
                     (size_t)(t->apart[operand] * z));
 }
 
-/* op(b) becomes op(a)', but where a mirror image hides what b is, and the
- * addend its own transpose. */
+/* op(b) becomes op(a)', and the addend its own transpose. */
 static inline void make_symmetric(const trial *t, int64_t z)
 {
     const czr_product *p = &t->p;
@@ -93,8 +92,7 @@ static inline void make_symmetric(const trial *t, int64_t z)
     for (size_t i = 0; i < p->n; i++)
         for (size_t j = 0; j < i; j++)
             s[i * p->n + j] = s[j * p->n + i];
-    if (p->transpose_b)
-        memcpy(matrix(t, B, z), matrix(t, A, z), t->bytes[A]);
+    memcpy(matrix(t, B, z), matrix(t, A, z), t->bytes[A]);
 }
 
 static inline void draw_trial(trial *t, unsigned seed)
