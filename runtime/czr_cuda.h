@@ -128,9 +128,8 @@ typedef struct czr_cuda_loop_kernels {
  * them at once. */
 typedef struct czr_cuda_tiling {
     int64_t m, n, k, batch;
-    /* symmetric: one triangle of tiles is computed.  N-major: the second
-     * operand is [k, n], not [n, k]. */
-    uint8_t is_symmetric, is_n_major, has_addend;
+    /* symmetric: one triangle of tiles is computed. */
+    uint8_t is_symmetric, has_addend;
     int16_t rows, cols; /* of a tile */
     /* stages: of the pipeline that loads operands.  splits: of k, for tiles
      * that fill no wave of the GPU; 1: these are whole, too. */

@@ -19,7 +19,7 @@ struct gpu_library {
     bool is_used; /* what the stages say */
 };
 
-static czr_product product_of(int64_t m, int64_t n, int64_t k, bool is_n_major)
+static czr_product product_of(int64_t m, int64_t n, int64_t k)
 {
     return (czr_product){.m = (size_t)m,
                          .n = (size_t)n,
@@ -27,7 +27,6 @@ static czr_product product_of(int64_t m, int64_t n, int64_t k, bool is_n_major)
                          .a_dtype = CZR_BF16,
                          .b_dtype = CZR_BF16,
                          .out_dtype = CZR_BF16,
-                         .transpose_b = !is_n_major,
                          .alpha = 1};
 }
 
@@ -42,7 +41,6 @@ static void say_library(gpu_library *l, const cz_tile_product *of)
                                   .n = of->n,
                                   .k = of->k,
                                   .batch = of->batch,
-                                  .is_n_major = of->is_n_major,
                                   .rows = (int16_t)shape.rows,
                                   .cols = (int16_t)shape.cols,
                                   .stages = (uint8_t)shape.stages,
@@ -66,7 +64,7 @@ static void hear(void *user, const char *line)
 
 static czr_status prepare(gpu_library *l, const cz_tile_product *of)
 {
-    const czr_product product = product_of(of->m, of->n, of->k, of->is_n_major);
+    const czr_product product = product_of(of->m, of->n, of->k);
 
     l->stages = (czr_cuda_stages){.program = &l->cuda,
                                   .context = l->machine->context,
@@ -127,7 +125,7 @@ void gpu_library_close(gpu_library *library)
 bool gpu_library_multiply(gpu_library *library, const czr_cuda_product *product)
 {
     const czr_cuda_product *p = product;
-    czr_product one = product_of(p->m, p->n, p->k, p->is_n_major);
+    czr_product one = product_of(p->m, p->n, p->k);
     const czr_cuda_apart apart = {.a = p->x.batch_stride * ELEMENT,
                                   .b = p->y.batch_stride * ELEMENT,
                                   .out = p->c.batch_stride * ELEMENT};

@@ -12,14 +12,14 @@
 /* Gram matrices of n rows, k long. */
 #define GRAM(n, k, batch)                                                      \
     {                                                                          \
-        n, n, k, batch, true, false, true, false                               \
+        n, n, k, batch, true, true, false                                      \
     }
 
 /* The last product of a step of Newton-Schulz, as many as plans have at once.
  */
 #define LAST(m, n, batch)                                                      \
     {                                                                          \
-        m, n, m, batch, false, true, false, false                              \
+        m, n, m, batch, false, false, false                                    \
     }
 
 static const gpu_case cases[] = {

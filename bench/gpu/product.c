@@ -44,14 +44,12 @@ static czr_status take_all(gpu_product *g, const cz_tile_product *of)
                             .k = of->k,
                             .batch = of->batch,
                             .is_symmetric = of->is_symmetric,
-                            .is_n_major = of->is_n_major,
+                            .is_n_major = !of->is_gram,
                             .alpha = 1};
     czr_status status = take(m, of->m, of->k, of->batch, 0, &p->x);
     p->y = p->x;
     if (status == CZR_OK && !of->is_gram)
-        status =
-            take(m, of->is_n_major ? of->k : of->n,
-                 of->is_n_major ? of->n : of->k, of->batch, FIRST_OF_Y, &p->y);
+        status = take(m, of->k, of->n, of->batch, FIRST_OF_Y, &p->y);
     if (status == CZR_OK)
         status = take(m, of->m, of->n, of->batch, -1, &p->c);
     g->c_bytes = (size_t)(p->c.batch_stride * p->batch) * (size_t)ELEMENT;

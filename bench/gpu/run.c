@@ -11,9 +11,7 @@ enum { TRIAL_SECONDS = 30 };
 
 static const char *form_of(const cz_tile_product *p)
 {
-    return p->is_symmetric ? "symmetric"
-           : p->is_n_major ? "n_major"
-                           : "general";
+    return p->is_symmetric ? "symmetric" : "general";
 }
 
 static bool is_right(const gpu_machine *machine, const cz_tile_product *of,
@@ -47,14 +45,13 @@ static int try_shape(const gpu_paths *paths, const void *user)
     for (int i = 0; i < 3 && is_ok; i++) {
         const int64_t n = sizes[i];
         const cz_tile_product forms[] = {
-            {n, n, 136, 2, true, false, true, false},
-            {n, n + 64, 72, 2, false, false, false, false},
-            {n, n + 64, 72, 2, false, true, false, false}};
-        for (int f = 0; f < 3 && is_ok; f++)
+            {n, n, 136, 2, true, true, false},
+            {n, n + 64, 72, 2, false, false, false}};
+        for (int f = 0; f < 2 && is_ok; f++)
             is_ok = is_right(&machine, &forms[f], shape);
     }
     /* Long enough for parts of k. */
-    const cz_tile_product deep = {72, 72, 2048, 1, true, false, true, false};
+    const cz_tile_product deep = {72, 72, 2048, 1, true, true, false};
     is_ok = is_ok && is_right(&machine, &deep, shape);
     gpu_close(&machine);
     return is_ok ? GPU_RIGHT : GPU_WRONG;

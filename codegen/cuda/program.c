@@ -102,18 +102,18 @@ static void put_tilings(cz_text *out, const cz_plan_view *view)
 {
     if (view->n_tilings == 0)
         return;
-    cz_text_puts(out, "/* m, n, k, batch, symmetric, N-major, addend; rows, "
+    cz_text_puts(out, "/* m, n, k, batch, symmetric, addend; rows, "
                       "columns, stages, splits, cuBLASLt */\n"
                       "static const czr_cuda_tiling tilings[] = {\n");
     for (int i = 0; i < view->n_tilings; i++) {
         const cz_fact_tiling *t = &view->tilings[i];
         cz_text_printf(out,
                        "    {%lld, %lld, %lld, %lld, %d, %d, %d, %d, %d, %d, "
-                       "%d, %d},\n",
+                       "%d},\n",
                        (long long)t->m, (long long)t->n, (long long)t->k,
-                       (long long)t->batch, (int)t->symmetric, (int)t->n_major,
-                       (int)t->addend, (int)t->rows, (int)t->columns,
-                       (int)t->stages, (int)t->splits, (int)t->library);
+                       (long long)t->batch, (int)t->symmetric, (int)t->addend,
+                       (int)t->rows, (int)t->columns, (int)t->stages,
+                       (int)t->splits, (int)t->library);
     }
     cz_text_puts(out, "};\n\n");
 }

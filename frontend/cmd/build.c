@@ -109,10 +109,10 @@ static void say_library(const cz_plan_view *view)
         if (t->batch > 1)
             fprintf(stderr, "%lld of ", (long long)t->batch);
         fprintf(stderr,
-                "bf16[%lld, %lld] x bf16%s[%lld, %lld], unless symmetric: "
+                "bf16[%lld, %lld] x bf16[%lld, %lld], unless symmetric: "
                 "%lld ns, ours %lld ns\n",
-                (long long)t->m, (long long)t->k, t->n_major ? "" : "'",
-                (long long)t->k, (long long)t->n, (long long)t->library_time,
+                (long long)t->m, (long long)t->k, (long long)t->k,
+                (long long)t->n, (long long)t->library_time,
                 (long long)t->time);
     }
 }

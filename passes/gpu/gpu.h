@@ -30,7 +30,6 @@ bool cz_gpu_model_of(cz_arena *arena, const cz_plan_view *view,
 /* A product of a stage, as tensor cores may compute it; one at a time. */
 typedef struct cz_gpu_product {
     int stage;
-    bool is_expected; /* it will be computed so; else it may */
     cz_tile_product shape;
 } cz_gpu_product;
 

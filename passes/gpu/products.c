@@ -2,7 +2,8 @@
 #include "passes/gpu/gpu.h"
 
 /* What such kernels take, by runtime/cuda/products/tensor.c: bf16 alone, rows
- * that begin at multiples of 16 bytes. */
+ * that begin at multiples of 16 bytes, of a first operand that is transposed,
+ * too. */
 enum { ROW_ELEMENTS = 8 };
 
 static bool is_for_tensor_cores(const cz_view_step *step, const cz_dtype *types)
@@ -14,7 +15,8 @@ static bool is_for_tensor_cores(const cz_view_step *step, const cz_dtype *types)
            (step->beta == 0 || types[step->in[2]] == CZ_BF16) &&
            step->out_dtype[0] == CZ_BF16 && step->blocks.inner <= 1 &&
            step->inner > 0 && step->inner % ROW_ELEMENTS == 0 &&
-           step->columns % ROW_ELEMENTS == 0;
+           step->columns % ROW_ELEMENTS == 0 &&
+           (!step->transpose_a || step->rows % ROW_ELEMENTS == 0);
 }
 
 typedef struct list {
@@ -22,30 +24,17 @@ typedef struct list {
     int n;
 } list;
 
-/* What the product may become. */
-static void add_forms(cz_arena *arena, list *out, int stage,
-                      const cz_view_step *step)
+static cz_gpu_product product_of(int stage, const cz_view_step *step)
 {
-    const bool is_symmetric = step->symmetric && step->partition <= 1;
-    cz_tile_product shape = {.m = step->rows,
-                             .n = step->columns,
-                             .k = step->inner,
-                             .batch = 1,
-                             .is_symmetric = is_symmetric,
-                             .is_gram = step->in[0] == step->in[1],
-                             .has_addend = step->beta != 0};
-    const bool is_own = is_symmetric && shape.is_gram;
-
-    if (!step->transpose_b) {
-        /* Of one matrix its rows are read twice; else columns of the other. */
-        if (is_symmetric)
-            *CZ_PUSH(arena, out->v, out->n) =
-                (cz_gpu_product){stage, is_own, shape};
-        shape.is_symmetric = false;
-        shape.is_n_major = true;
-    }
-    *CZ_PUSH(arena, out->v, out->n) =
-        (cz_gpu_product){stage, step->transpose_b || !is_own, shape};
+    return (cz_gpu_product){
+        stage,
+        {.m = step->rows,
+         .n = step->columns,
+         .k = step->inner,
+         .batch = 1,
+         .is_symmetric = step->symmetric && step->partition <= 1,
+         .is_gram = step->in[0] == step->in[1],
+         .has_addend = step->beta != 0}};
 }
 
 /* Of a shared stage, the steps of its own segment; of others, all. */
@@ -74,7 +63,8 @@ static void add_body(cz_arena *arena, list *out, int number,
     for (int s = 0; s < stage->n_steps; s++)
         if (is_own_step(stage, s) &&
             is_for_tensor_cores(&stage->steps[s], types))
-            add_forms(arena, out, number, &stage->steps[s]);
+            *CZ_PUSH(arena, out->v, out->n) =
+                product_of(number, &stage->steps[s]);
 }
 
 cz_gpu_products cz_gpu_products_of(cz_arena *arena, const cz_plan_view *view)

@@ -40,7 +40,6 @@ static void add_time(cz_ir *ir, const cz_tile_measured *row)
                                                  .k = p->k,
                                                  .batch = p->batch,
                                                  .symmetric = p->is_symmetric,
-                                                 .n_major = p->is_n_major,
                                                  .rows = row->rows,
                                                  .columns = row->cols,
                                                  .time = row->time});
@@ -87,8 +86,7 @@ static cz_tile_measured time_of(const cz_fact_tile_time *fact, int sms)
                                           .n = fact->n,
                                           .k = fact->k,
                                           .batch = fact->batch,
-                                          .is_symmetric = fact->symmetric != 0,
-                                          .is_n_major = fact->n_major != 0},
+                                          .is_symmetric = fact->symmetric != 0},
                               .sms = sms,
                               .rows = (int)fact->rows,
                               .cols = (int)fact->columns,

@@ -30,19 +30,13 @@ static const char *read_number(const char *at, int64_t *out)
 
 static const char *read_form(const char *at, cz_tile_product *p)
 {
-    static const struct {
-        const char *name;
-        bool is_symmetric, is_n_major;
-    } forms[] = {{"symmetric", true, false},
-                 {"general", false, false},
-                 {"n_major", false, true}};
+    static const char *const forms[] = {"general", "symmetric"};
 
     at = skip_blanks(at);
     const size_t n = strcspn(at, " \t\n");
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strlen(forms[i].name) == n && !memcmp(at, forms[i].name, n)) {
-            p->is_symmetric = forms[i].is_symmetric;
-            p->is_n_major = forms[i].is_n_major;
+        if (strlen(forms[i]) == n && !memcmp(at, forms[i], n)) {
+            p->is_symmetric = i == 1;
             return at + n;
         }
     return NULL;

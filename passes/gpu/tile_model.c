@@ -200,8 +200,7 @@ int cz_tile_filled(const cz_tiling *tiling, int sms)
 static bool is_same(const cz_tile_product *a, const cz_tile_product *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k &&
-           a->batch == b->batch && a->is_symmetric == b->is_symmetric &&
-           a->is_n_major == b->is_n_major;
+           a->batch == b->batch && a->is_symmetric == b->is_symmetric;
 }
 
 /* Whether one of these rows tells of the product in this shape; the least time.

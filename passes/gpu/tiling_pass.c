@@ -21,7 +21,7 @@ static bool is_same(const cz_tile_product *a, const cz_tile_product *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k &&
            a->batch == b->batch && a->is_symmetric == b->is_symmetric &&
-           a->is_n_major == b->is_n_major && a->has_addend == b->has_addend;
+           a->has_addend == b->has_addend;
 }
 
 static bool is_known(const tiler *t, const cz_tile_product *product)
@@ -49,7 +49,6 @@ static void add(tiler *t, const cz_tile_product *product)
                              .k = product->k,
                              .batch = product->batch,
                              .symmetric = product->is_symmetric,
-                             .n_major = product->is_n_major,
                              .addend = product->has_addend,
                              .rows = choice.shape.rows,
                              .columns = choice.shape.cols,

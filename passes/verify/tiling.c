@@ -64,28 +64,21 @@ static bool is_product_of(const cz_view_stage *stage, const cz_view_step *step,
 {
     if (stage->subgroup && step->segment != stage->subgroup->segment)
         return false;
-    /* Of a symmetric product of a matrix with itself the rows are read twice;
-     * otherwise it is as its second operand lies. */
     /* Products of bf16 alone that end in themselves, whose rows begin at
      * multiples of 16 bytes. */
     const int n_operands = step->beta != 0 ? 3 : 2;
 
     if (!step->is_product || step->body >= 0 || step->offsets[1] < 0 ||
         step->blocks.inner > 1 || step->out_dtype[0] != CZ_BF16 ||
-        step->inner % ROW_ELEMENTS || step->columns % ROW_ELEMENTS)
+        step->inner % ROW_ELEMENTS || step->columns % ROW_ELEMENTS ||
+        (step->transpose_a && step->rows % ROW_ELEMENTS))
         return false;
     for (int i = 0; i < n_operands; i++)
         if (type_of(stage, step->in[i]) != CZ_BF16)
             return false;
-    if (step->rows != t->m || step->columns != t->n || step->inner != t->k ||
-        (step->beta != 0) != (t->addend != 0))
-        return false;
-
-    const bool is_symmetric = step->symmetric && step->partition <= 1;
-
-    if (t->symmetric)
-        return is_symmetric && !t->n_major && t->m == t->n;
-    return t->n_major ? !step->transpose_b : step->transpose_b && !is_symmetric;
+    return step->rows == t->m && step->columns == t->n && step->inner == t->k &&
+           (step->beta != 0) == (t->addend != 0) &&
+           (step->symmetric && step->partition <= 1) == (t->symmetric != 0);
 }
 
 static bool has_product(const cz_view_stage *stage, const cz_fact_tiling *t)
@@ -164,7 +157,7 @@ static bool is_same(const cz_fact_tiling *a, const cz_fact_tiling *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k &&
            a->batch == b->batch && a->symmetric == b->symmetric &&
-           a->n_major == b->n_major && a->addend == b->addend;
+           a->addend == b->addend;
 }
 
 static bool is_repeated(const verifier *v, int number)

@@ -377,7 +377,7 @@ def check_gpu(plan):
                      "batch_bytes" in data["metrics"])
     gpu = data.get("gpu", {"tilings": [], "batches": []})
     tiled = [tuple(t[key] for key in ("m", "n", "k", "batch", "symmetric",
-                                      "n_major", "addend"))
+                                      "addend"))
              for t in gpu["tilings"]]
     yield from equal("gpu.tilings of a product", len(set(tiled)), len(tiled))
     most, seen = [0] * n_ranks, set()

@@ -10,7 +10,6 @@ static void put_tiling(cz_json *json, const cz_fact_tiling *t)
     cz_json_int(json, "k", t->k);
     cz_json_int(json, "batch", t->batch);
     cz_json_bool(json, "symmetric", t->symmetric != 0);
-    cz_json_bool(json, "n_major", t->n_major != 0);
     cz_json_bool(json, "addend", t->addend != 0);
     cz_json_ints(json, "tile", (const int64_t[]){t->rows, t->columns}, 2);
     cz_json_int(json, "stages", t->stages);

@@ -79,12 +79,10 @@ bool czr_tiles_choose(const czr_cuda_product *product,
     return true;
 }
 
-/* The order in which operands lie is none of a symmetric product's. */
 static bool is_of(const czr_cuda_tiling *t, const czr_cuda_product *p)
 {
     return t->m == p->m && t->n == p->n && t->k == p->k &&
            t->batch == p->batch && t->is_symmetric == p->is_symmetric &&
-           t->is_n_major == (p->is_n_major && !p->is_symmetric) &&
            t->has_addend == (p->beta != 0);
 }
 

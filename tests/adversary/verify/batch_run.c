@@ -328,7 +328,6 @@ bool batch_run_has_kernels(const cz_plan_view *view)
                                         t->k,
                                         t->batch,
                                         (uint8_t)t->symmetric,
-                                        (uint8_t)t->n_major,
                                         (uint8_t)t->addend,
                                         (int16_t)t->rows,
                                         (int16_t)t->columns,
@@ -342,7 +341,6 @@ bool batch_run_has_kernels(const cz_plan_view *view)
                                           .k = t->k,
                                           .batch = t->batch,
                                           .is_symmetric = t->symmetric != 0,
-                                          .is_n_major = t->n_major != 0,
                                           .beta = (float)t->addend};
         czr_cuda_product_tiles tiles;
         int parts;

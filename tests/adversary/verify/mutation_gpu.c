@@ -160,14 +160,14 @@ static bool change_tiling(mutable_plan *plan, randoms *r)
     static const size_t fields[] = {
         offsetof(cz_fact_tiling, m),         offsetof(cz_fact_tiling, n),
         offsetof(cz_fact_tiling, k),         offsetof(cz_fact_tiling, batch),
-        offsetof(cz_fact_tiling, symmetric), offsetof(cz_fact_tiling, n_major),
-        offsetof(cz_fact_tiling, addend),    offsetof(cz_fact_tiling, library)};
+        offsetof(cz_fact_tiling, symmetric), offsetof(cz_fact_tiling, addend),
+        offsetof(cz_fact_tiling, library)};
     static const int64_t numbers[] = {0, 1, 2, 3, 8, 16, 32, 64};
 
     if (plan->n_tilings == 0)
         return false;
     char *tiling = (char *)&plan->tilings[draw(r, plan->n_tilings)];
-    int64_t *field = (int64_t *)(void *)(tiling + fields[draw(r, 8)]);
+    int64_t *field = (int64_t *)(void *)(tiling + fields[draw(r, 7)]);
     return set(field, *field < 2 ? 1 - *field : numbers[draw(r, 8)]);
 }
 

@@ -53,9 +53,9 @@ static void add_product(kernels *all, const cz_tile_product *shape)
         .k = shape->k,
         .batch = shape->batch,
         .is_symmetric = shape->is_symmetric,
-        .is_n_major = shape->is_n_major,
+        .is_n_major = !shape->is_symmetric,
         .x = {(uint64_t)1 << 40, x, 0},
-        .y = {(uint64_t)2 << 40, shape->is_n_major ? c : x, 0},
+        .y = {(uint64_t)2 << 40, shape->is_symmetric ? x : c, 0},
         .c = {(uint64_t)3 << 40, c, 0},
     };
     char message[CZR_CUDA_PRODUCT_MESSAGE];
@@ -87,7 +87,7 @@ static void add_newton_schulz(kernels *all, int64_t rows, int64_t cols)
     const cz_tile_product products[] = {
         {.m = rows, .n = rows, .k = cols, .batch = 1, .is_symmetric = true},
         {.m = rows, .n = rows, .k = rows, .batch = 1, .is_symmetric = true},
-        {.m = rows, .n = cols, .k = rows, .batch = 1, .is_n_major = true}};
+        {.m = rows, .n = cols, .k = rows, .batch = 1}};
 
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
         add_product(all, &products[i]);

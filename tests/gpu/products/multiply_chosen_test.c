@@ -50,7 +50,6 @@ static void say_tilings(device *d, const trial *t, czr_cuda_tiling *tilings)
                                        .n = (int64_t)p->n,
                                        .k = (int64_t)p->k,
                                        .batch = i ? t->most : 1,
-                                       .is_n_major = !p->transpose_b,
                                        .has_addend = t->has_addend,
                                        .rows = 128,
                                        .cols = 256,

@@ -175,7 +175,6 @@ static void run_in_tiles(trial *t, const czr_cuda_tiling *tiles, int sms)
     tiling.k = (int64_t)p->k;
     tiling.batch = 1;
     tiling.is_symmetric = p->symmetric != 0;
-    tiling.is_n_major = !p->symmetric && !p->transpose_b;
     tiling.has_addend = t->host[ADDEND] != NULL;
     assert_int_equal(run_trial(t, first_seed, &with, line_said), CZR_OK);
 }

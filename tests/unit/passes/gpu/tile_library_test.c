@@ -28,8 +28,7 @@ static cz_tile_choice choose(const cz_tile_product *p, int sms)
 
 static cz_tile_product product(int64_t m, int64_t n, int64_t k, int64_t batch)
 {
-    return (cz_tile_product){
-        .m = m, .n = n, .k = k, .batch = batch, .is_n_major = true};
+    return (cz_tile_product){.m = m, .n = n, .k = k, .batch = batch};
 }
 
 /* What the table's comments say of each row. */
@@ -46,8 +45,6 @@ static void tables_say_who_is_faster(void **state)
     p.has_addend = true;
     assert_true(choose(&p, 132).is_library);
     assert_false(choose(&p, 131).is_library);
-    p.is_n_major = false;
-    assert_true(choose(&p, 132).is_library);
     p.is_symmetric = true;
     c = choose(&p, 132);
     assert_false(c.is_library);
@@ -60,7 +57,6 @@ static void tables_say_who_is_faster(void **state)
     assert_true(choose(&p, 132).is_library);
     assert_false(choose(&p, 114).is_library);
     p = product(640, 640, 640, 1);
-    p.is_n_major = false;
     c = choose(&p, 132);
     assert_false(c.is_library || c.is_measured);
 }
@@ -84,7 +80,6 @@ static void shares_decide(void **state)
     }
     cz_tile_product half = p;
     half.is_symmetric = true;
-    half.is_n_major = false;
     rows[0] = (cz_tile_measured){half, 132, 128, 128, 100};
     rows[1] = (cz_tile_measured){half, 132, 0, 0, 1};
     assert_false(choose(&half, 132).is_library);

@@ -35,8 +35,6 @@ static cz_tile_product draw_product(int64_t most)
                          .has_addend = draw(2) == 1};
     if (p.is_symmetric)
         p.n = p.m;
-    else
-        p.is_n_major = draw(2) == 1;
     p.is_gram = p.is_symmetric && draw(2) == 1;
     return p;
 }
@@ -398,7 +396,7 @@ static void tables_are_read(void **unused)
     static const char text[] =
         "# a comment\n\n"
         "132 symmetric 4096 4096 5120 1 128 256 123456\n"
-        "  114\tn_major 10 20 30 40 192 192 9223372036854775807  \n"
+        "  114\tgeneral 10 20 30 40 192 192 9223372036854775807  \n"
         "132 general 1 2 3 4 128 128 5";
     static const char *const wrong[] = {
         "132 symmetric 4096 4096 5120 1 128 256\n",
@@ -420,10 +418,10 @@ static void tables_are_read(void **unused)
 
     assert_true(cz_tile_measured_read(text, rows, 3, &n, &line));
     assert_int_equal(n, 3);
-    assert_true(rows[0].product.is_symmetric && !rows[0].product.is_n_major);
+    assert_true(rows[0].product.is_symmetric);
     assert_int_equal(rows[0].product.k, 5120);
     assert_int_equal(rows[0].cols, 256);
-    assert_true(rows[1].product.is_n_major && rows[1].sms == 114);
+    assert_true(!rows[1].product.is_symmetric && rows[1].sms == 114);
     assert_true(rows[1].time == INT64_MAX && rows[1].product.batch == 40);
     assert_int_equal(rows[2].time, 5);
     assert_false(cz_tile_measured_read(text, rows, 2, &n, &line));

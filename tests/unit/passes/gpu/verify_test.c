@@ -249,7 +249,7 @@ static void what_each_has_for_itself_is_enough(void **state)
 #define TILE(columns, k, rows, rest)                                           \
     "batch = 3 : i64, columns = " columns " : i64, k = " k                     \
     " : i64, library = 0 : i64, library_time = 0 : i64, "                      \
-    "m = 16 : i64, n = 16 : i64, n_major = 0 : i64, rows = " rows " : i64, "   \
+    "m = 16 : i64, n = 16 : i64, rows = " rows " : i64, "                      \
     "splits = " rest
 #define WHOLE TILE("128", "32", "128", "1 : i64, stages = 5")
 #define SAID(tile, k)                                                          \
