@@ -125,8 +125,17 @@ typedef struct czr_options {
     int64_t replica_check;
 } czr_options;
 
+/* A run-time value of a param group: of `use muon(lr) as matrices` "lr" of
+ * "matrices".  One of a tuple has its place behind it, "betas_0". */
+typedef struct czr_hyper_desc {
+    const char *param_group, *name;
+    double value; /* default */
+    int has_default;
+} czr_hyper_desc;
+
 /* Run-time values of a step, in the order of the enum in NAME.h.  NaN, or no
- * value at all, means the default.  The call reads them and keeps nothing. */
+ * value at all, means the default.  The call reads them and keeps nothing.
+ * czr_hyper_get says at run time which there are. */
 typedef struct czr_hyper {
     const double *values; /* [n] */
     size_t n;
@@ -291,6 +300,12 @@ int czr_param_count(const czr_engine *engine);
  * CZR_ERR_ARGUMENT: it needs more than n bytes. */
 czr_status czr_param_name(const czr_engine *engine, int param, char *name,
                           size_t n);
+/* The `use` that took it, "matrices".  NULL: no such parameter. */
+const char *czr_param_group(const czr_engine *engine, int param);
+/* The values of czr_hyper, in its order.  Texts are the program's. */
+int czr_hyper_count(const czr_engine *engine);
+czr_status czr_hyper_get(const czr_engine *engine, int number,
+                         czr_hyper_desc *out);
 /* Where the tensor of that name lies.  Each name of a tied parameter finds it.
  * - CZR_ERR_NOT_FOUND: the model has no such tensor.
  * - CZR_ERR_FROZEN: nobody trains it.  Keep it where it is, and do not bind it.
@@ -320,6 +335,16 @@ czr_status czr_layout(const czr_engine *engine, const char *name,
  * czr_layout.  A failure binds nothing. */
 czr_status czr_bind(czr_engine *engine, const char *name,
                     const czr_tensor *param, const czr_tensor *grad);
+/* Where a bound parameter's gradient lies from here on, for trainers that make
+ * new ones in each backward pass: before czr_step, and before czr_grad_ready of
+ * the parameter.  The rest is as in czr_bind, of which NULL stays what it was;
+ * but nobody looks whether the gradient shares memory with other tensors.
+ *
+ * CZR_ERR_SHAPE and names as in czr_bind.  CZR_ERR_UNBOUND: the parameter is
+ * not bound.  CZR_ERR_STATE: czr_grad_ready has come.  A failure changes
+ * nothing. */
+czr_status czr_grad_bind(czr_engine *engine, const char *name,
+                         const czr_tensor *grad);
 /* Ends binding.  After a failure the caller may bind more and seal again.  The
  * first czr_step makes the masters from the parameters, so that weights may be
  * loaded before or behind this.
@@ -587,6 +612,7 @@ typedef struct czr_states {
     /* Elements of gradients must stay below 2^limit in magnitude.  0: they must
      * be finite. */
     int32_t limit;
+    const char *param_group; /* whose rule it is */
 } czr_states;
 
 /* Parameters in one buffer, which ranks reduce and gather together. */
@@ -605,13 +631,6 @@ typedef struct czr_bucket {
     const int32_t *residents;
     uint8_t is_equal; /* 1: it travels in equal parts, not in slices */
 } czr_bucket;
-
-/* A run-time value of a param group. */
-typedef struct czr_hyper_desc {
-    const char *param_group, *name;
-    double value; /* default */
-    int has_default;
-} czr_hyper_desc;
 
 /* What the entries of a table are: czr_kernel_entry and so on. */
 typedef enum czr_entry_kind {

@@ -301,7 +301,9 @@ static void put_states(cz_emitter *emitter)
         const int n = view->rules[i].fact->states.n;
         cz_text_printf(emitter->out, "    {%d, ", n);
         cz_text_printf(emitter->out, n ? "states_%d" : "NULL", i);
-        cz_text_printf(emitter->out, ", %d},\n", cz_growth_limit(view, i));
+        cz_text_printf(emitter->out, ", %d, ", cz_growth_limit(view, i));
+        cz_emit_string(emitter->out, view->uses[view->rules[i].use]->sym_name);
+        cz_text_puts(emitter->out, "},\n");
     }
     cz_text_puts(emitter->out, view->n_rules ? "};\n\n" : "    {0}};\n\n");
 }

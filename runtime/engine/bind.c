@@ -17,6 +17,28 @@ czr_status czr_param_name(const czr_engine *engine, int param, char *name,
                : CZR_ERR_ARGUMENT;
 }
 
+const char *czr_param_group(const czr_engine *engine, int param)
+{
+    if (!engine || param < 0 || param >= engine->program->n_params)
+        return NULL;
+    return engine->program->states[engine->program->places[param].rule]
+        .param_group;
+}
+
+int czr_hyper_count(const czr_engine *engine)
+{
+    return engine ? engine->program->n_hypers : 0;
+}
+
+czr_status czr_hyper_get(const czr_engine *engine, int number,
+                         czr_hyper_desc *out)
+{
+    if (!out || number < 0 || number >= czr_hyper_count(engine))
+        return CZR_ERR_ARGUMENT;
+    *out = engine->program->hypers[number];
+    return CZR_OK;
+}
+
 static void fill_layout(const czr_engine *engine, int param,
                         czr_layout_info *out)
 {
@@ -280,11 +302,35 @@ static void take_piece(const czr_engine *engine, const czr_storage *storage,
     }
 }
 
+/* Goes through the pieces of a stored tensor, from {storage, member} on. */
+typedef struct piece_walk {
+    const czr_storage *storage;
+    int member;
+    int pattern, k; /* of the next piece */
+    const czr_stored_pattern *piece;
+    int at, param; /* of this one: its place in a batch, its number */
+} piece_walk;
+
+static bool next_piece(const czr_program *program, piece_walk *walk)
+{
+    while (walk->pattern < walk->storage->n_patterns) {
+        walk->piece = &walk->storage->patterns[walk->pattern];
+        const int n = czr_stored_batch(program, walk->piece);
+        walk->at = walk->k++;
+        walk->param = program->patterns[walk->piece->pattern].first_param +
+                      walk->member * n + walk->at;
+        if (walk->at < n)
+            return true;
+        walk->pattern++;
+        walk->k = 0;
+    }
+    return false;
+}
+
 static czr_status bind_storage(czr_engine *engine, const char *name,
                                const czr_storage *storage, int member,
                                const czr_tensor *param, const czr_tensor *grad)
 {
-    const czr_program *program = engine->program;
     czr_layout_info info;
     czr_loose loose_param, loose_grad;
 
@@ -298,18 +344,13 @@ static czr_status bind_storage(czr_engine *engine, const char *name,
     czr_status status = bind_one(engine, name, &for_param, param, &loose_param);
     if (status == CZR_OK)
         status = bind_one(engine, name, &for_grad, grad, &loose_grad);
-    for (int i = 0; i < storage->n_patterns && status == CZR_OK; i++) {
-        const czr_stored_pattern *piece = &storage->patterns[i];
-        const int n = czr_stored_batch(program, piece);
-        const int first =
-            program->patterns[piece->pattern].first_param + member * n;
-        for (int k = 0; k < n; k++) {
-            czr_binding binding = {
-                .is_bound = true, .param = loose_param, .grad = loose_grad};
-            take_piece(engine, storage, piece, k, &binding.param);
-            take_piece(engine, storage, piece, k, &binding.grad);
-            engine->bindings[first + k] = binding;
-        }
+    piece_walk walk = {.storage = storage, .member = member};
+    while (status == CZR_OK && next_piece(engine->program, &walk)) {
+        czr_binding binding = {
+            .is_bound = true, .param = loose_param, .grad = loose_grad};
+        take_piece(engine, storage, walk.piece, walk.at, &binding.param);
+        take_piece(engine, storage, walk.piece, walk.at, &binding.grad);
+        engine->bindings[walk.param] = binding;
     }
     return status;
 }
@@ -341,5 +382,70 @@ czr_status czr_bind(czr_engine *engine, const char *name,
         status = bind_one(engine, name, &for_grad, grad, &binding.grad);
     if (status == CZR_OK)
         engine->bindings[number] = binding;
+    return status;
+}
+
+/* Whether the gradient of this step may lie elsewhere. */
+static czr_status check_grad(czr_engine *engine, const char *name, int param)
+{
+    if (!engine->bindings[param].is_bound)
+        return czr_engine_refuse(engine, CZR_ERR_UNBOUND, "%s is not bound",
+                                 name);
+    if (engine->bindings[param].is_ready)
+        return czr_engine_refuse(engine, CZR_ERR_STATE,
+                                 "%s: czr_grad_ready has come", name);
+    return CZR_OK;
+}
+
+static czr_status bind_grad(czr_engine *engine, const char *name,
+                            const czr_tensor *grad)
+{
+    czr_layout_info info;
+    czr_loose loose;
+    int member;
+    const czr_storage *storage = find_storage(engine, name, &member);
+    const int number = storage ? -1 : find(engine, name);
+
+    if (engine->status != CZR_OK)
+        return engine->status;
+    if (!storage && number < 0)
+        return refuse_absent(engine, name);
+    if (storage && (!grad || !grad->data))
+        return czr_engine_refuse(engine, CZR_ERR_SHAPE,
+                                 "%s holds several matrices or padding and has "
+                                 "no place here: bind its gradient",
+                                 name);
+    if (storage)
+        fill_storage(engine, storage, &info);
+    else
+        fill_layout(engine, number, &info);
+    const wanted want = wanted_grad(&info);
+    czr_status status = bind_one(engine, name, &want, grad, &loose);
+    piece_walk walk = {.storage = storage, .member = member};
+    if (!storage && status == CZR_OK)
+        status = check_grad(engine, name, number);
+    while (storage && status == CZR_OK && next_piece(engine->program, &walk))
+        status = check_grad(engine, name, walk.param);
+    if (status != CZR_OK)
+        return status;
+    if (!storage)
+        engine->bindings[number].grad = loose;
+    walk = (piece_walk){.storage = storage, .member = member};
+    while (storage && next_piece(engine->program, &walk)) {
+        czr_loose *own = &engine->bindings[walk.param].grad;
+        *own = loose;
+        take_piece(engine, storage, walk.piece, walk.at, own);
+    }
+    return CZR_OK;
+}
+
+czr_status czr_grad_bind(czr_engine *engine, const char *name,
+                         const czr_tensor *grad)
+{
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
+    czr_engine_lock(engine);
+    const czr_status status = bind_grad(engine, name, grad);
+    czr_engine_unlock(engine);
     return status;
 }

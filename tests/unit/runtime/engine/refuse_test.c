@@ -460,12 +460,15 @@ static void a_null_engine_or_world_crashed_all_but_open_and_close(void **state)
     czr_state one;
     czr_extern_info given;
     czr_counters counters;
+    czr_hyper_desc value_of_group;
     char name[8];
     float value = 0;
     const czr_status statuses[] = {
         czr_param_name(NULL, 0, name, sizeof name),
         czr_layout(NULL, "bias", &layout),
         czr_bind(NULL, "bias", NULL, NULL),
+        czr_grad_bind(NULL, "bias", NULL),
+        czr_hyper_get(NULL, 0, &value_of_group),
         czr_seal(NULL),
         czr_extern_set(NULL, "bias", "x", &value, 1),
         czr_extern_get(NULL, 0, &given),
@@ -484,12 +487,14 @@ static void a_null_engine_or_world_crashed_all_but_open_and_close(void **state)
 
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
         assert_int_equal(statuses[i], CZR_ERR_ARGUMENT);
-    assert_int_equal(
-        czr_param_count(NULL) + czr_extern_count(NULL) + czr_state_count(NULL) +
-            czr_world_rank(NULL) + czr_world_size(NULL) +
-            czr_world_coordinate(NULL, "dp") + czr_world_extent(NULL, NULL),
-        0);
+    assert_int_equal(czr_param_count(NULL) + czr_extern_count(NULL) +
+                         czr_state_count(NULL) + czr_hyper_count(NULL) +
+                         czr_world_rank(NULL) + czr_world_size(NULL) +
+                         czr_world_coordinate(NULL, "dp") +
+                         czr_world_extent(NULL, NULL),
+                     0);
     assert_string_equal(czr_error(NULL), "");
+    assert_null(czr_param_group(NULL, 0));
     czr_close(NULL);
 }
 

@@ -1,7 +1,7 @@
 /* Names that are no parameters of the engine's.  Tensors that hold blocks of a
  * parameter and something else between them are bound by their own name, and
  * copied block by block; those of ties mean a parameter, or such a tensor;
- * frozen ones are refused as such. */
+ * frozen ones are refused as such.  Gradients may be new ones in each step. */
 #include "runtime/engine/engine.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/runtime/engine/toy.h"
@@ -165,6 +165,85 @@ static void pieces_outside_their_tensor_are_refused(void **state)
                      CZR_ERR_VERSION);
 }
 
+/* ---- gradients that are new ones in each step ---- */
+
+enum { STEPS = 3, BIAS = 5 };
+
+typedef struct moving {
+    bool moves;
+    box boxes[2];
+    float bias[BIAS];
+} moving;
+
+typedef struct gradients {
+    float box[TOY_LEAVES][ROWS][COLUMNS], bias[TOY_LEAVES][BIAS];
+} gradients;
+
+static void fill_gradients(gradients *of, int step)
+{
+    for (int leaf = 0; leaf < TOY_LEAVES; leaf++) {
+        for (int i = 0; i < ROWS * COLUMNS; i++)
+            of->box[leaf][i / COLUMNS][i % COLUMNS] =
+                toy_grad(0, i, leaf, step);
+        for (int i = 0; i < BIAS; i++)
+            of->bias[leaf][i] = toy_grad(2, i, leaf, step);
+    }
+}
+
+/* Of each step in memory of its own, or all in that of the first. */
+static czr_status moving_body(czr_world *world, void *user)
+{
+    static gradients all[STEPS];
+    static const int64_t shape[] = {TOY_LEAVES, ROWS, COLUMNS};
+    static const int64_t bias_shape[] = {TOY_LEAVES, BIAS};
+    moving *of = user;
+    czr_engine *e;
+    czr_status status = czr_open(&program.program, world, NULL, &e);
+    const czr_tensor bias = {of->bias, CZR_F32, 1, bias_shape + 1, NULL};
+
+    for (int i = 0; i < 2 && status == CZR_OK; i++)
+        status = bind(e, i ? "box.1" : "box.0", &of->boxes[i], ROWS);
+    const czr_tensor first = {all[0].bias, CZR_F32, 2, bias_shape, NULL};
+    n_wrong += czr_grad_bind(e, "bias", &first) != CZR_ERR_UNBOUND;
+    n_wrong += czr_bind(e, "bias", &bias, &first) != CZR_OK;
+    n_wrong += czr_bind(e, "scale", NULL, NULL) != CZR_OK;
+    status = czr_seal(e);
+    for (int step = 0; step < STEPS && status == CZR_OK; step++) {
+        gradients *own = &all[of->moves ? step : 0];
+        const czr_tensor in_box = {own->box, CZR_F32, 3, shape, NULL};
+        const czr_tensor in_bias = {own->bias, CZR_F32, 2, bias_shape, NULL};
+        memset(all, 0xff, sizeof all); /* NaN */
+        fill_gradients(own, step);
+        memcpy(of->boxes[1].grad, own->box, sizeof own->box);
+        n_wrong += czr_grad_bind(e, "box.0", &in_box) != CZR_OK;
+        n_wrong += of->moves && czr_grad_bind(e, "bias", &in_bias) != CZR_OK;
+        n_wrong += czr_grad_bind(e, "bias", &in_box) != CZR_ERR_SHAPE;
+        n_wrong += czr_grad_bind(e, "box.0", NULL) != CZR_ERR_SHAPE;
+        n_wrong += czr_grad_bind(e, "nobody", NULL) != CZR_ERR_NOT_FOUND;
+        n_wrong += czr_grad_ready(e, 2, NULL) != CZR_OK;
+        n_wrong += czr_grad_bind(e, "bias", &in_bias) != CZR_ERR_STATE;
+        status = czr_step(e, &hyper, NULL, NULL);
+    }
+    czr_close(e);
+    return status;
+}
+
+static void gradients_may_lie_elsewhere_in_each_step(void **state)
+{
+    static moving stays, moves = {.moves = true};
+
+    prepare();
+    assert_int_equal(czr_world_threads_run(1, moving_body, &stays), CZR_OK);
+    assert_int_equal(czr_world_threads_run(1, moving_body, &moves), CZR_OK);
+    assert_int_equal(n_wrong, 0);
+    assert_memory_equal(stays.bias, moves.bias, sizeof stays.bias);
+    assert_memory_equal(stays.boxes[0].param, moves.boxes[0].param,
+                        sizeof stays.boxes[0].param);
+    assert_memory_equal(moves.boxes[0].param, moves.boxes[1].param,
+                        sizeof stays.boxes[0].param);
+    assert_true(moves.bias[0] != 0 && moves.boxes[0].param[0][0] != 1);
+}
+
 /* ---- without such tensors ---- */
 
 static const czr_pattern frozen = {
@@ -181,6 +260,7 @@ static void prepare_names(void)
 static czr_status names_body(czr_world *world, void *user)
 {
     czr_layout_info mine, again;
+    czr_hyper_desc decay;
     czr_engine *e;
     czr_status status = czr_open(&program.program, world, NULL, &e);
 
@@ -197,6 +277,12 @@ static czr_status names_body(czr_world *world, void *user)
         n_wrong += czr_bind(e, "scale", NULL, NULL) != CZR_OK;
         n_wrong += czr_seal(e) != CZR_ERR_UNBOUND;
         n_wrong += czr_bind(e, "again", NULL, NULL) != CZR_OK;
+        n_wrong += strcmp(czr_param_group(e, 3), "all") != 0;
+        n_wrong += czr_param_group(e, TOY_PARAMS) != NULL;
+        n_wrong += czr_hyper_count(e) != 2;
+        n_wrong += czr_hyper_get(e, 2, &decay) != CZR_ERR_ARGUMENT;
+        n_wrong += czr_hyper_get(e, 1, &decay) != CZR_OK;
+        n_wrong += strcmp(decay.name, "decay") != 0 || !decay.has_default;
         status = czr_seal(e);
     }
     czr_close(e);
@@ -231,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_move_and_padding_stays),
         cmocka_unit_test(one_tensor_cannot_be_two),
+        cmocka_unit_test(gradients_may_lie_elsewhere_in_each_step),
         cmocka_unit_test(pieces_outside_their_tensor_are_refused),
         cmocka_unit_test(a_tied_name_means_its_parameter),
         cmocka_unit_test(malformed_patterns_are_refused),

@@ -127,7 +127,7 @@ static const czr_stage toy_stages[] = {
      4, 4, 0}};
 static const czr_state_desc toy_state_list[] = {
     {"m", CZR_F32, 0, 0, 0, 0, 0, 0}, {"v", CZR_F32, 0, 0, 0, 0, 0, 0}};
-static const czr_states toy_states = {2, toy_state_list, 0};
+static const czr_states toy_states = {2, toy_state_list, 0, "all"};
 static const czr_hyper_desc toy_hypers[] = {{"all", "lr", 0, 0},
                                             {"all", "decay", 0.1, 1}};
 static const char *const toy_axes[] = {"dp", "tp"};

@@ -1,0 +1,16 @@
+"""Distributed matrix optimizers, planned and compiled, as a torch.optim.Optimizer.
+
+    import canzona
+
+    optimizer = canzona.Optimizer(model.named_parameters(), '''
+        use muon(lr = 0.02)             as matrices on h.**.weight where ndim == 2
+        use adamw(lr = 3e-4, decay = 0) as rest     on **
+    ''')
+
+How the parameters are sharded is read from the live model: plain tensors, those of
+DDP, FSDP2, tensor parallelism, and both of these together.
+"""
+from .czr import Error
+from .optimizer import Optimizer
+
+__all__ = ["Error", "Optimizer"]

@@ -1,0 +1,339 @@
+"""torch.optim.Optimizer over an engine."""
+import ctypes as ct
+
+import torch
+
+from . import czr, layout, program
+from .world import World
+
+DTYPES = {torch.float32: czr.F32, torch.bfloat16: czr.BF16}
+TORCH = {czr.F64: torch.float64, czr.F32: torch.float32, czr.BF16: torch.bfloat16}
+
+
+class Slot:
+    """A tensor for czr_bind, whose place and strides may change."""
+
+    def __init__(self, tensor):
+        self.dims = ct.c_int64 * max(tensor.dim(), 1)
+        self.stride = tensor.stride()
+        self.of = czr.Tensor(tensor.data_ptr() or None, DTYPES[tensor.dtype], tensor.dim(),
+                             self.dims(*tensor.shape), self.dims(*self.stride))
+
+    def moves(self, tensor):
+        """To where that tensor of the same shape lies; whether that is elsewhere."""
+        place, stride = tensor.data_ptr() or None, tensor.stride()
+        if place == self.of.data and stride == self.stride:
+            return False
+        self.of.data, self.stride, self.of.strides = place, stride, self.dims(*stride)
+        return True
+
+
+class Bound:
+    """A parameter of the trainer's, as the engine has it."""
+
+    def __init__(self, name, param):
+        self.name, self.param, self.key = name, param, name.encode()
+        self.is_flat = layout.is_flat(param)
+        self.has_master = param.dtype != torch.float32
+        self.version = None
+        if self.is_flat and not param.is_contiguous():
+            raise ValueError(f"{name}: {param.dim()} dimensions, which are not contiguous")
+        if param.device.type != "cpu":
+            raise ValueError(f"{name}: on {param.device}, where the CPU's parameters train")
+        self.slot, self.grad = Slot(self.local(param)), Slot(self.local(param))
+
+    def local(self, tensor):
+        own = layout.local(tensor.detach())
+        return own.reshape(-1) if self.is_flat else own
+
+    def take_grad(self):
+        """This rank's part of the gradient.  RuntimeError if there is none that fits."""
+        grad, param = self.param.grad, self.param
+        if grad is None:
+            raise RuntimeError(f"{self.name} has no gradient: call backward() before step(), "
+                               "and take from the optimizer what never gets one")
+        if grad.layout != torch.strided or grad.dtype != param.dtype:
+            raise RuntimeError(f"{self.name}: its gradient is {grad.layout} {grad.dtype}")
+        placements = getattr(grad, "placements", None)
+        if placements != getattr(param, "placements", None):
+            # Under sequence parallelism a norm's gradient is a partial sum over tp.
+            if not any(p.is_partial() for p in placements or ()):
+                raise RuntimeError(f"{self.name}: its gradient lies as {placements}, the "
+                                   f"parameter as {getattr(param, 'placements', None)}")
+            grad = grad.redistribute(placements=param.placements)
+        return self.local(grad)
+
+
+def _memory(address, start, shape, strides, dtype):
+    """A tensor over a box of the engine's, or of the trainer's, memory."""
+    if 0 in shape:
+        return torch.empty(shape, dtype=TORCH[dtype])
+    n = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides))
+    size = torch.empty(0, dtype=TORCH[dtype]).element_size()
+    memory = (ct.c_char * (n * size)).from_address(address)
+    return torch.frombuffer(memory, dtype=TORCH[dtype]).as_strided(shape, strides)
+
+
+class Optimizer(torch.optim.Optimizer):
+    """Updates `params`, pairs of names and parameters, as the text `rules` says:
+    `use` clauses, and optimizers of the caller's own (dsl/LANGUAGE.md).  Each `use` is a
+    param_group, with its run-time values such as lr.
+
+    mesh      a DeviceMesh of all ranks.  None: that of the parameters; of plain tensors
+              all ranks of torch.distributed, which have the same ones
+    reduces   True: gradients are this rank's own, and the optimizer averages them over
+              dp.  False: DDP, FSDP2 or whoever else has done so
+    schedule  further clauses: "clip norm 1.0, skip nonfinite"
+    strict    bits do not depend on the mesh
+    deadline  seconds that one wait for another rank may last
+
+    Construction, step, state_dict and load_state_dict are collective over the mesh.
+    ValueError and RuntimeError name the parameter that they are about; Error is what the
+    compiler or the engine says."""
+
+    def __init__(self, params, rules, *, mesh=None, reduces=False, schedule="",
+                 strict=False, deadline=600):
+        if reduces and strict:
+            raise ValueError("a strict plan adds up gradients of each microbatch, which "
+                             "torch does not keep: reduces or strict, not both")
+        named = layout.named(params)
+        where = layout.Mesh(named, mesh)
+        self.source = layout.source(named, where, rules, reduces, schedule)
+        self.bound = [Bound(name, param) for name, param in named.items()]
+        self._library, address = program.load(self.source, strict)
+        self._world = World(where.ranks)
+        self._engine = ct.c_void_p()
+        options = czr.Options(deadline_ms=int(1000 * deadline),
+                              threads=torch.get_num_threads())
+        self._check(czr.lib.czr_open(address, self._world.pointer, ct.byref(options),
+                                     ct.byref(self._engine)))
+        for one in self.bound:
+            self._check(czr.lib.czr_bind(self._engine, one.key, ct.byref(one.slot.of),
+                                         self._first_grad(one)))
+        self._check(czr.lib.czr_seal(self._engine))
+        self._hypers = self._read_hypers()
+        self.result = czr.Result()
+        groups = self._groups(named)
+        shared = set.intersection(*(set(group) for group in groups)) - {"params", "name"}
+        super().__init__(groups, {key: groups[0][key] for key in sorted(shared)})
+        self._is_made = True
+        self._note_step(0)
+
+    # ---- construction -------------------------------------------------------
+    def _check(self, status):
+        if status == czr.OK:
+            return
+        why = czr.lib.czr_error(self._engine).decode() if self._engine else ""
+        try:
+            czr.check(status, why)
+        except czr.Error as error:
+            raise error from self._world.failure
+
+    @staticmethod
+    def _first_grad(one):
+        """Stored tensors of several matrices want both; any place will do."""
+        if one.param.dim() != 3:
+            return None
+        one.zero = torch.zeros_like(one.local(one.param))
+        one.grad.moves(one.zero)
+        return ct.byref(one.grad.of)
+
+    def _read_hypers(self):
+        found, desc = [], czr.HyperDesc()
+        for i in range(czr.lib.czr_hyper_count(self._engine)):
+            self._check(czr.lib.czr_hyper_get(self._engine, i, ct.byref(desc)))
+            found.append((desc.param_group.decode(), desc.name.decode(),
+                          desc.value if desc.has_default else None))
+        return found
+
+    def _groups(self, named):
+        """A group for each `use`, in the order of the text; betas_0 and betas_1 of the
+        engine are one tuple, betas, as schedulers want it."""
+        text, group_of = ct.create_string_buffer(512), {}
+        for i in range(czr.lib.czr_param_count(self._engine)):
+            self._check(czr.lib.czr_param_name(self._engine, i, text, len(text)))
+            name = text.value.decode().partition("[")[0]
+            group_of[name] = czr.lib.czr_param_group(self._engine, i).decode()
+        order = dict.fromkeys(group for group, _, _ in self._hypers)
+        order.update(dict.fromkeys(group_of.values()))
+        groups = []
+        for group in order:
+            values = {}
+            for _, word, value in (h for h in self._hypers if h[0] == group):
+                if value is None:
+                    raise ValueError(f"group {group}: give {word} a value in the rules")
+                stem, _, digit = word.rpartition("_")
+                if digit.isdigit():
+                    values[stem] = (*values.get(stem, ()), value)
+                else:
+                    values[word] = value
+            groups.append({"name": group, **values, "params": [
+                (name, param) for name, param in named.items() if group_of[name] == group]})
+        return [group for group in groups if group["params"]]
+
+    def add_param_group(self, param_group):
+        if getattr(self, "_is_made", False):
+            raise RuntimeError("a plan has its parameters from the start: make another "
+                               "optimizer")
+        super().add_param_group(param_group)
+
+    # ---- a step -------------------------------------------------------------
+    def _values(self):
+        by_name = {group["name"]: group for group in self.param_groups}
+        values = (ct.c_double * len(self._hypers))()
+        for i, (group, word, value) in enumerate(self._hypers):
+            own = by_name.get(group)
+            stem, _, digit = word.rpartition("_")
+            if own is not None:
+                value = own[stem][int(digit)] if digit.isdigit() else own[word]
+            values[i] = float(value)
+        return czr.Hyper(values, len(values))
+
+    def _check_param(self, one):
+        if one.slot.moves(one.local(one.param)):
+            raise RuntimeError(f"{one.name} lies elsewhere than when the optimizer was made: "
+                               "make it behind whatever moves the model")
+        if one.has_master and one.version not in (None, one.param._version):
+            raise RuntimeError(f"{one.name} was written since the last step, which goes on "
+                               "from its float32 master: call renew_masters(), or load the "
+                               "optimizer's state behind the model's")
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        self._need_open()
+        for one in self.bound:
+            self._check_param(one)
+        kept = [one.take_grad() for one in self.bound]
+        for one, grad in zip(self.bound, kept):
+            if one.grad.moves(grad):
+                self._check(czr.lib.czr_grad_bind(self._engine, one.key,
+                                                  ct.byref(one.grad.of)))
+        hyper = self._values()
+        self._check(czr.lib.czr_step(self._engine, ct.byref(hyper), None,
+                                     ct.byref(self.result)))
+        for one in self.bound:
+            torch.autograd.graph.increment_version(one.param)
+        self._note_step(self.result.step)
+        return loss
+
+    def _note_step(self, step):
+        """What torch looks for in `state`; moments stay the engine's."""
+        for one in self.bound:
+            one.version = one.param._version if step else None
+            self.state[one.param] = {"step": torch.tensor(float(step))}
+
+    @property
+    def grad_norm(self):
+        """Of the last step, before clipping; 0 where the schedule has no clip."""
+        return self.result.grad_norm
+
+    @property
+    def skipped(self):
+        """Whether the last step changed nothing, as `skip nonfinite` says."""
+        return bool(self.result.skipped)
+
+    def renew_masters(self):
+        """Parameters were written, as by load_state_dict of the model: the next step goes
+        on from what they are."""
+        self._need_open()
+        self._check(czr.lib.czr_masters_renew(self._engine))
+        for one in self.bound:
+            one.version = None
+
+    # ---- checkpoints --------------------------------------------------------
+    def _checkpoint(self):
+        """(parameter, name of the state, tensor of a checkpoint, its boxes) of all states
+        and masters; a box is its part of the whole tensor, and memory."""
+        tensor, box = czr.CheckpointTensor(), czr.CheckpointBox()
+        by_name = {one.name: one.param for one in self.bound}
+        for i in range(czr.lib.czr_checkpoint_count(self._engine)):
+            self._check(czr.lib.czr_checkpoint_get(self._engine, i, ct.byref(tensor)))
+            if tensor.state is None:
+                continue
+            name, bracket, matrix = tensor.name.decode().partition("[")
+            n, boxes = tensor.n_dims, []
+            for k in range(tensor.n_boxes):
+                self._check(czr.lib.czr_checkpoint_get_box(self._engine, i, k, ct.byref(box)))
+                window = tuple(slice(a, a + size)
+                               for a, size in zip(box.start[:n], box.shape[:n]))
+                boxes.append((window, _memory(box.data, box.start[:n], box.shape[:n],
+                                              box.strides[:n], tensor.dtype)))
+            yield by_name[name], tensor.state.decode() + bracket + matrix, tensor, boxes
+
+    @torch.no_grad()
+    def state_dict(self):
+        """torch's form, with whole tensors on every rank: any mesh loads what another one
+        saved.  All ranks call it."""
+        self._need_open()
+        local = dict(self.state)
+        for param, state, tensor, boxes in self._checkpoint():
+            whole = torch.zeros(tensor.shape[:tensor.n_dims], dtype=TORCH[tensor.dtype])
+            for window, memory in boxes if tensor.is_main else ():
+                whole[window] = memory
+            self._world.all_reduce_bytes(whole)
+            self.state[param] = {**self.state[param], state: whole}
+        try:
+            return super().state_dict()
+        finally:
+            self.state.update(local)
+
+    @torch.no_grad()
+    def load_state_dict(self, state_dict):
+        """What state_dict has made, on any mesh of the same parameters and rules."""
+        self._need_open()
+        found, steps = self._match(state_dict), set()
+        super().load_state_dict({**state_dict, "state": {}})
+        for param, state, _, boxes in self._checkpoint():
+            for window, memory in boxes:
+                memory.copy_(found[param][state][window])
+        steps = {int(state["step"]) for state in found.values()}
+        self._check(czr.lib.czr_step_set(self._engine, steps.pop()))
+        step = ct.c_int64()
+        self._check(czr.lib.czr_step_get(self._engine, ct.byref(step)))
+        self._note_step(step.value)
+
+    def _match(self, state_dict):
+        """The states by our parameters.  ValueError where they are another model's."""
+        name_of = {id(one.param): one.name for one in self.bound}
+        groups, found = state_dict["param_groups"], {}
+        if [g.get("name") for g in groups] != [g["name"] for g in self.param_groups]:
+            raise ValueError(f"a state of groups {[g.get('name') for g in groups]}, where "
+                             f"{[g['name'] for g in self.param_groups]} train")
+        for own, other in zip(self.param_groups, groups):
+            names = [name_of[id(param)] for param in own["params"]]
+            theirs = other.get("param_names", names)
+            for name in set(names) ^ set(theirs):
+                raise ValueError(f"{name}: the state is that of another model")
+            index_of = dict(zip(theirs, other["params"]))
+            for name, param in zip(names, own["params"]):
+                found[param] = state_dict["state"].get(index_of[name], {})
+        for param, state, tensor, _ in self._checkpoint():
+            value = found[param].get(state)
+            if value is None or list(value.shape) != tensor.shape[:tensor.n_dims]:
+                raise ValueError(
+                    f"{name_of[id(param)]}: {state} is "
+                    f"{'missing' if value is None else tuple(value.shape)}, and has to be "
+                    f"{tuple(tensor.shape[:tensor.n_dims])}")
+        if len({int(state["step"]) for state in found.values()}) != 1:
+            raise ValueError("parameters of the state are at different steps")
+        return found
+
+    # ---- the end ------------------------------------------------------------
+    def _need_open(self):
+        if not self._engine:
+            raise RuntimeError("the optimizer is closed")
+
+    def close(self):
+        """Gives its memory and its process groups back; nothing else may be called."""
+        self._need_open()
+        czr.lib.czr_close(self._engine)
+        self._engine = ct.c_void_p()
+        self._world.close()
+
+    def __del__(self):
+        if getattr(self, "_engine", None):
+            czr.lib.czr_close(self._engine)

@@ -1,0 +1,210 @@
+#!/usr/bin/python3
+"""The PyTorch package in one process, beside torch's own optimizers.
+
+    one.py"""
+import sys
+
+import torch
+from torch.optim.lr_scheduler import LambdaLR, OneCycleLR
+
+import canzona
+from small_gpt import ADAMW, MUON, RULES, batch, loss_of, make, theirs
+
+STEPS = 20
+NEAR = {"adamw": 1e-6, "muon": 1e-3}  # Muon iterates in bf16
+
+
+def ours(model, rules=ADAMW, **options):
+    return canzona.Optimizer(model.named_parameters(), rules, **options)
+
+
+def train(model, optimizers, steps=range(STEPS), schedulers=(), accumulate=1):
+    losses = []
+    for step in steps:
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        for part in range(accumulate):
+            loss = loss_of(model, *batch(step, part, accumulate)) / accumulate
+            loss.backward()
+        for each in (*optimizers, *schedulers):
+            each.step()
+        losses.append(loss.item())
+    return losses
+
+
+def far(a, b):
+    return max(abs(x - y) for x, y in zip(a, b, strict=True))
+
+
+def same(a, b):
+    return all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters()))
+
+
+def losses_are_those_of_torch():
+    for name, rules in RULES.items():
+        a, b = make(), make()
+        distance = far(train(a, [ours(a, rules)]), train(b, theirs(b, rules)))
+        print(f"  {name}: losses within {distance:.1e} of torch's")
+        assert distance <= NEAR[name]
+
+
+def schedulers_change_what_groups_say():
+    for scheduler in (lambda o: OneCycleLR(o, 3e-3, total_steps=STEPS),
+                      lambda o: LambdaLR(o, lambda step: 1 / (1 + step))):
+        a, b = make(), make()
+        own, [other] = ours(a), theirs(b, ADAMW)
+        distance = far(train(a, [own], schedulers=[scheduler(own)]),
+                       train(b, [other], schedulers=[scheduler(other)]))
+        assert distance <= NEAR["adamw"], distance
+        assert own.param_groups[0]["lr"] == other.param_groups[0]["lr"]
+        assert own.param_groups[0]["betas"] == other.param_groups[0]["betas"]
+
+
+def groups_are_the_uses():
+    model = make()
+    optimizer = ours(model, MUON)
+    assert [group["name"] for group in optimizer.param_groups] == ["matrices", "rest"]
+    assert optimizer.param_groups[0]["momentum"] == 0.95
+    assert optimizer.param_groups[1]["betas"] == (0.9, 0.999)
+    names = [name for name, _ in model.named_parameters()
+             if name.startswith("h.") and name.endswith("weight") and "norm" not in name]
+    assert optimizer.param_groups[0]["param_names"] == names
+
+
+def a_closure_and_accumulated_gradients_do_as_in_torch():
+    a, b = make(), make()
+    own, [other] = ours(a), theirs(b, ADAMW)
+    assert far(train(a, [own], accumulate=3), train(b, [other], accumulate=3)) <= 1e-6
+
+    def closure():
+        own.zero_grad(set_to_none=False)  # gradients stay where they are
+        loss = loss_of(a, *batch(0))
+        loss.backward()
+        return loss
+
+    assert own.step(closure).item() > own.step(closure).item()
+
+
+def a_resumed_training_has_the_bits_of_one_that_went_on():
+    for rules in RULES.values():
+        for dtype in (torch.float32, torch.bfloat16):
+            a, b = make(dtype), make(dtype)
+            own = ours(a, rules)
+            train(a, [own], range(5))
+            saved, weights = own.state_dict(), {k: v.clone() for k, v in a.state_dict().items()}
+            train(a, [own], range(5, 9))
+            other = ours(b, rules)
+            other.param_groups[0]["lr"] = 77
+            b.load_state_dict(weights)
+            other.load_state_dict(saved)
+            train(b, [other], range(5, 9))
+            assert same(a, b) and other.state[b.wte.weight]["step"] == 9
+
+
+def bf16_parameters_have_masters():
+    a, b = make(torch.bfloat16), make()
+    losses = train(a, [ours(a)]), train(b, [ours(b)])
+    assert far(*losses) < 0.05 and losses[0][-1] < losses[0][0] - 0.3
+    c = make(torch.bfloat16)
+    [plain] = theirs(c, ADAMW)  # torch's moments are bf16
+    train(c, [plain])
+    assert not same(a, c)
+
+
+def weights_that_are_loaded_stay():
+    a = make(torch.bfloat16)
+    own, weights = ours(a), {k: v.clone() for k, v in make(torch.bfloat16).state_dict().items()}
+    weights["norm.weight"] += 4
+    a.load_state_dict(weights)  # before the first step, which makes masters
+    train(a, [own], range(1))
+    assert (a.norm.weight - 5).abs().max() < 0.1
+    a.load_state_dict(weights)
+    try:
+        train(a, [own], range(1))
+        raise AssertionError("the step undid what was loaded")
+    except RuntimeError as error:
+        assert "mix was written" in str(error), error
+    own.renew_masters()
+    train(a, [own], range(1))
+    assert (a.norm.weight - 5).abs().max() < 0.1
+
+
+class Odd(torch.nn.Module):
+    """A scalar, a convolution, a batch of matrices, what is tied, frozen, transposed."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.scale = torch.nn.Parameter(torch.tensor(0.5))
+        self.conv = torch.nn.Conv2d(2, 3, 3)
+        self.experts = torch.nn.Parameter(torch.randn(3, 4, 5))
+        self.slope = torch.nn.Parameter(torch.randn(6, 4).t())  # other strides
+        self.again = self.slope
+        self.still = torch.nn.Parameter(torch.randn(3), requires_grad=False)
+
+    def forward(self):
+        x = self.conv(torch.ones(1, 2, 5, 5)).square().sum() * self.scale
+        return x + (self.experts.sum(0) ** 2).sum() + (self.slope ** 4).sum() + self.still.sum()
+
+
+def odd_parameters_train():
+    a, b = Odd(), Odd()
+    own, other = ours(a), torch.optim.AdamW(b.parameters(), lr=1e-3)
+    for _ in range(5):
+        for model, optimizer in ((a, own), (b, other)):
+            optimizer.zero_grad()
+            model().backward()
+            optimizer.step()
+    for (name, p), q in zip(a.named_parameters(), b.parameters()):
+        assert (p - q).abs().max() < 1e-6, name
+    c = Odd()
+    rules = "use muon(lr = 0.1) as matrices on experts, slope\nuse adamw(lr = 1e-3) on **"
+    own = ours(c, rules)
+    c().backward()
+    own.step()
+    saved = own.state_dict()
+    first = saved["state"][saved["param_groups"][0]["params"][0]]
+    assert sorted(first) == ["mom[0]", "mom[1]", "mom[2]", "step"], sorted(first)
+    own.load_state_dict(saved)
+
+
+def clips_and_skips():
+    a, b = make(), make()
+    own = ours(a, schedule="clip norm 0.1, skip nonfinite")
+    [other] = theirs(b, ADAMW)
+    for step in range(3):
+        for model, optimizer in ((a, own), (b, other)):
+            optimizer.zero_grad()
+            loss_of(model, *batch(step)).backward()
+        norm = torch.nn.utils.clip_grad_norm_(b.parameters(), 0.1)
+        other.step()
+        own.step()
+        assert abs(own.grad_norm - norm) < 1e-5 * norm and not own.skipped
+    before = [p.detach().clone() for p in a.parameters()]
+    a.wte.weight.grad[3, 4] = float("nan")
+    own.step()
+    assert own.skipped and all(map(torch.equal, before, a.parameters()))
+
+
+def compiled_and_wrapped_names_are_the_models():
+    model = make()
+    named = [(f"_orig_mod.{name}", p) for name, p in model.named_parameters()]
+    optimizer = canzona.Optimizer(named, MUON)
+    assert optimizer.param_groups[0]["param_names"][0] == "h.0.q.weight"
+
+
+def main():
+    torch.set_num_threads(1)
+    for check in (losses_are_those_of_torch, schedulers_change_what_groups_say,
+                  groups_are_the_uses, a_closure_and_accumulated_gradients_do_as_in_torch,
+                  a_resumed_training_has_the_bits_of_one_that_went_on,
+                  bf16_parameters_have_masters, weights_that_are_loaded_stay,
+                  odd_parameters_train, clips_and_skips,
+                  compiled_and_wrapped_names_are_the_models):
+        check()
+        print(check.__name__.replace("_", " "), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+#!/usr/bin/python3
+"""What the PyTorch package refuses, in one process and in four: a Python exception that
+says of which parameter, on every rank, and nothing has changed.
+
+    refused.py"""
+import multiprocessing
+import os
+import sys
+import tempfile
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+
+import canzona
+from small_gpt import ADAMW, MUON, batch, loss_of, make
+
+RANKS = 4
+
+
+def refuses(kind, words, call, *arguments, **options):
+    """Whether the call raises that, with all of these words."""
+    try:
+        call(*arguments, **options)
+    except kind as error:
+        missing = [word for word in words if word not in str(error)]
+        assert not missing, f"{missing} is not in {error!r}"
+        return
+    raise AssertionError(f"not refused: {words}")
+
+
+def optimizer_of(params, rules=ADAMW, **options):
+    return canzona.Optimizer(params, rules, **options)
+
+
+def named(**tensors):
+    return [(name, nn.Parameter(tensor)) for name, tensor in tensors.items()]
+
+
+# ---- one process ----
+
+def wrong_parameters():
+    w = torch.zeros(4, 4)
+    refuses(ValueError, ["named_parameters"], optimizer_of, make().parameters())
+    refuses(ValueError, ["no parameter"], optimizer_of, [])
+    refuses(ValueError, ["a: torch.float16"], optimizer_of, named(a=w.half()))
+    refuses(ValueError, ["'a b'"], optimizer_of, [("a b", nn.Parameter(w))])
+    refuses(ValueError, ["a: two"], optimizer_of, named(a=w) + named(a=w))
+    [(_, tied)] = named(a=w)
+    refuses(ValueError, ["two names"], optimizer_of, [("a", tied), ("b", tied)])
+    conv = torch.zeros(2, 2, 3, 3).to(memory_format=torch.channels_last)
+    refuses(ValueError, ["conv: 4 dimensions"], optimizer_of, named(conv=conv))
+
+
+def wrong_rules():
+    refuses(canzona.Error, ["wte.weight", "E0502"], optimizer_of,
+            make().named_parameters(), "use adamw(lr = 0.1) on h.**")
+    refuses(canzona.Error, ["rules.cz:2:5", "E0"], optimizer_of,
+            make().named_parameters(), "\nuse nobody(lr = 0.1) on **")
+    refuses(canzona.Error, ["nobody.weight", "E0501"], optimizer_of,
+            make().named_parameters(), f"use muon(lr = 1) on nobody.weight\n{ADAMW}")
+    refuses(ValueError, ["adamw", "lr"], optimizer_of,
+            make().named_parameters(), "use adamw(lr) on **")
+    refuses(ValueError, ["strict", "reduces"], optimizer_of, make().named_parameters(),
+            reduces=True, strict=True)
+
+
+def wrong_steps():
+    model = make()
+    optimizer = optimizer_of(model.named_parameters())
+    before = [p.detach().clone() for p in model.parameters()]
+    refuses(RuntimeError, ["mix has no gradient"], optimizer.step)
+    loss_of(model, *batch(0)).backward()
+    model.h[1].up.bias.grad = None
+    refuses(RuntimeError, ["h.1.up.bias has no gradient"], optimizer.step)
+    model.zero_grad()
+    loss_of(model, *batch(0)).backward()
+    model.norm.weight.data = model.norm.weight.data.clone()
+    refuses(RuntimeError, ["norm.weight lies elsewhere"], optimizer.step)
+    refuses(RuntimeError, ["another optimizer"], optimizer.add_param_group,
+            {"params": list(make().parameters())})
+    assert all(map(torch.equal, before, model.parameters()))
+
+    table = nn.Embedding(5, 4, sparse=True)
+    optimizer = optimizer_of(table.named_parameters())
+    table(torch.tensor([1])).sum().backward()
+    refuses(RuntimeError, ["weight: its gradient is torch.sparse"], optimizer.step)
+
+
+def wrong_states():
+    optimizer = optimizer_of(make().named_parameters())
+    good = optimizer.state_dict()
+    refuses(ValueError, ["'matrices'"], optimizer.load_state_dict,
+            optimizer_of(make().named_parameters(), MUON).state_dict())
+    other = optimizer_of(make().h[0].named_parameters()).state_dict()
+    refuses(ValueError, ["another model"], optimizer.load_state_dict, other)
+    for change, words in ((lambda s: s.pop("m"), ["mix", "m is missing"]),
+                          (lambda s: s.update(m=torch.zeros(3)), ["mix", "(3,)", "(2, 32)"]),
+                          (lambda s: s.update(step=torch.tensor(5.0)), ["different steps"])):
+        bad = optimizer.state_dict()
+        change(bad["state"][0])
+        refuses(ValueError, words, optimizer.load_state_dict, bad)
+    optimizer.load_state_dict(good)
+
+
+def closed_twice():
+    model = make()
+    optimizer = optimizer_of(model.named_parameters())
+    loss_of(model, *batch(0)).backward()
+    optimizer.close()
+    for call in (optimizer.close, optimizer.step, optimizer.state_dict):
+        refuses(RuntimeError, ["closed"], call)
+
+
+# ---- four processes ----
+
+def wrong_placements(rank):
+    square = init_device_mesh("cpu", (2, 2), mesh_dim_names=("fsdp", "tp"))
+    line = init_device_mesh("cpu", (4,), mesh_dim_names=("tp",))
+
+    def lay(mesh, placements, rows=8, columns=8):
+        return distribute_tensor(torch.zeros(rows, columns), mesh, placements)
+
+    refuses(ValueError, ["odd (9, 8)", "Shard(dim=0) over tp", "do not divide 9"],
+            optimizer_of, named(odd=lay(line, [Shard(0)], rows=9)))
+    refuses(ValueError, ["both (8, 8)", "over fsdp", "before tp"],
+            optimizer_of, named(both=lay(square, [Shard(0), Shard(0)])))
+    refuses(ValueError, ["wide (8, 9)", "Shard(dim=1) over fsdp", "do not divide 9"],
+            optimizer_of, named(wide=lay(square, [Shard(1), Replicate()], columns=9)))
+    part = DTensor.from_local(torch.zeros(4, 4), line, [Partial()])
+    refuses(ValueError, ["part (4, 4)", "Partial"], optimizer_of, named(part=part))
+    tall = DTensor.from_local(torch.zeros(1, 2, 2, 2), line, [Shard(0)])
+    refuses(ValueError, ["tall (4, 2, 2, 2)", "Shard(dim=0)"], optimizer_of, named(tall=tall))
+    for_nobody = init_device_mesh("cpu", (4,), mesh_dim_names=("heads",))
+    refuses(ValueError, ["'heads'", "tp"], optimizer_of, named(a=lay(for_nobody, [Shard(0)])))
+
+
+def wrong_meshes(rank):
+    square = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    half = distribute_tensor(torch.zeros(8, 8), square["tp"], [Shard(0)])
+    refuses(ValueError, ["2 ranks", "there are 4"], optimizer_of, named(half=half))
+    line = init_device_mesh("cpu", (4,), mesh_dim_names=("fsdp",))
+    refuses(ValueError, ["half", "no part"], optimizer_of, named(half=half), mesh=line)
+    others = DeviceMesh("cpu", [r for r in range(RANKS) if r != rank], _init_backend=False)
+    refuses(ValueError, [f"no rank {rank}"], optimizer_of, named(a=torch.zeros(4, 4)),
+            mesh=others)
+    optimizer_of(named(half=half), mesh=square).close()
+
+
+def wrong_gradients(rank):
+    line = init_device_mesh("cpu", (4,), mesh_dim_names=("fsdp",))
+    [(_, p)] = params = named(w=distribute_tensor(torch.zeros(8, 8), line, [Shard(0)]))
+    optimizer = optimizer_of(params)
+    p.grad = DTensor.from_local(torch.ones(8, 8), line, [Partial()])
+    optimizer.step()  # the sum of all
+    p.grad = distribute_tensor(torch.ones(8, 8), line, [Replicate()])
+    refuses(RuntimeError, ["w: its gradient lies as", "Replicate"], optimizer.step)
+    optimizer.close()
+
+
+def ranks_with_other_rules(rank):
+    refuses(canzona.Error, ["CZR_ERR_MISMATCH"], optimizer_of, named(a=torch.zeros(4, 4)),
+            f"use adamw(lr = {0.1 if rank == 2 else 0.2}) on **")
+
+
+def a_rank_that_ends(rank):
+    params = named(a=torch.zeros(64, 64))
+    optimizer = optimizer_of(params, reduces=True, deadline=20)
+    params[0][1].grad = torch.ones(64, 64)
+    optimizer.step()
+    if rank == 2:
+        os._exit(0)
+    refuses(canzona.Error, ["rank"], optimizer.step)
+
+
+def run_rank(rank, folder):
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", rank=rank, world_size=RANKS,
+                            init_method=f"file://{folder}/store")
+    for check in (wrong_placements, wrong_meshes, wrong_gradients, ranks_with_other_rules,
+                  a_rank_that_ends):
+        check(rank)
+        if rank == 0:
+            print(check.__name__.replace("_", " "), flush=True)
+    os._exit(0)
+
+
+def main():
+    fork = multiprocessing.get_context("fork")
+    with tempfile.TemporaryDirectory() as folder:
+        processes = [fork.Process(target=run_rank, args=(rank, folder))
+                     for rank in range(RANKS)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+    torch.set_num_threads(1)
+    for check in (wrong_parameters, wrong_rules, wrong_steps, wrong_states, closed_twice):
+        check()
+        print(check.__name__.replace("_", " "), flush=True)
+    return 1 if any(process.exitcode for process in processes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

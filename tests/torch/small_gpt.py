@@ -1,0 +1,88 @@
+"""A small transformer and its data, for tests of the PyTorch package: drawn from a
+seed, the same in every process."""
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+VOCAB, WIDTH, HEADS, CONTEXT, BATCH = 66, 32, 4, 16, 12
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.q = nn.Linear(WIDTH, WIDTH)
+        self.k = nn.Linear(WIDTH, WIDTH)
+        self.v = nn.Linear(WIDTH, WIDTH)
+        self.gate = nn.Linear(WIDTH, HEADS, bias=False)  # few rows, for empty shards
+        self.o = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.up = nn.Linear(WIDTH, 4 * WIDTH)
+        self.down = nn.Linear(4 * WIDTH, WIDTH, bias=False)
+
+    def forward(self, x):
+        y = self.norm1(x)
+        # A rank of tensor parallelism has some of the heads.
+        q, k, v = (of(y).unflatten(-1, (-1, WIDTH // HEADS)).transpose(-3, -2)
+                   for of in (self.q, self.k, self.v))
+        gate = torch.sigmoid(self.gate(y)).unsqueeze(-1)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(-3, -2)
+        x = x + self.o((gate * y).flatten(-2))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+class SmallGpt(nn.Module):
+    def __init__(self, layers=2):
+        super().__init__()
+        self.wte = nn.Embedding(VOCAB, WIDTH)
+        self.wpe = nn.Embedding(CONTEXT, WIDTH)
+        self.mix = nn.Parameter(torch.tensor([[1.0], [0.0]]).repeat(1, WIDTH))
+        self.h = nn.ModuleList(Block() for _ in range(layers))
+        self.norm = nn.LayerNorm(WIDTH)
+        self.head = nn.Linear(WIDTH, VOCAB, bias=False)
+
+    def forward(self, tokens):
+        x = self.wte(tokens) * self.mix[0] + self.mix[1]
+        x = x + self.wpe(torch.arange(tokens.shape[1]))
+        for block in self.h:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+def make(dtype=torch.float32):
+    torch.manual_seed(7)
+    return SmallGpt().to(dtype)
+
+
+ADAMW = "use adamw(lr = 1e-3, decay = 0.01) on **"
+MUON = """
+use muon_torch(lr = 0.02, decay = 0.1) as matrices on h.**.weight where ndim == 2
+use adamw(lr = 1e-3, decay = 0.01)     as rest     on **
+"""
+RULES = {"adamw": ADAMW, "muon": MUON}
+
+
+def theirs(model, rules):
+    """torch's own optimizers that do what these rules say."""
+    if rules == ADAMW:
+        return [torch.optim.AdamW(model.parameters(), lr=1e-3)]
+    is_matrix = lambda name, p: name.startswith("h.") and p.ndim == 2
+    matrices = [p for name, p in model.named_parameters() if is_matrix(name, p)]
+    rest = [p for name, p in model.named_parameters() if not is_matrix(name, p)]
+    return [torch.optim.Muon(matrices, lr=0.02, weight_decay=0.1),
+            torch.optim.AdamW(rest, lr=1e-3)]
+
+
+def batch(step, rank=0, ranks=1):
+    """Tokens and what follows each: this rank's part of them.  Each token but some is the
+    one before it, times 5 and 3 more."""
+    random = torch.Generator().manual_seed(1000 + step)
+    tokens = torch.randint(VOCAB, (BATCH, CONTEXT + 1), generator=random)
+    for i in range(CONTEXT):
+        noise = torch.rand(BATCH, generator=random) < 0.1
+        tokens[:, i + 1] = torch.where(noise, tokens[:, i + 1], (5 * tokens[:, i] + 3) % VOCAB)
+    own = tokens[rank * BATCH // ranks:(rank + 1) * BATCH // ranks]
+    return own[:, :-1], own[:, 1:]
+
+
+def loss_of(model, tokens, targets):
+    return F.cross_entropy(model(tokens).flatten(0, 1).float(), targets.flatten())
