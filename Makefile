@@ -71,7 +71,7 @@ record-gpu: build
 	cmake --build $(BUILD) --target nvrtc_if_none
 	cmake --build $(BUILD) --target cuda_gpu_record -- -k 0
 
-# $(BUILD)/gpu, some 7 MB: run.sh test, nccl, sanitizer or bench, at most 570 s each.
+# $(BUILD)/gpu, some 30 MB: run.sh test, nccl, sanitizer or bench, at most 570 s each.
 bundle-gpu: build
 	cmake --build $(BUILD) --target bench_gpu
 	sh tests/tools/gpu_bundle.sh $(BUILD) . $(BUILD)/gpu

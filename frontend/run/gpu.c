@@ -1,4 +1,5 @@
 /* Opening the GPU of a run. */
+#define _DEFAULT_SOURCE
 #include "frontend/run/run.h"
 
 #include "runtime/cuda/driver/target.h"
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void warn(void *user, const char *message)
 {
@@ -19,13 +21,29 @@ static bool refuse(cz_diags *diags, const char *sentence)
     return false;
 }
 
-static bool open_device(cz_diags *diags, cz_run_gpu *gpu)
+/* The `turn`-th process on a GPU.  NCCL takes processes with other names for
+ * such of other hosts (getHostHash in its utils.cc). */
+static void name_host(int turn)
+{
+    char host[64] = "host", name[96];
+
+    gethostname(host, sizeof host - 1);
+    snprintf(name, sizeof name, "%s, turn %d", host, turn);
+    setenv("NCCL_HOSTID", name, 0);
+}
+
+static bool open_device(cz_diags *diags, int number, cz_run_gpu *gpu)
 {
     char message[CZR_DRIVER_MESSAGE];
+    int n = 1;
     czr_status status = czr_driver_open(NULL, &gpu->driver, message);
 
+    if (status == CZR_OK && number > 0 && !gpu->driver->init(0) &&
+        !gpu->driver->device_count(&n) && n > 0 && number >= n)
+        name_host(number / n);
     if (status == CZR_OK)
-        status = czr_context_open(gpu->driver, 0, &gpu->context, message);
+        status = czr_context_open(gpu->driver, number % (n > 0 ? n : 1),
+                                  &gpu->context, message);
     return status == CZR_OK || refuse(diags, message);
 }
 
@@ -71,13 +89,14 @@ static bool open_compiler(cz_diags *diags, cz_run_gpu *gpu)
     return refuse(diags, "no memory");
 }
 
-bool cz_run_gpu_open(const char *target, cz_diags *diags, cz_run_gpu *out)
+bool cz_run_gpu_open(const char *target, int number, cz_diags *diags,
+                     cz_run_gpu *out)
 {
     const czr_cache_options kept = {.warn = warn};
 
     *out = (cz_run_gpu){0};
-    bool ok = open_device(diags, out) && is_target(target, diags, out) &&
-              open_compiler(diags, out);
+    bool ok = open_device(diags, number, out) &&
+              is_target(target, diags, out) && open_compiler(diags, out);
     if (ok) {
         out->cache = czr_cache_open(&kept);
         ok = czr_context_open_stream(out->context, &out->copier) == CZR_OK ||

@@ -48,6 +48,15 @@ czr_status cz_rank_compare(rank_run *r);
 /* All but the engine. */
 void cz_rank_free(rank_run *r);
 
+/* Of processes: bytes of which all ranks but one have zeros, or 64-bit words
+ * that are added up, to all. */
+czr_status cz_run_join(czr_world *world, void *data, size_t bytes);
+/* What each has collected, to all; then compared. */
+czr_status cz_run_join_results(rank_run *r);
+
+/* process.c: the rank that this process is, on request->gpu.  result->error
+ * says what failed. */
+czr_status cz_run_process(run *common);
 /* loopback.c: all ranks on request->gpu.  result->error says what
  * failed. */
 czr_status cz_run_loopback(run *common);

@@ -24,6 +24,17 @@ bool cz_mpi_is_rank(void)
     return false;
 }
 
+int cz_mpi_local_rank(const czr_world *world)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK",
+                                        "MPI_LOCALRANKID", "SLURM_LOCALID"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]))
+            return (int)strtol(getenv(names[i]), NULL, 10);
+    return czr_world_rank(world);
+}
+
 /* The path of this program; false: it is not known. */
 static bool find_self(char path[PATH_BYTES])
 {

@@ -10,6 +10,9 @@
 
 /* Whether a launcher of MPI has started this process. */
 bool cz_mpi_is_rank(void);
+/* Which of a machine's processes this is: what the launcher says, else its rank
+ * in `world`. */
+int cz_mpi_local_rank(const czr_world *world);
 /* Ends this process, and starts so many that do what it was told: by mpirun,
  * which as root, or with fewer processors, needs leave that the user gave by
  * starting this.  Returns where it cannot, and reports why. */

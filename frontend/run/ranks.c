@@ -70,8 +70,7 @@ static void keep_error(rank_run *r, czr_status status)
 
 /* ---- processes: what each has written, to all --------------------------- */
 
-/* Bytes of which all ranks but one have zeros, or words that are added up. */
-static czr_status join_words(czr_world *world, void *data, size_t bytes)
+czr_status cz_run_join(czr_world *world, void *data, size_t bytes)
 {
     const size_t n = bytes / sizeof(int64_t) + 1;
     int64_t *words = calloc(n, sizeof *words);
@@ -93,10 +92,11 @@ static czr_status join_words(czr_world *world, void *data, size_t bytes)
     return status;
 }
 
-static czr_status join_results(czr_world *world, const run *common)
+czr_status cz_run_join_results(rank_run *r)
 {
-    const cz_plan_view *view = common->request->view;
-    cz_run_result *result = common->result;
+    const cz_plan_view *view = r->request->view;
+    cz_run_result *result = r->common->result;
+    czr_world *world = r->request->world;
     const size_t ranks = (size_t)view->n_ranks;
     const size_t params = ranks * (size_t)view->n_params * sizeof(int64_t);
     const size_t ops = ranks * (size_t)view->n_ops * sizeof(int64_t);
@@ -113,11 +113,15 @@ static czr_status join_results(czr_world *world, const run *common)
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (status == CZR_OK)
-            status = join_words(world, counts[i].data, counts[i].bytes);
+            status = cz_run_join(world, counts[i].data, counts[i].bytes);
     for (int i = 0; i < result->n_tensors && status == CZR_OK; i++)
-        status = join_words(world, result->tensors[i].bytes,
-                            (size_t)result->tensors[i].n_bytes);
-    return status;
+        status = cz_run_join(world, result->tensors[i].bytes,
+                             (size_t)result->tensors[i].n_bytes);
+    if (status == CZR_OK)
+        status = cz_rank_compare(r);
+    return status == CZR_OK ? cz_run_join(world, &result->replica_mismatches,
+                                          sizeof result->replica_mismatches)
+                            : status;
 }
 
 static czr_status run_rank(czr_world *world, void *user)
@@ -138,14 +142,13 @@ static czr_status run_rank(czr_world *world, void *user)
         status = take_steps(&r);
     if (status == CZR_OK)
         status = cz_rank_collect(&r);
-    if (status == CZR_OK)
-        status = common->request->world ? join_results(world, common)
-                                        : czr_world_barrier(world);
-    if (status == CZR_OK)
-        status = cz_rank_compare(&r);
-    if (status == CZR_OK && common->request->world)
-        status = join_words(world, &common->result->replica_mismatches,
-                            sizeof common->result->replica_mismatches);
+    if (status == CZR_OK && common->request->world) {
+        status = cz_run_join_results(&r);
+    } else if (status == CZR_OK) {
+        status = czr_world_barrier(world);
+        if (status == CZR_OK)
+            status = cz_rank_compare(&r);
+    }
     if (status != CZR_OK)
         keep_error(&r, status);
     czr_close(r.engine);
@@ -206,7 +209,8 @@ czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
     result->peak_scratch = CZ_NEW(arena, int64_t, ranks);
     pthread_mutex_init(&common.lock, NULL);
     if (request->gpu)
-        status = cz_run_loopback(&common);
+        status =
+            request->world ? cz_run_process(&common) : cz_run_loopback(&common);
     else if (request->world)
         status = run_rank(request->world, &common);
     else

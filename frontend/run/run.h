@@ -1,7 +1,7 @@
 /* A plan built, loaded and run on the ranks of this machine: on threads, or all
- * of them on one GPU in loop-back, with gradients that do not depend on the
- * mesh, or one of them in a world of processes; and what came out, collected
- * and compared. */
+ * of them on one GPU in loop-back, or one of them in a world of processes,
+ * which may each have a GPU; with gradients that do not depend on the mesh; and
+ * what came out, collected and compared. */
 #ifndef CZ_FRONTEND_RUN_RUN_H
 #define CZ_FRONTEND_RUN_RUN_H
 
@@ -48,10 +48,13 @@ typedef struct cz_run_gpu {
     size_t buffer_bytes;
 } cz_run_gpu;
 
-/* The first GPU that the driver shows, and libraries where the loader finds
- * them.  Reports what is not there, and a GPU that runs other code than the
- * target's; nothing is held then. */
-bool cz_run_gpu_open(const char *target, cz_diags *diags, cz_run_gpu *out);
+/* GPU `number` of those that the driver shows, counted on from the first behind
+ * the last, and libraries where the loader finds them.  Reports what is not
+ * there, and a GPU that runs other code than the target's; nothing is held
+ * then. Processes of a machine that have one GPU are hosts of their own to
+ * NCCL, which gives each process of a host a GPU. */
+bool cz_run_gpu_open(const char *target, int number, cz_diags *diags,
+                     cz_run_gpu *out);
 void cz_run_gpu_close(cz_run_gpu *gpu);
 
 /* At least so many bytes of the host's, until it is asked again; NULL without
@@ -67,7 +70,7 @@ typedef struct cz_run_request {
     const cz_plan_view *view;
     const czr_program *program;
     const czr_cuda_program *cuda; /* of a GPU's run */
-    struct cz_run_gpu *gpu;       /* the caller's, open; NULL: threads */
+    struct cz_run_gpu *gpu;       /* the caller's, open; NULL: the host */
     czr_world *world; /* this process is a rank of it; NULL: it has all */
     uint64_t seed;
     int steps, microbatches; /* of one step, over all ranks */

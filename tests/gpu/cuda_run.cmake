@@ -6,13 +6,13 @@ set(run_script ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/gpu/run.py)
 if(TARGET double_collect)
   set_target_properties(double_collect PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-  # NAME FILE WHAT STEPS OPTIONS...: `double` runs strict plans, as --check does,
-  # `values` those of `build`, as --check=values.
+  # NAME FILE WHAT STEPS OPTIONS...: `double` and `nccl` run strict plans, as --check
+  # does, `values` those of `build`, as --check=values.
   function(cz_run_on_double name file what steps)
     set(folder ${CMAKE_BINARY_DIR}/tests/run/${name})
     set(source ${folder}/run_${name}.cz)
     configure_file(${CMAKE_SOURCE_DIR}/${file} ${source} COPYONLY)
-    if(what STREQUAL double)
+    if(NOT what STREQUAL values)
       cz_double_program(run_${name} ${source} --strict ${ARGN})
     else()
       cz_double_program(run_${name} ${source} ${ARGN})
@@ -43,6 +43,12 @@ if(TARGET double_collect)
   cz_run_on_double(fused tests/fixtures/plans/fused.cz double 2)
   cz_run_on_double(shampoo tests/fixtures/gpu/shampoo.cz double 4)
   cz_run_on_double(loopback tests/fixtures/gpu/loopback.cz double 3)
+  # A process over NCCL.
+  cz_run_on_double(solo tests/fixtures/gpu/loopback.cz nccl 3 -D mesh.dp=1
+    -D mesh.tp=1)
+  set_property(TEST cuda_run_solo APPEND PROPERTY ENVIRONMENT
+    ASAN_OPTIONS=detect_odr_violation=0:detect_leaks=0)
+  set_tests_properties(cuda_run_solo PROPERTIES SKIP_RETURN_CODE 77)
   # Bodies of tensor cores, of equal matrices at once.
   cz_run_on_double(batches tests/fixtures/gpu/batches.cz values 2)
 

@@ -6,6 +6,8 @@
         in several orders of streams, for each target; machine code is kept
     run.py values CANZONA NVRTC FILE STEPS [OPTION...]   the same by --check=values, whose
         figures are within their bounds
+    run.py nccl CANZONA NVRTC FILE STEPS [OPTION...]     a process of MPI over the double
+        of NCCL, which has one process; 77 in builds without MPI: skipped
     run.py faults CANZONA NVRTC FILE STEPS               what is missing or fails: one
         error each, its exit status, and nothing stays
     run.py gpu CANZONA NVRTC FILE STEPS [OPTION...]      on the machine's GPU; NVRTC is
@@ -100,6 +102,24 @@ def check_double(bench, steps):
     return n_wrong + hold(not bench.left(), f"nothing stays: {bench.left()}")
 
 
+def check_nccl(bench, steps, driver):
+    options = ["--check", f"--steps={steps}"]
+    of_gpu = [*options, "--target=sm_90a", "--world=nccl"]
+    wanted = figures(bench.run(*options))
+    bench.have("libnccl.so.2", driver)
+    done = bench.run(*of_gpu)
+    if "there is no MPI in this build" in done.stderr:
+        print(f"skipped: {done.stderr}")
+        sys.exit(SKIPPED)
+    n_wrong = hold(done.returncode == 0 and figures(done) == wanted
+                   and "graphs    " in done.stdout, f"one process: {figures(done)}", done)
+    bench.have("libnccl.so.2", None)
+    done = bench.run(*of_gpu)
+    n_wrong += hold(done.returncode == NO_GPU and "NCCL is not there" in done.stderr,
+                    f"without NCCL: {done.returncode}", done)
+    return n_wrong + hold(not bench.left(), f"nothing stays: {bench.left()}")
+
+
 def planned_batches(bench):
     """What `plan` says that `run` says of batches, by tables of the program's."""
     done = subprocess.run([bench.canzona, "plan", "--json", "--target=sm_90a",
@@ -145,7 +165,7 @@ FAULTS = (
     ("fail=cuLaunchKernelEx:90:719", (), 1, "(719)"),
     ("fail=cuMemcpyAsync:40:700", (), 1, "(700)"),
     ("", ("--late",), 2, "--late is for threads"),
-    ("", ("--world=nccl",), 3, 'world "nccl" is not supported yet'),
+    ("", ("--world=mpi",), 3, "loopback or nccl is"),
     ("", ("--world=threads",), 3, 'world "threads" is not supported yet'),
     ("", ("--target=cpu", "--world=loopback"), 3, "threads or mpi is"),
     ("", ("--target=sm_90",), 3, 'target "sm_90" is not supported yet'),
@@ -200,7 +220,11 @@ def check_gpu(bench, steps, nvrtc):
                    done)
     done = bench.run("--check=values", f"--steps={steps}", f"--target={target}")
     print(done.stdout)
-    return n_wrong + hold(done.returncode == 0, "values of the plan that build makes", done)
+    n_wrong += hold(done.returncode == 0, "values of the plan that build makes", done)
+    done = bench.run(*options, f"--target={target}", "--world=nccl")
+    print(done.stdout)
+    return n_wrong + hold(done.returncode == 0 and figures(done) == wanted,
+                          "processes over NCCL", done)
 
 
 def main():
@@ -212,6 +236,8 @@ def main():
         driver = pathlib.Path(file).parent / "libcuda.so.1"
         bench.have("libcuda.so.1", driver)
         bench.have(NVRTC_NAMES[0], nvrtc)
+        if what == "nccl":
+            return check_nccl(bench, int(steps), driver) != 0
         if what in ("double", "values"):
             check = check_double if what == "double" else check_values
             return check(bench, steps) != 0

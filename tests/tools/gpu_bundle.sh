@@ -8,6 +8,7 @@ mkdir -p "$out/bin" "$out/lib"
 : >"$out/runs"
 cp "$source/tests/tools/gpu_run.sh" "$out/run.sh"
 cp "$source/tests/tools/sanitize.sh" "$source/bench/gpu_torch.py" \
+    "$source/examples/gpt.cz" \
     "$source"/tests/gpu/primitives/bodies_*.cu "$out"
 
 # PART SECONDS NAME PROGRAM ARGUMENTS...
@@ -16,8 +17,8 @@ add()
     program=$4
     line="$1 $2 $3"
     shift 4
-    [ -e "$out/bin/$program" ] || cp "$(find "$build/tests" "$build/bench" \
-        -maxdepth 1 -type f -name "$program")" "$out/bin"
+    [ -e "$out/bin/$program" ] || cp "$(find "$build" "$build/tests" \
+        "$build/bench" -maxdepth 1 -type f -name "$program")" "$out/bin"
     echo "$line bin/$program $*" >>"$out/runs"
 }
 
@@ -47,9 +48,17 @@ done
 for plan in loopback turns; do
     add test 120 "loopback_$plan" "cuda_gpu_world_$plan" loopback "{nvrtc}"
 done
+for check in bits values; do
+    add test 120 "run_$check" canzona run "--check=$check" "--target={target}" \
+        --steps=4 -D mesh.dp=2 -D mesh.tp=2 gpt.cz
+done
 for plan in pair loopback turns; do
     add nccl 300 "nccl_$plan" "cuda_gpu_world_$plan" nccl "{nvrtc}"
 done
+add nccl 120 run_nccl canzona run --check "--target={target}" --world=nccl \
+    --steps=4 -D mesh.dp=2 -D mesh.tp=2 gpt.cz
+# What MPI is loaded by, in builds that have it.
+[ ! -e "$build/libczr_mpi.so" ] || cp "$build/libczr_mpi.so" "$out/bin"
 watch sanitizer 300 primitives cuda_gpu_primitives device --seeds 1 \
     bodies_sm80.cu bodies_sm90.cu "{nvrtc}"
 watch sanitizer 300 tensor cuda_driver_multiply_tensor_test gpu "{nvrtc}"
@@ -58,7 +67,7 @@ watch sanitizer 300 loopback cuda_gpu_world_pair loopback "{nvrtc}"
 add bench 590 bench bench_gpu "{out}/tiles.txt" 21 "{python}" -B gpu_torch.py
 
 for program in "$out"/bin/*; do
-    ldd "$program" | sed -n 's/.* => \(\/[^ ]*lib\(cmocka\|nettle\|fake_cuda\)[^ ]*\).*/\1/p'
+    ldd "$program" | sed -n 's/.* => \(\/[^ ]*lib\(cmocka\|nettle\|jansson\|fake_cuda\)[^ ]*\).*/\1/p'
 done | sort -u | xargs -I{} cp -L {} "$out/lib"
 strip "$out"/bin/* "$out"/lib/*
 du -sh "$out"

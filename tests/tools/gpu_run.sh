@@ -3,7 +3,7 @@
 # a machine that has a GPU and none of our tools, each under a limit of its own and
 # all within SECONDS (570); logs in OUT (out).  A line of `runs` is a part, a limit,
 # a name and a command; {nvrtc} stands for NVRTC's libraries, {out} for OUT, {python}
-# for $TORCH or python3.  Exit status 1: one failed, or did not end in time.
+# for $TORCH or python3, {target} for the target of the first GPU.  Exit status 1: one failed, or did not end in time.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 part=$1 seconds=${2:-570}
@@ -27,6 +27,10 @@ for name in libcublas.so.13 libcusolver.so.12 libnccl.so.2; do
         [ -z "$there" ] || LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$(dirname "$there")"
     fi
 done
+
+target=sm_80
+! nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+    sed 1q | grep -q '^9' || target=sm_90a
 
 run_one()
 {
@@ -55,7 +59,8 @@ cd "$here" || exit 1
 while read -r of limit name command; do
     [ "$of" = "$part" ] || continue
     command=$(printf '%s' "$command" | sed -e "s|{nvrtc}|$nvrtc|" \
-        -e "s|{out}|$out|g" -e "s|{python}|${TORCH:-python3}|")
+        -e "s|{out}|$out|g" -e "s|{python}|${TORCH:-python3}|" \
+        -e "s|{target}|$target|")
     # The command's words are ours: no quotes are in them.
     # shellcheck disable=SC2086
     run_one "$limit" "$name" $command

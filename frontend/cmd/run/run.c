@@ -17,11 +17,13 @@ static const struct argp_option options[] = {
     CZ_OPTIONS_SOURCE,
     CZ_OPTION_DIAGNOSTICS,
     {"target", CZ_KEY_TARGET, "NAME", 0,
-     "cpu, or sm_80 or sm_90a: all ranks on this machine's first GPU (default: "
-     "cpu)",
+     "cpu, or sm_80 or sm_90a: all ranks on this machine's first GPU, or with "
+     "--world=nccl on all its GPUs (default: cpu)",
      0},
     {"world", CZ_KEY_WORLD, "NAME", 0,
-     "threads; mpi: a process a rank, by mpirun; on a GPU loopback", 0},
+     "threads (default); mpi: a process a rank, by mpirun; on GPUs loopback "
+     "(default), or nccl: a process and a GPU a rank, by mpirun",
+     0},
     {"steps", CZ_KEY_STEPS, "N", 0, "Optimizer steps (default 1)", 0},
     {"seed", CZ_KEY_SEED, "N", 0, "Of parameters and gradients (default 0)", 0},
     {"microbatches", CZ_KEY_MICROBATCHES, "N", 0,
@@ -141,7 +143,8 @@ static bool open_run(cz_job *job, const cz_cmd_options *given, opened *o)
     if (!o->has_gpu)
         return cz_loaded_open(job->view, job->plan_hash, &job->diags,
                               &o->loaded);
-    if (!cz_run_gpu_open(given->target, &job->diags, &o->gpu))
+    const int number = o->world ? cz_mpi_local_rank(o->world) : 0;
+    if (!cz_run_gpu_open(given->target, number, &job->diags, &o->gpu))
         return false;
     print_gpu(&o->gpu);
     return cz_loaded_open_cuda(job->view, job->plan_hash, &job->diags,
@@ -149,7 +152,7 @@ static bool open_run(cz_job *job, const cz_cmd_options *given, opened *o)
 }
 
 static bool report_run(cz_job *job, czr_status status,
-                       const cz_run_result *result)
+                       const cz_run_result *result, bool has_world)
 {
     if (status == CZR_OK)
         return true;
@@ -158,7 +161,7 @@ static bool report_run(cz_job *job, czr_status status,
     if (status == CZR_ERR_HYPER)
         cz_diag_note(&job->diags, (cz_span){0},
                      "give it a value in the source, or with -D NAME=VALUE");
-    if (result->is_unopened && status == CZR_ERR_NO_MEMORY)
+    if (result->is_unopened && status == CZR_ERR_NO_MEMORY && !has_world)
         cz_diag_note(&job->diags, (cz_span){0},
                      "one GPU has the memory of all %d ranks in loop-back",
                      job->view->n_ranks);
@@ -172,7 +175,8 @@ static bool execute(cz_job *job, const cz_cmd_options *given, const opened *o,
 
     request->program = o->loaded.program;
     request->cuda = o->loaded.cuda;
-    if (!report_run(job, cz_run_ranks(request, &job->arena, &result), &result))
+    const czr_status status = cz_run_ranks(request, &job->arena, &result);
+    if (!report_run(job, status, &result, o->world))
         return false;
     if (!is_speaker(o))
         return true;
@@ -227,26 +231,28 @@ static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu,
 
 /* Whether options go together; an exit status. */
 static int check_options(const cz_cmd_options *given, bool *has_gpu,
-                         bool *has_mpi)
+                         bool *has_processes)
 {
     const char *target = given->target;
 
-    *has_gpu = *has_mpi = false;
+    *has_gpu = *has_processes = false;
     if (!cz_target_take("run", target, strlen(target), has_gpu))
         return CZ_EXIT_INFEASIBLE;
     const char *world = *has_gpu ? "loopback" : "threads";
-    *has_mpi = !*has_gpu && given->world && strcmp(given->world, "mpi") == 0;
-    if (given->world && !*has_mpi && strcmp(given->world, world) != 0) {
+    const char *processes = *has_gpu ? "nccl" : "mpi";
+    *has_processes = given->world && strcmp(given->world, processes) == 0;
+    if (given->world && !*has_processes && strcmp(given->world, world) != 0) {
         fprintf(stderr,
                 "canzona run: error: world \"%s\" is not supported yet where "
-                "the target is %s: %s is\n",
-                given->world, target, *has_gpu ? world : "threads or mpi");
+                "the target is %s: %s or %s is\n",
+                given->world, target, world, processes);
         return CZ_EXIT_INFEASIBLE;
     }
-    if (*has_mpi && strcmp(given->input, "-") == 0) {
-        fputs("canzona run: error: every process of --world=mpi reads FILE, "
-              "which cannot be standard input\n",
-              stderr);
+    if (*has_processes && strcmp(given->input, "-") == 0) {
+        fprintf(stderr,
+                "canzona run: error: every process of --world=%s reads FILE, "
+                "which cannot be standard input\n",
+                processes);
         return CZ_EXIT_USAGE;
     }
     if (!*has_gpu || (!given->late && !given->planted))
@@ -259,8 +265,8 @@ static int check_options(const cz_cmd_options *given, bool *has_gpu,
 }
 
 /* Starts the processes, or is one of them. */
-static int run_on_mpi(cz_job *job, const cz_cmd_options *given,
-                      czr_world **world)
+static int run_processes(cz_job *job, const cz_cmd_options *given, bool has_gpu,
+                         czr_world **world)
 {
     if (!cz_mpi_is_rank()) {
         cz_mpi_launch(job->view->n_ranks, &job->diags);
@@ -270,24 +276,25 @@ static int run_on_mpi(cz_job *job, const cz_cmd_options *given,
         return CZ_EXIT_ERRORS;
     if (czr_world_rank(*world) != 0 && !freopen("/dev/null", "w", stdout))
         return CZ_EXIT_ERRORS;
-    return build_and_run(job, given, false, *world);
+    return build_and_run(job, given, has_gpu, *world);
 }
 
 static int run(const cz_cmd_options *given)
 {
     cz_cmd_options options_used = *given;
     czr_world *world = NULL;
-    bool has_gpu, has_mpi;
+    bool has_gpu, has_processes;
     cz_job job;
-    int status = check_options(given, &has_gpu, &has_mpi);
+    int status = check_options(given, &has_gpu, &has_processes);
 
     if (status != CZ_EXIT_OK)
         return status;
     options_used.strict = given->strict || (given->check && !given->of_values);
     status = cz_job_open(&job, &options_used, CZ_JOB_PLANNED);
     if (status == CZ_EXIT_OK)
-        status = has_mpi ? run_on_mpi(&job, &options_used, &world)
-                         : build_and_run(&job, &options_used, has_gpu, NULL);
+        status = has_processes
+                     ? run_processes(&job, &options_used, has_gpu, &world)
+                     : build_and_run(&job, &options_used, has_gpu, NULL);
     cz_job_close(&job);
     czr_world_close(world); /* behind a failure it may end all processes */
     return status;
@@ -298,16 +305,21 @@ const cz_command cz_command_run = {
     "build, and execute on the ranks of this machine",
     options,
     "Plan and build FILE, and execute it on as many threads as it has ranks, "
-    "with gradients of its own making; or on as many processes of MPI; or all "
-    "its ranks on one GPU, which shows that it runs there and what comes of "
-    "it, no faster than one rank.\v"
-    "--world=mpi starts mpirun, which as root or with fewer processors gets "
+    "with gradients of its own making; or on as many processes of MPI, which "
+    "may each have a GPU; or all its ranks on one GPU, which shows that it "
+    "runs "
+    "there and what comes of it, no faster than one rank.\v"
+    "--world=mpi and --world=nccl start mpirun, which as root or with fewer "
+    "processors gets "
     "the leave that it wants.  Where a launcher has started it, the command is "
     "one rank: on several machines, or with options of the launcher's own, run "
     "`srun -n 16 canzona run --world=mpi FILE` (srun --mpi=pmix, or pmi2), or "
     "`mpirun OPTIONS -n 16 canzona run ...`, one process for each rank of the "
     "mesh.  Every process plans and builds for itself; the first one speaks.  "
     "With --check it compares what all have with the bits of one rank.\n\n"
+    "With --world=nccl each process has a GPU of its machine, by its number "
+    "there.  Where there are fewer, processes share them, and NCCL moves bytes "
+    "by sockets: that shows what comes of it, slowly.\n\n"
     "On a GPU it needs the driver and NVRTC, and keeps machine code in "
     "$XDG_CACHE_HOME/canzona or ~/.cache/canzona.  It says what computes each "
     "product; --check compares with the bits of one rank on a thread, in the "
@@ -318,6 +330,8 @@ const cz_command cz_command_run = {
     "  canzona run --steps=10 --check -D mesh.dp=2 -D mesh.tp=2 "
     "examples/gpt.cz\n"
     "  canzona run --steps=10 --check --target=sm_90a -D mesh.dp=2 "
-    "examples/gpt.cz\n",
+    "examples/gpt.cz\n"
+    "  canzona run --steps=10 --check --target=sm_90a --world=nccl "
+    "-D mesh.dp=8 examples/gpt.cz\n",
     run,
     false};

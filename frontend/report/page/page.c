@@ -32,7 +32,8 @@ void cz_page_escape(cz_page *page, const char *text)
     }
 }
 
-static void print(cz_page *page, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void
+print(cz_page *page, const char *format, va_list args)
 {
     cz_text text = {0};
     cz_text_vprintf(&text, format, args);
