@@ -69,7 +69,8 @@
     X(ERR_ENDED, "a rank has ended, and others wait for it")                   \
     X(ERR_MPI, "MPI failed, or is finalised")                                  \
     X(ERR_MPI_THREADS, "MPI is not initialised with MPI_THREAD_MULTIPLE")      \
-    X(ERR_WRITTEN, "a parameter was written under its master")
+    X(ERR_WRITTEN, "a parameter was written under its master")                 \
+    X(ERR_FILE, "a checkpoint's file is not there, or not whole, or none")
 
 typedef enum czr_status {
 #define CZR_STATUS(name, text) CZR_##name,
@@ -191,30 +192,6 @@ typedef struct czr_state {
     void *data; /* the engine's, until czr_close */
 } czr_state;
 
-/* A tensor of a checkpoint: a parameter, its master, or a state of it, whole.
- */
-typedef struct czr_checkpoint_tensor {
-    int param;
-    char name[512]; /* of the parameter; each expert has its own */
-    const char
-        *state; /* NULL: the parameter itself; "master"; else czr_state's */
-    czr_dtype dtype;
-    int n_dims;
-    int64_t shape[8]; /* of the whole tensor */
-    int symmetric;    /* as czr_state */
-    int64_t n_boxes;  /* that this rank has */
-    int is_main;      /* 1: of ranks with the same boxes it is the first */
-} czr_checkpoint_tensor;
-
-/* A box of it in memory of this rank: elements start to start + shape of the
- * whole.  Element i, counted from the box's first one, lies at the sum of
- * i[d] * strides[d] elements behind `data`. */
-typedef struct czr_checkpoint_box {
-    int64_t start[8], shape[8], strides[8];
-    void
-        *data; /* the engine's, or the trainer's where that has bound its own */
-} czr_checkpoint_box;
-
 /* An extern of a parameter on this rank: rows * columns elements, as stored. */
 typedef struct czr_extern_info {
     const char *name; /* in the rule: "max_logit" */
@@ -245,7 +222,8 @@ typedef struct czr_counters {
 czr_status czr_world_threads_run(int ranks,
                                  czr_status (*body)(czr_world *, void *),
                                  void *user);
-/* Ranks that are processes: czr_transport.h, and of MPI czr_mpi.h. */
+/* Ranks that are processes: czr_transport.h, and of MPI czr_mpi.h.
+ * Checkpoints: czr_checkpoint.h. */
 int czr_world_rank(const czr_world *world);
 int czr_world_size(const czr_world *world);
 
@@ -441,27 +419,6 @@ czr_status czr_state_get(czr_engine *engine, int state, czr_state *out);
  * may read and write the data between steps.  CZR_ERR_STATE: the engine is not
  * sealed. */
 czr_status czr_master_get(czr_engine *engine, int param, czr_state *out);
-/* All that a checkpoint holds: parameters, masters where there are any, states;
- * a program's list, which is the same on all ranks, also of tensors of which a
- * rank has no box.  Together the main boxes of all ranks cover each tensor
- * once:
- *
- *     for (i = 0; i < czr_checkpoint_count(engine); i++)
- *         czr_checkpoint_get(engine, i, &tensor);
- *         for (k = 0; k < tensor.n_boxes; k++)
- *             czr_checkpoint_get_box(engine, i, k, &box);
- *
- * Between steps a caller may read boxes and write them, also from a checkpoint
- * of another mesh of the same parameters and rules.  It writes all boxes, not
- * the main ones alone.  A state of its own shape is transposed where its
- * parameter is `stored transposed`.  Of a GPU's engine data are the device's.
- *
- * CZR_ERR_STATE: the engine is not sealed. */
-int czr_checkpoint_count(const czr_engine *engine);
-czr_status czr_checkpoint_get(czr_engine *engine, int number,
-                              czr_checkpoint_tensor *out);
-czr_status czr_checkpoint_get_box(czr_engine *engine, int number, int64_t box,
-                                  czr_checkpoint_box *out);
 /* The trainer has written parameters since the first czr_step or
  * czr_master_get, as one that loads weights: the next of these makes the
  * masters from them.  Without this call a step goes on from the older
@@ -475,7 +432,7 @@ czr_status czr_masters_renew(czr_engine *engine);
  *
  *     czr_bind, with the parameters of the checkpoint; czr_seal
  *     czr_state_get and czr_master_get, to write what was saved; or
- *     czr_checkpoint_get_box, which has parameters, too, of any mesh
+ *     czr_load of czr_checkpoint.h, which has parameters, too, of any mesh
  *     czr_step_set(engine, step)                     czr_result.step
  *
  * On a GPU it waits for the device, and may return what czr_step would return

@@ -91,6 +91,9 @@ static const option OPTIONS[] = {
      AT(eval_every)},
     {"--data", "PATH", "a file, or a folder of files, to learn", read_text,
      AT(data)},
+    {"--checkpoint", "FOLDER",
+     "go on from what is there, and save at each validation", read_text,
+     AT(checkpoint)},
     {"--csv", "FILE", "write step,train,validation,grad_norm", read_text,
      AT(csv)},
 };

@@ -11,9 +11,9 @@ typedef struct options {
     int steps, eval_every, batch; /* batch: windows a step, over all ranks */
     int64_t seed;
     double lr_muon, lr_adamw;
-    const char *data;  /* a file or a folder */
-    const char *csv;   /* NULL: none */
-    const char *world; /* "threads" or "mpi" */
+    const char *data;             /* a file or a folder */
+    const char *csv, *checkpoint; /* NULL: none */
+    const char *world;            /* "threads" or "mpi" */
     bool quiet, help;
 } options;
 

@@ -1,5 +1,6 @@
 /* Per step: draw this rank's windows, forward, backward, cut the gradients,
  * step the optimizer, gather the weights. */
+#define _POSIX_C_SOURCE 200809L
 #include "train.h"
 
 #include <cblas.h>
@@ -7,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "czr_checkpoint.h"
 #include "gpt.h"
 #include "optimizer.h"
 #include "shards.h"
@@ -27,11 +30,30 @@ typedef struct rank_state {
     shards shards;
     uint8_t *windows; /* [batch, context + 1] of this rank */
     int batch;
+    int64_t done; /* steps before this run's first */
 } rank_state;
 
 static size_t window_bytes(void)
 {
     return (size_t)SHAPE.context + 1;
+}
+
+/* Goes on from a checkpoint, also of another mesh, if there is one. */
+static czr_status resume(rank_state *rank)
+{
+    const char *folder = rank->shared->options->checkpoint;
+    char manifest[4096];
+
+    snprintf(manifest, sizeof manifest, "%s/manifest.json",
+             folder ? folder : "");
+    if (!folder || access(manifest, F_OK) != 0)
+        return CZR_OK;
+    czr_status status = czr_load(rank->optimizer.engine, folder);
+    if (status == CZR_OK)
+        status = czr_step_get(rank->optimizer.engine, &rank->done);
+    return status == CZR_OK
+               ? shards_gather(&rank->shards, gpt_values(rank->model))
+               : status;
 }
 
 static czr_status open_rank(rank_state *rank, czr_world *world,
@@ -59,7 +81,8 @@ static czr_status open_rank(rank_state *rank, czr_world *world,
     if (status != CZR_OK)
         return status;
     shards_cut(&rank->shards, gpt_values(rank->model), rank->shards.params);
-    return optimizer_bind(&rank->optimizer, &rank->shards);
+    status = optimizer_bind(&rank->optimizer, &rank->shards);
+    return status == CZR_OK ? resume(rank) : status;
 }
 
 static void close_rank(rank_state *rank)
@@ -158,7 +181,9 @@ static czr_status report_progress(rank_state *rank, int done, double train,
         report_step(rank->shared->report, done, train);
     if (done % o->eval_every != 0 && done != o->steps)
         return CZR_OK;
-    const czr_status status = validate(rank, &validation);
+    czr_status status = validate(rank, &validation);
+    if (status == CZR_OK && o->checkpoint)
+        status = czr_save(rank->optimizer.engine, o->checkpoint);
     if (status == CZR_OK && is_first)
         report_validation(rank->shared->report, done, train, validation,
                           result->grad_norm);
@@ -169,7 +194,8 @@ static czr_status run_steps(rank_state *rank)
 {
     czr_status status = CZR_OK;
 
-    for (int step = 0; step < rank->shared->options->steps; step++) {
+    for (int step = (int)rank->done; step < rank->shared->options->steps;
+         step++) {
         double train;
         czr_result result;
         status = step_rank(rank, step, &train, &result);

@@ -1,5 +1,6 @@
 /* What a checkpoint holds: parameters, masters and states, as boxes of whole
  * tensors.  The list is the program's, so that all ranks have it alike. */
+#include "runtime/czr_checkpoint.h"
 #include "runtime/engine/engine.h"
 
 #include <stdio.h>

@@ -1,14 +1,19 @@
 #!/usr/bin/python3
-"""Checkpoints of boxes: saved on one mesh, loaded on another, and the next steps have
-the bits of a training that went on.  All plans are strict.
+"""Checkpoints, by boxes and by files: saved on one mesh, loaded on another, and the next
+steps have the bits of a training that went on.  All plans are strict.
 
     checkpoint.py CANZONA TOOL RUNTIME [few]
 """
+import json
+import math
+import pathlib
+import struct
 import sys
 import tempfile
 
 from processes import PLANS, build, run
 
+WIDTHS = {"F32": 4, "BF16": 2, "F64": 8}
 # Source, options, meshes: each is loaded on the next.
 CASES = [
     (PLANS / "chunks.cz", "", ["dp=2 mesh.fsdp=3", "dp=1 mesh.fsdp=2",
@@ -33,6 +38,29 @@ CASES = [
 ]
 
 
+def check_files(folder):
+    """What the package safetensors would read: headers by the format's own rules,
+    and each element of the manifest's tensors in one box."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    assert manifest["canzona_checkpoint"] == 1 and manifest["step"] == 3
+    assert len(list(folder.iterdir())) == 1 + len(manifest["files"])
+    left = {t["name"]: math.prod(t["shape"]) for t in manifest["tensors"]}
+    for rank, file in enumerate(manifest["files"]):
+        data = (folder / f"save{manifest['save']}.rank{rank}.safetensors").read_bytes()
+        length, = struct.unpack("<Q", data[:8])
+        header = json.loads(data[8:8 + length])
+        assert header.pop("__metadata__") == {"format": "canzona"}
+        end = 0
+        for key, box in header.items():
+            begin, behind = box["data_offsets"]
+            n = math.prod(box["shape"])
+            assert begin == end and behind - begin == n * WIDTHS[box["dtype"]], key
+            end = behind
+            left[key.split("@")[0]] -= n
+        assert len(data) == file["bytes"] == 8 + length + end and length % 8 == 0
+    assert not any(left.values()), left
+
+
 def main():
     canzona, tool, runtime, *few = sys.argv[1:]
     for source, options, meshes in CASES:
@@ -45,8 +73,12 @@ def main():
                 built.append(build(canzona, runtime, source,
                                    f"--strict mesh.{mesh} {options}", where))
             for i, first in enumerate(built):
+                second = built[(i + 1) % len(built)]
                 print(source.stem, meshes[i], end=": ")
-                print(run([tool, *first, *built[(i + 1) % len(built)]]), end="")
+                print(run([tool, *first, *second]), end="")
+                saved = pathlib.Path(folder, f"saved{i}")
+                print("by files:", run([tool, *first, *second, saved]), end="")
+                check_files(saved)
 
 
 if __name__ == "__main__":

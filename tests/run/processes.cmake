@@ -34,5 +34,11 @@ set(checkpoint run/checkpoint.py $<TARGET_FILE:canzona> $<TARGET_FILE:checkpoint
   ${CMAKE_SOURCE_DIR}/runtime)
 cz_script(run_checkpoint run 300 ${checkpoint} few)
 cz_script(run_checkpoint_all "run;nightly" 1200 ${checkpoint})
+set(faults run/checkpoint_faults.py $<TARGET_FILE:canzona>
+  $<TARGET_FILE:checkpoint_tool> ${CMAKE_SOURCE_DIR}/runtime $<TARGET_FILE:fail_io>)
+cz_script(run_checkpoint_faults run 300 ${faults} 3)
+cz_script(run_checkpoint_faults_all "run;nightly" 1800 ${faults} 500)
+cz_script(run_checkpoint_trainer run 120 run/checkpoint_trainer.py
+  $<TARGET_FILE:train_gpt> $<TARGET_FILE:fail_io>)
 # Who loads masters with parameters has written nothing under them.
 set_tests_properties(run_checkpoint PROPERTIES ENVIRONMENT CZR_DEBUG=1)

@@ -1,21 +1,35 @@
 /* A checkpoint of one mesh, loaded on another.
  *
- *     checkpoint_tool A.so SYMBOL B.so SYMBOL
+ *     checkpoint_tool A.so SYMBOL B.so SYMBOL [FOLDER]
  *
  * Both are strict programs of one source.  A trains for STEPS + MORE steps and
  * is saved after STEPS; B loads that and trains for MORE: all tensors have A's
  * bits. On the way: main boxes cover each tensor once, other boxes have the
  * same bytes, and all ranks have one list.  Ranks of odd number bind memory of
- * their own, fused storage too, whose elements lie backwards or transposed. */
+ * their own, fused storage too, whose elements lie backwards or transposed.
+ * With FOLDER B loads files that A has saved there.
+ *
+ *     checkpoint_tool A.so SYMBOL save FOLDER     saves behind each of MANY
+ * steps checkpoint_tool A.so SYMBOL resume FOLDER   goes on from what is there,
+ * to the bits of a training that was not interrupted; exit status 3: it cannot
+ * be loaded, and the sentence is printed */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/czr_checkpoint.h"
 #include "runtime/engine/engine.h"
 
-enum { STEPS = 3, MORE = 2, MOST_TENSORS = 4096, MOST_OWN = 1024 };
+enum {
+    STEPS = 3,
+    MORE = 2,
+    MANY = 12,
+    UNREADABLE = 3,
+    MOST_TENSORS = 4096,
+    MOST_OWN = 1024
+};
 
 /* A whole tensor. */
 typedef struct whole {
@@ -32,10 +46,13 @@ typedef struct store {
 
 typedef struct run {
     const czr_program *program;
-    int first_step, n_steps, ranks;
-    const store *from; /* NULL: from the beginning */
-    store *middle;     /* behind STEPS; NULL: not kept */
+    int n_steps, ranks; /* until so many steps were made */
+    bool has_begun;     /* goes on from a checkpoint: of `from`, or of files */
+    const store *from;
+    bool saves_all; /* to files, behind each step */
+    store *middle;  /* behind STEPS; NULL: not kept */
     store *end;
+    const char *folder; /* of files; NULL: none */
     int wrong;
     pthread_mutex_t lock;
 } run;
@@ -172,7 +189,7 @@ static void fill_params(const rank_run *r)
 {
     for (int t = 0; t < r->n; t++) {
         const own *it = &r->of[t];
-        const double scale = r->all->from ? 0 : 0.05;
+        const double scale = r->all->has_begun ? 0 : 0.05;
         if (it->layout.bucket < 0)
             fill_matrices(r, it, -1, 0, scale);
         for (int64_t i = 0; it->layout.bucket >= 0 && i < it->layout.n; i++)
@@ -412,6 +429,19 @@ static int count_uncovered(const store *in)
 
 /* ---- a run -------------------------------------------------------------- */
 
+static czr_status load(rank_run *r)
+{
+    const run *all = r->all;
+
+    if (all->folder)
+        return czr_load(r->engine, all->folder);
+    store *from = malloc(sizeof *from);
+    *from = *all->from;
+    const czr_status status = walk(r, from, LOAD);
+    free(from);
+    return status == CZR_OK ? czr_step_set(r->engine, STEPS) : status;
+}
+
 static czr_status train(czr_world *world, void *user)
 {
     static double values[256];
@@ -435,24 +465,23 @@ static czr_status train(czr_world *world, void *user)
         status = czr_seal(r->engine);
     if (status == CZR_OK)
         fill_params(r);
-    if (status == CZR_OK && all->from) {
-        store *from = malloc(sizeof *from);
-        *from = *all->from;
-        status = walk(r, from, LOAD);
-        free(from);
-        if (status == CZR_OK)
-            status = czr_step_set(r->engine, all->first_step);
-    }
-    for (int i = 0; i < all->n_steps && status == CZR_OK; i++) {
-        status = give(r, all->first_step + i);
+    if (status == CZR_OK && all->has_begun)
+        status = load(r);
+    if (status == CZR_OK)
+        status = czr_step_get(r->engine, &t);
+    for (int step = (int)t; step < all->n_steps && status == CZR_OK; step++) {
+        status = give(r, step);
         if (status == CZR_OK)
             status = czr_step(r->engine, &hyper, NULL, NULL);
-        if (status == CZR_OK && all->middle && i + 1 == STEPS)
+        if (status == CZR_OK && all->middle && step + 1 == STEPS)
             status = save(r, world, all->middle);
+        if (status == CZR_OK && all->folder && !all->has_begun &&
+            (all->saves_all || step + 1 <= STEPS))
+            status = czr_save(r->engine, all->folder);
     }
     if (status == CZR_OK)
         status = czr_step_get(r->engine, &t);
-    all->wrong |= status == CZR_OK && t != STEPS + MORE;
+    all->wrong |= status == CZR_OK && t != all->n_steps;
     if (status == CZR_OK)
         status = save(r, world, all->end);
     if (status != CZR_OK)
@@ -467,47 +496,84 @@ static czr_status train(czr_world *world, void *user)
     return status;
 }
 
-static bool execute(run *r, const char *library, const char *symbol)
+static czr_status execute(run *r, const char *library, const char *symbol)
 {
     void *handle = dlopen(library, RTLD_NOW);
 
     r->program = handle ? dlsym(handle, symbol) : NULL;
     if (!r->program)
-        return false;
+        return CZR_ERR_NOT_FOUND;
     pthread_mutex_init(&r->lock, NULL);
     r->ranks = czr_program_ranks(r->program);
-    return czr_world_threads_run(r->ranks, train, r) == CZR_OK && !r->wrong;
+    const czr_status status = czr_world_threads_run(r->ranks, train, r);
+    return status == CZR_OK && r->wrong ? CZR_ERR_MISMATCH : status;
 }
 
-int main(int argc, char **argv)
+/* How many tensors differ, or are not covered by main boxes. */
+static int64_t compare(const store *end, store *found, int64_t *bytes)
 {
-    static store middle, end, found;
-    int64_t bytes = 0, wrong = 0;
+    int64_t wrong =
+        count_uncovered(end) + count_uncovered(found) + (found->n != end->n);
 
-    if (argc != 5)
-        return 2;
-    run a = {.n_steps = STEPS + MORE, .middle = &middle, .end = &end};
-    run b = {
-        .first_step = STEPS, .n_steps = MORE, .from = &middle, .end = &found};
-    if (!execute(&a, argv[1], argv[2]) || !execute(&b, argv[3], argv[4]))
-        return 1;
-    wrong += count_uncovered(&middle) + count_uncovered(&end) +
-             count_uncovered(&found) + (found.n != end.n);
     if (wrong)
         printf("%lld elements are not in one main box\n", (long long)wrong);
-    for (int i = 0; i < end.n; i++) {
-        const whole *want = &end.of[i];
-        const czr_checkpoint_tensor key = {.state = want->state};
-        czr_checkpoint_tensor tensor = key;
+    for (int i = 0; i < end->n; i++) {
+        const whole *want = &end->of[i];
+        czr_checkpoint_tensor tensor = {.state = want->state};
         memcpy(tensor.name, want->name, sizeof tensor.name);
-        const whole *got = find_whole(&found, &tensor);
+        const whole *got = find_whole(found, &tensor);
         const size_t n = (size_t)want->n * want->element;
         if (!got || got->n != want->n || memcmp(got->bytes, want->bytes, n)) {
             printf("%s %s has other bytes\n", want->name, want->state);
             wrong++;
         }
-        bytes += (int64_t)n;
+        *bytes += (int64_t)n;
     }
+    return wrong;
+}
+
+static int save_or_resume(char **argv, bool saves)
+{
+    static store end, found;
+    int64_t bytes = 0;
+    run b = {.n_steps = MANY,
+             .has_begun = !saves,
+             .saves_all = saves,
+             .end = &found,
+             .folder = argv[4]};
+    run a = {.n_steps = MANY, .end = &end};
+
+    const czr_status status = execute(&b, argv[1], argv[2]);
+    if (status != CZR_OK)
+        return status == CZR_ERR_FILE || status == CZR_ERR_ABORTED ? UNREADABLE
+                                                                   : 1;
+    return !saves && (execute(&a, argv[1], argv[2]) != CZR_OK ||
+                      compare(&end, &found, &bytes) != 0);
+}
+
+int main(int argc, char **argv)
+{
+    static store middle, end, found;
+    int64_t bytes = 0;
+
+    if (argc == 5 && (!strcmp(argv[3], "save") || !strcmp(argv[3], "resume")))
+        return save_or_resume(argv, !strcmp(argv[3], "save"));
+    if (argc != 5 && argc != 6)
+        return 2;
+    run a = {.n_steps = STEPS + MORE,
+             .middle = &middle,
+             .end = &end,
+             .folder = argv[5]};
+    run b = {.n_steps = STEPS + MORE,
+             .has_begun = true,
+             .from = &middle,
+             .end = &found,
+             .folder = argv[5]};
+    if (execute(&a, argv[1], argv[2]) != CZR_OK ||
+        execute(&b, argv[3], argv[4]) != CZR_OK)
+        return 1;
+    const int64_t wrong =
+        count_uncovered(&middle) + compare(&end, &found, &bytes);
     printf("%d ranks to %d: %d tensors, %lld bytes, %lld wrong\n", a.ranks,
            b.ranks, end.n, (long long)bytes, (long long)wrong);
     return wrong != 0 || bytes == 0;

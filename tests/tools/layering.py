@@ -132,6 +132,7 @@ TABLE = {
                        RUNTIME),
     "runtime/engine": ("runtime runtime/base runtime/program runtime/math "
                        "runtime/world runtime/device", RUNTIME),
+    "runtime/checkpoint": ("runtime runtime/base runtime/engine", RUNTIME),
     "runtime/cuda/kernels": ("", set()),
     "runtime/cuda/library": ("runtime", RUNTIME),
     "runtime/cuda/driver": ("runtime runtime/base runtime/cuda/library",

@@ -40,7 +40,7 @@ def rows(module):
 
 def main(package, runtime):
     wanted = list(rows(load(package / "czr.py")))
-    text = ('#include <stdio.h>\n#include "czr_transport.h"\nint main(void)\n{\n' +
+    text = ('#include <stdio.h>\n#include "czr_checkpoint.h"\n#include "czr_transport.h"\nint main(void)\n{\n' +
             "".join(f'    printf("%lld\\n", (long long)({what}));\n' for what, _ in wanted) +
             "    return 0;\n}\n")
     with tempfile.TemporaryDirectory() as folder:

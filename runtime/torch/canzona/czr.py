@@ -1,4 +1,4 @@
-"""runtime/czr.h and czr_transport.h for ctypes: what of them the package calls.
+"""runtime/czr.h, czr_checkpoint.h and czr_transport.h for ctypes: what of them the package calls.
 
 A test compares sizes and offsets with a C compiler's."""
 import ctypes as ct

@@ -1,5 +1,6 @@
 /* What is said of a checkpoint's tensors; `run_checkpoint` moves them between
  * meshes. */
+#include "runtime/czr_checkpoint.h"
 #include "tests/unit/unit.h"
 
 #include "runtime/engine/engine.h"
