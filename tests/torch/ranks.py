@@ -4,8 +4,8 @@
     ranks.py [--rules=adamw] [LAYOUT...]
 
 20 steps in each layout with AdamW and with Muon, strictly: losses are those of torch's
-own optimizers in one process, and parameters have the bits of ours in one process on
-the same gradients.  A parameter lies where torch has put it, uneven and empty shards
+own optimizers in one process, and parameters and states have the bits of ours in one
+process on the same gradients.  A parameter lies where torch has put it, uneven and empty shards
 included."""
 import multiprocessing
 import os
@@ -74,6 +74,13 @@ def whole(tensor):
     return (tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor).detach().clone()
 
 
+def same_states(one, other):
+    return one["param_groups"] == other["param_groups"] and all(
+        state.keys() == other["state"][i].keys() and
+        all(torch.equal(value, other["state"][i][name]) for name, value in state.items())
+        for i, state in one["state"].items())
+
+
 def train(layout, rules, rank, folder):
     sizes, names, change, arguments = LAYOUTS[layout]
     mesh = init_device_mesh("cpu", sizes, mesh_dim_names=names)
@@ -91,11 +98,16 @@ def train(layout, rules, rank, folder):
         loss.backward()
         grads.append({name: whole(p.grad) for name, p in plain.named_parameters()})
         optimizer.step()
+        if step == STEPS // 2:
+            half = optimizer.state_dict()
         loss = loss.detach().double() / dist.get_world_size()
         dist.all_reduce(loss)
         losses.append(loss.item())
     found = {"losses": losses, "grads": grads, "source": optimizer.source,
              "params": {name: whole(p) for name, p in plain.named_parameters()}}
+    found["state"] = optimizer.state_dict()
+    optimizer.load_state_dict(half)
+    assert same_states(optimizer.state_dict(), half), f"{layout}: a state does not load"
     optimizer.close()
     torch.save(found, f"{folder}/{layout}_{rules}_{rank}")
 
@@ -133,7 +145,7 @@ def bits_of_one(rules, grads):
         for name, p in model.named_parameters():
             p.grad = step[name]
         optimizer.step()
-    return dict(model.named_parameters())
+    return dict(model.named_parameters()), optimizer.state_dict()
 
 
 def judge(layout, rules, reference, folder):
@@ -142,10 +154,12 @@ def judge(layout, rules, reference, folder):
              for rank in range(torch.Size(sizes).numel())]
     far = max(abs(a - b) for a, b in zip(found[0]["losses"], reference[rules]))
     # Where the optimizer averages, ranks agree; plans that add up are not strict.
-    own = (found[0]["params"] if "reduces" in arguments
-           else bits_of_one(rules, found[0]["grads"]))
+    own, state = ((found[0]["params"], found[0]["state"]) if "reduces" in arguments
+                  else bits_of_one(rules, found[0]["grads"]))
     other = [f"{name} on rank {rank}" for rank, one in enumerate(found)
              for name, value in one["params"].items() if not torch.equal(value, own[name])]
+    other += [f"states on rank {rank}" for rank, one in enumerate(found)
+              if not same_states(one["state"], state)]
     is_well = far <= NEAR[rules] and not other
     print(f"{layout:12} {rules:6} losses within {far:.1e} of torch's; "
           f"{'other bits: ' + ', '.join(other[:3]) if other else 'the bits of one process'}"

@@ -97,7 +97,6 @@ PROTOTYPES = {
                                           ct.POINTER(CheckpointBox)]),
     "czr_masters_renew": (ct.c_int, [ct.c_void_p]),
     "czr_step_set": (ct.c_int, [ct.c_void_p, ct.c_int64]),
-    "czr_step_get": (ct.c_int, [ct.c_void_p, ct.POINTER(ct.c_int64)]),
     "czr_error": (ct.c_char_p, [ct.c_void_p]),
     "czr_close": (None, [ct.c_void_p]),
 }

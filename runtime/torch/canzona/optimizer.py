@@ -33,7 +33,7 @@ class Bound:
 
     def __init__(self, name, param):
         self.name, self.param, self.key = name, param, name.encode()
-        self.is_flat = layout.is_flat(param)
+        self.is_flat, self.is_shared = layout.is_flat(param), hasattr(param, "placements")
         self.has_master = param.dtype != torch.float32
         self.version = None
         if self.is_flat and not param.is_contiguous():
@@ -43,7 +43,7 @@ class Bound:
         self.slot, self.grad = Slot(self.local(param)), Slot(self.local(param))
 
     def local(self, tensor):
-        own = layout.local(tensor.detach())
+        own = layout.local(tensor) if self.is_shared else tensor
         return own.reshape(-1) if self.is_flat else own
 
     def take_grad(self):
@@ -112,7 +112,7 @@ class Optimizer(torch.optim.Optimizer):
                                          self._first_grad(one)))
         self._check(czr.lib.czr_seal(self._engine))
         self._hypers = self._read_hypers()
-        self.result = czr.Result()
+        self.result, self._steps = czr.Result(), torch.tensor(0.0)
         groups = self._groups(named)
         shared = set.intersection(*(set(group) for group in groups)) - {"params", "name"}
         super().__init__(groups, {key: groups[0][key] for key in sorted(shared)})
@@ -215,16 +215,19 @@ class Optimizer(torch.optim.Optimizer):
         hyper = self._values()
         self._check(czr.lib.czr_step(self._engine, ct.byref(hyper), None,
                                      ct.byref(self.result)))
-        for one in self.bound:
-            torch.autograd.graph.increment_version(one.param)
+        torch.autograd.graph.increment_version([one.param for one in self.bound])
         self._note_step(self.result.step)
         return loss
 
     def _note_step(self, step):
-        """What torch looks for in `state`; moments stay the engine's."""
+        """What torch looks for in `state`: one tensor for all.  Moments stay the
+        engine's."""
+        self._steps.fill_(step)
         for one in self.bound:
-            one.version = one.param._version if step else None
-            self.state[one.param] = {"step": torch.tensor(float(step))}
+            if one.has_master:
+                one.version = one.param._version if step else None
+        if len(self.state) < len(self.bound):
+            self.state.update({one.param: {"step": self._steps} for one in self.bound})
 
     @property
     def grad_norm(self):
@@ -269,32 +272,31 @@ class Optimizer(torch.optim.Optimizer):
         """torch's form, with whole tensors on every rank: any mesh loads what another one
         saved.  All ranks call it."""
         self._need_open()
-        local = dict(self.state)
-        for param, state, tensor, boxes in self._checkpoint():
-            whole = torch.zeros(tensor.shape[:tensor.n_dims], dtype=TORCH[tensor.dtype])
-            for window, memory in boxes if tensor.is_main else ():
-                whole[window] = memory
-            self._world.all_reduce_bytes(whole)
-            self.state[param] = {**self.state[param], state: whole}
+        local, self.state = self.state, {one.param: {"step": self._steps.clone()}
+                                         for one in self.bound}
         try:
+            for param, state, tensor, boxes in self._checkpoint():
+                whole = torch.zeros(tensor.shape[:tensor.n_dims], dtype=TORCH[tensor.dtype])
+                for window, memory in boxes if tensor.is_main else ():
+                    whole[window] = memory
+                self._world.all_reduce_bytes(whole)
+                self.state[param][state] = whole
             return super().state_dict()
         finally:
-            self.state.update(local)
+            self.state = local
 
     @torch.no_grad()
     def load_state_dict(self, state_dict):
         """What state_dict has made, on any mesh of the same parameters and rules."""
         self._need_open()
-        found, steps = self._match(state_dict), set()
+        found = self._match(state_dict)
         super().load_state_dict({**state_dict, "state": {}})
         for param, state, _, boxes in self._checkpoint():
             for window, memory in boxes:
                 memory.copy_(found[param][state][window])
-        steps = {int(state["step"]) for state in found.values()}
-        self._check(czr.lib.czr_step_set(self._engine, steps.pop()))
-        step = ct.c_int64()
-        self._check(czr.lib.czr_step_get(self._engine, ct.byref(step)))
-        self._note_step(step.value)
+        step = int(next(iter(found.values()))["step"])
+        self._check(czr.lib.czr_step_set(self._engine, step))
+        self._note_step(step)
 
     def _match(self, state_dict):
         """The states by our parameters.  ValueError where they are another model's."""
