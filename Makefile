@@ -8,7 +8,7 @@ CTEST := ctest --output-on-failure --no-tests=error
 SOURCES = $(shell git ls-files '*.c' '*.h')
 UNITS = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
-.PHONY: help packages build check test demo format lint clean coverage
+.PHONY: help packages build check test demo wheel format lint clean coverage
 .PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly test-fuzz
 .PHONY: test-nvrtc test-cuda
 .PHONY: test-gpu record-gpu bundle-gpu
@@ -18,6 +18,7 @@ help:
 	@echo 'make check    what to run after each change: units, goldens, two runs'
 	@echo 'make test     all tests but the nightly ones'
 	@echo 'make build    the compiler, the runtime and the trainer, in $(BUILD)'
+	@echo 'make wheel    the PyTorch package, for pip, in $(BUILD)/wheel'
 	@echo 'make nightly  other compilers, sanitizers, full training, long fuzzing'
 	@echo 'make test-cuda  all tests of the GPU half that need no GPU'
 	@echo 'make test-nvrtc  kernels by the pinned NVRTC, fetched with pip'
@@ -75,6 +76,12 @@ record-gpu: build
 bundle-gpu: build
 	cmake --build $(BUILD) --target bench_gpu
 	sh tests/tools/gpu_bundle.sh $(BUILD) . $(BUILD)/gpu
+
+# The PyTorch package with compiler and runtime inside, for pip.
+wheel: build
+	$(PYTHON) -B runtime/torch/wheel.py $(BUILD)/python/canzona \
+	  $$(sed -n 's/^project(canzona VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) \
+	  docs/NOTICE.md $(BUILD)/wheel
 
 demo: packages $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target canzona train_gpt

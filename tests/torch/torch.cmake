@@ -13,6 +13,9 @@ if(NOT INSTRUMENTED)
   cz_torch_test(torch_refused torch 120 refused.py)
   cz_torch_test(torch_ranks torch 180 ranks.py --rules=muon fsdp_3 fsdp_tp_2x2)
   cz_torch_test(torch_example "torch;nightly" 600 example.py ${examples}/torch/train.py)
+  cz_torch_test(torch_wheel "torch;nightly" 300 wheel_installs.py
+    ${CMAKE_SOURCE_DIR}/runtime/torch/wheel.py ${CMAKE_BINARY_DIR}/python/canzona
+    ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/docs/NOTICE.md)
   cz_torch_test(torch_ranks_all "torch;nightly" 900 ranks.py)
   cz_script(torch_structures torch 60 torch/structures.py
     ${CMAKE_BINARY_DIR}/python/canzona ${CMAKE_SOURCE_DIR}/runtime)
@@ -21,5 +24,5 @@ if(NOT INSTRUMENTED)
     ${CMAKE_BINARY_DIR}/torch)
   set_tests_properties(torch_install PROPERTIES SKIP_RETURN_CODE 77
     FIXTURES_SETUP torch_installed)
-  set_tests_properties(torch_ranks_all torch_example PROPERTIES FIXTURES_REQUIRED torch_installed)
+  set_tests_properties(torch_ranks_all torch_example torch_wheel PROPERTIES FIXTURES_REQUIRED torch_installed)
 endif()
