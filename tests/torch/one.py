@@ -186,6 +186,15 @@ def clips_and_skips():
     assert own.skipped and all(map(torch.equal, before, a.parameters()))
 
 
+def a_plan_can_be_looked_at():
+    plan = canzona.plan(make().named_parameters(), MUON, mesh={"dp": 8}, reduces=True)
+    assert "dp 8 = 8 ranks" in str(plan) and "matrices" in str(plan), str(plan)
+    assert "mesh dp = 8" in plan.source and "partial over dp" in plan.source
+    page = plan._repr_html_()
+    assert page.startswith("<iframe srcdoc=") and "muon_torch" in page
+    assert page.count("<iframe") == 1 and len(page) > 10000
+
+
 def compiled_and_wrapped_names_are_the_models():
     model = make()
     named = [(f"_orig_mod.{name}", p) for name, p in model.named_parameters()]
@@ -199,7 +208,7 @@ def main():
                   groups_are_the_uses, a_closure_and_accumulated_gradients_do_as_in_torch,
                   a_resumed_training_has_the_bits_of_one_that_went_on,
                   bf16_parameters_have_masters, weights_that_are_loaded_stay,
-                  odd_parameters_train, clips_and_skips,
+                  odd_parameters_train, clips_and_skips, a_plan_can_be_looked_at,
                   compiled_and_wrapped_names_are_the_models):
         check()
         print(check.__name__.replace("_", " "), flush=True)

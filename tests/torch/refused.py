@@ -63,6 +63,8 @@ def wrong_rules():
             make().named_parameters(), f"use muon(lr = 1) on nobody.weight\n{ADAMW}")
     refuses(ValueError, ["adamw", "lr"], optimizer_of,
             make().named_parameters(), "use adamw(lr) on **")
+    refuses(canzona.Error, ["CZR_ERR_WORLD_SIZE"], optimizer_of, make().named_parameters(),
+            mesh={"dp": 2})
     refuses(ValueError, ["strict", "reduces"], optimizer_of, make().named_parameters(),
             reduces=True, strict=True)
 

@@ -8,9 +8,11 @@
     ''')
 
 How the parameters are sharded is read from the live model: plain tensors, those of
-DDP, FSDP2, tensor parallelism, and both of these together.
+DDP, FSDP2, tensor parallelism, and both of these together.  canzona.plan shows what an
+optimizer would do.
 """
 from .czr import Error
 from .optimizer import Optimizer
+from .preview import Plan, plan
 
-__all__ = ["Error", "Optimizer"]
+__all__ = ["Error", "Optimizer", "Plan", "plan"]

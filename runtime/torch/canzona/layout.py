@@ -61,11 +61,17 @@ def named(params):
 class Mesh:
     """How ranks are factored: `axes` maps axes to sizes, major to minor, `ranks` are
     those of torch.distributed in that order, `names` its dimensions, None of one that
-    has no names."""
+    has no names.  Of a dict of axes, of ranks that need not be there, it has no ranks."""
 
     def __init__(self, params, device_mesh):
         meshes = [p.device_mesh for p in params.values() if hasattr(p, "placements")]
         self.names, self.device_mesh = (), device_mesh
+        if isinstance(device_mesh, dict):
+            if meshes:
+                raise ValueError("parameters lie on a mesh of their own: a dict is for "
+                                 "plain tensors")
+            self.ranks, self.axes = [], device_mesh
+            return
         is_shared = dist.is_available() and dist.is_initialized()
         if device_mesh is None and not meshes:
             self.ranks = list(range(dist.get_world_size())) if is_shared else [0]

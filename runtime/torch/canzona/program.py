@@ -16,12 +16,20 @@ from .czr import HOME, Error
 NAME = "rules"  # of the file: what errors call the user's text
 
 
-def _run(*words, folder=None, env=None):
+def _run(*words, folder, env=None):
     done = subprocess.run([str(word) for word in words], cwd=folder, env=env, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if done.returncode:
         raise Error(done.stderr.strip() or f"{words[0]} ended with {done.returncode}")
     return done.stdout
+
+
+def canzona(*words, folder=None):
+    """What the command prints; Error with its complaint."""
+    # Libraries that travel with it; the C compiler has its own.
+    path = os.pathsep.join(filter(None, [str(HOME / "lib"), os.environ.get("LD_LIBRARY_PATH")]))
+    return _run(HOME / "bin" / "canzona", *words, folder=folder,
+                env={**os.environ, "LD_LIBRARY_PATH": path})
 
 
 def _processor():
@@ -36,12 +44,8 @@ def _processor():
 def _compile(text, options, compiler, folder):
     """Makes folder/rules.so."""
     (folder / f"{NAME}.cz").write_text(text, encoding="utf-8")
-    # Libraries that travel with the command; the C compiler has its own.
-    path = os.pathsep.join(filter(None, [str(HOME / "lib"), os.environ.get("LD_LIBRARY_PATH")]))
-    own = {**os.environ, "LD_LIBRARY_PATH": path}
-    build = (HOME / "bin" / "canzona", "build")
-    _run(*build, *options, f"{NAME}.cz", folder=folder, env=own)
-    flags = _run(*build, "--print-cflags", env=own).split()
+    canzona("build", *options, f"{NAME}.cz", folder=folder)
+    flags = canzona("build", "--print-cflags").split()
     _run(compiler, *flags, "-march=native", "-shared", "-fPIC", "-I", HOME / "include",
          "-I", ".", "-o", f"{NAME}.so", f"{NAME}.c", folder=folder)
 
