@@ -9,6 +9,7 @@
 
 #include "passes/cost/op_time.h"
 #include "passes/simulate/simulate.h"
+#include "passes/timeline/fold.h"
 
 /* Layers in the order of the forward pass: what comes before the first, each
  * layer, what comes behind the last.  Picoseconds on each rank, -1 where it
@@ -52,7 +53,8 @@ typedef struct cz_simulation {
     const cz_simulate_options *options;
     cz_op_prices prices; /* no operation is so long that a sum overflows */
     cz_simulate_layers layers;
-    cz_timeline_list list;
+    cz_timeline_list list;   /* in the end of ranks that differ */
+    const int *n_alike;      /* [list.n_ranks] how many each is, then */
     cz_simulate_mark *marks; /* [list.n_ops] */
     int n_marks;
     int iteration; /* that is being listed */

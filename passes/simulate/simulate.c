@@ -231,7 +231,7 @@ static bool is_of(const cz_simulation *s, int op, cz_simulate_role role,
 static int64_t end_of(const cz_simulation *s, const cz_timeline_times *times,
                       cz_simulate_role role, int iteration)
 {
-    const int n = s->document->n_ranks;
+    const int n = s->list.n_ranks;
     int64_t end = 0;
     for (int i = 0; i < s->list.n_ops; i++)
         for (int r = 0; r < n && is_of(s, i, role, iteration); r++)
@@ -244,7 +244,7 @@ static int64_t end_of(const cz_simulation *s, const cz_timeline_times *times,
 static int64_t busy_of(const cz_simulation *s, cz_simulate_role role,
                        bool computes, int64_t *sum)
 {
-    const int n_ranks = s->document->n_ranks;
+    const int n_ranks = s->list.n_ranks;
     int64_t *busy = CZ_NEW(s->arena, int64_t, n_ranks), most = 0;
     *sum = 0;
     for (int i = 0; i < s->list.n_ops; i++) {
@@ -256,7 +256,8 @@ static int64_t busy_of(const cz_simulation *s, cz_simulate_role role,
     }
     for (int r = 0; r < n_ranks; r++) {
         most = larger(most, busy[r]);
-        *sum = cz_time_add(*sum, busy[r]);
+        *sum =
+            cz_time_add(*sum, cz_time_limit((cz_wide)busy[r] * s->n_alike[r]));
     }
     return most;
 }
@@ -320,6 +321,7 @@ static cz_simulate_times finish(cz_simulation *s, void *lister,
 {
     for (s->iteration = 0; s->iteration < N_ITERATIONS; s->iteration++)
         list(s, lister);
+    s->list = cz_timeline_fold(s->arena, &s->list, &s->n_alike);
     const cz_timeline_times times = cz_simulate_contention(s);
     const cz_simulate_times out = read_times(s, &times);
     cz_arena_fini(s->arena);

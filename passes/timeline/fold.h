@@ -6,9 +6,11 @@
 
 #include "passes/timeline/timeline.h"
 
-/* The result lives in `arena`.  O(operations * ranks * log ranks), a few
- * times. */
-cz_timeline_list cz_timeline_fold(cz_arena *arena,
-                                  const cz_timeline_list *list);
+/* The result lives in `arena`, and n_alike, unless it is NULL: for each rank of
+ * the folded list, how many it stands for.  O(operations * ranks), a few times;
+ * operations that share arrays of times and communicators are looked at
+ * once. */
+cz_timeline_list cz_timeline_fold(cz_arena *arena, const cz_timeline_list *list,
+                                  const int **n_alike);
 
 #endif

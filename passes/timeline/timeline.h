@@ -45,8 +45,9 @@ typedef struct cz_timeline_times {
     int64_t makespan;
     int64_t *end;     /* [op][rank] completion; 0 where the rank skips it */
     int64_t *free_ps; /* [stream][rank] completion of its last operation */
-    int64_t *last_ps; /* [communicators] of the operation that runs: when the
-                       * last of the ranks can start */
+    /* Of the operation that runs: [rank] when each can start, and
+     * [communicators] when the last of the ranks can. */
+    int64_t *start_ps, *last_ps;
 } cz_timeline_times;
 
 /* Times of no operation; of `arena`. */

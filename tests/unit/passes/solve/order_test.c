@@ -188,7 +188,8 @@ static void test_ranks_that_see_the_same_are_one(void **unused)
     for (int seed = 0; seed < SEEDS; seed += 2) {
         fixture f;
         draw_list(&f, seed, MOST_OPS);
-        const cz_timeline_list folded = cz_timeline_fold(&f.arena, &f.list);
+        const cz_timeline_list folded =
+            cz_timeline_fold(&f.arena, &f.list, NULL);
         if (folded.n_ranks > f.list.n_ranks / 2)
             fail_msg("seed %d", seed);
         cz_arena_fini(&f.arena);
