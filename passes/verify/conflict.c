@@ -6,6 +6,8 @@
 
 #include "passes/verify/internal.h"
 
+enum { FEW = 16 }; /* accesses whose ends are sorted by insertion */
+
 typedef struct reader {
     const access *what;
     const struct reader *next;
@@ -39,7 +41,15 @@ static void cut(space *s, const access *list, int n)
         *end++ = list[i].lo;
         *end++ = list[i].hi;
     }
-    qsort(ends, 2 * (size_t)n, sizeof *ends, compare);
+    if (n > FEW)
+        qsort(ends, 2 * (size_t)n, sizeof *ends, compare);
+    for (int i = 1; n <= FEW && i < 2 * n; i++) {
+        const int64_t at = ends[i];
+        int k = i;
+        for (; k > 0 && ends[k - 1] > at; k--)
+            ends[k] = ends[k - 1];
+        ends[k] = at;
+    }
     s->pieces = CZ_NEW(s->arena, piece, 2 * n);
     for (int i = 0; i < 2 * n; i++)
         if (i == 0 || ends[i] != ends[i - 1])

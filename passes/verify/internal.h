@@ -141,6 +141,7 @@ typedef struct transfer_pair {
     int source, target;              /* ranks */
     int sent_in, received_in;        /* operations */
     int send_number, receive_number; /* of the boxes of their entries */
+    int place; /* of the receive, by its rank, entry and box */
     const cz_view_transfer_entry *send, *receive;
 } transfer_pair;
 

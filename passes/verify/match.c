@@ -6,6 +6,7 @@
 /* A box on a rank, as the pair (source, target) sees it. */
 typedef struct end {
     int64_t source, target;
+    int place;      /* among all of the list, by rank, entry and box */
     int op, number; /* of the entry's boxes */
     const cz_view_transfer_entry *row;
 } end;
@@ -33,22 +34,48 @@ static void collect(verifier *v, int number, end_list *sends,
                 const int64_t peer =
                     cz_view_rank_at(v->view, &op->fact->comm,
                                     row->peer + k * row->peer_step, rank);
+                const int at = list->n;
                 *CZ_PUSH(v->arena, list->v, list->n) =
                     (end){row->is_recv ? peer : rank,
-                          row->is_recv ? rank : peer, number, k, row};
+                          row->is_recv ? rank : peer,
+                          at,
+                          number,
+                          k,
+                          row};
             }
         }
     }
 }
 
-/* By source and target; those of both are in the order of the list. */
+static bool comes_before(const end *a, const end *b)
+{
+    return a->source != b->source ? a->source < b->source
+                                  : a->target < b->target;
+}
+
+static int64_t key_of(const end *e, size_t at)
+{
+    return at == offsetof(end, target) ? e->target : e->source;
+}
+
+/* By source and target; those of both are in the order of the list.  It mostly
+ * is by one of the two. */
 static void sort(const verifier *v, end_list *list)
 {
     const size_t keys[] = {offsetof(end, target), offsetof(end, source)};
+    bool is_sorted = true;
 
-    for (int k = 0; k < 2; k++)
-        list->v = sort_by_key(v->arena, list->v, list->n, sizeof *list->v,
-                              keys[k], v->view->n_ranks, NULL);
+    for (int i = 1; i < list->n && is_sorted; i++)
+        is_sorted = !comes_before(&list->v[i], &list->v[i - 1]);
+    for (int k = 0; k < 2 && !is_sorted; k++) {
+        bool ascends = true;
+        for (int i = 1; i < list->n && ascends; i++)
+            ascends = key_of(&list->v[i - 1], keys[k]) <=
+                      key_of(&list->v[i], keys[k]);
+        if (!ascends)
+            list->v = sort_by_key(v->arena, list->v, list->n, sizeof *list->v,
+                                  keys[k], v->view->n_ranks, NULL);
+    }
 }
 
 static void report_odd(verifier *v, int op, const end *odd)
@@ -64,12 +91,6 @@ static void report_odd(verifier *v, int op, const end *odd)
 static bool same_ends(const end *a, const end *b)
 {
     return a->source == b->source && a->target == b->target;
-}
-
-static bool comes_before(const end *a, const end *b)
-{
-    return a->source != b->source ? a->source < b->source
-                                  : a->target < b->target;
 }
 
 static bool have_one_form(const cz_view_transfer_entry *a,
@@ -102,8 +123,9 @@ static void report_pair(verifier *v, int op, const end *send,
 static transfer_pair pair_of(const end *send, const end *receive)
 {
     return (transfer_pair){
-        (int)send->source, (int)send->target, send->op,  receive->op,
-        send->number,      receive->number,   send->row, receive->row};
+        (int)send->source, (int)send->target, send->op,
+        receive->op,       send->number,      receive->number,
+        receive->place,    send->row,         receive->row};
 }
 
 /* NULL, and which are the first that do not pair. */

@@ -12,6 +12,8 @@ typedef struct run {
     region_list *scratch;     /* [n_ranks] */
     int64_t *updated;         /* [n_ranks * n_buckets] elements so far */
     bool *reduced, *gathered; /* [n_buckets] */
+    region phases_of;         /* what was asked for last, */
+    uint32_t phases;          /* and those that read it */
 } run;
 
 /* What a parameter's shard is of the whole matrix, on one rank.  Tensors of
@@ -216,10 +218,14 @@ static void run_kernel(run *r, int op)
 static bool has_its_phases(run *r, int op, int64_t rank,
                            const cz_view_box *moved, const region *sent)
 {
-    const uint32_t wanted = cz_view_slot_phases(
-        r->v->view, rule_of_param(r->v, sent->param), sent->kind, sent->index);
+    if (r->phases_of.param != sent->param || r->phases_of.kind != sent->kind ||
+        r->phases_of.index != sent->index)
+        r->phases =
+            cz_view_slot_phases(r->v->view, rule_of_param(r->v, sent->param),
+                                sent->kind, sent->index);
+    r->phases_of = *sent;
 
-    if ((uint64_t)moved->phases == wanted)
+    if ((uint64_t)moved->phases == r->phases)
         return true;
     reject(r->v, (place){op, rank, sent->param},
            "sends scratch byte %lld in other phases of its rule than those "
@@ -241,22 +247,22 @@ static bool take_sent(run *r, int op, const transfer_pair *pair, region *sent)
     return false;
 }
 
-static bool put_sent(run *r, int op, const transfer_pair *pair, region put)
+/* Where a pair puts what was sent. */
+static bool place_sent(run *r, int op, const transfer_pair *pair, region *put)
 {
     const cz_view_box moved =
         cz_view_box_at(pair->receive, pair->receive_number);
 
-    if (moved.param == put.param && region_place(&put, &moved)) {
-        region_put(r->v->arena, &r->scratch[pair->target], put);
+    if (moved.param == put->param && region_place(put, &moved))
         return true;
-    }
     reject(r->v, (place){op, pair->target, moved.param},
            "receives what rank %lld sends of another parameter or another form",
            (long long)pair->source);
     return false;
 }
 
-/* All sends are read before anything received is put down. */
+/* All sends are read before anything received is put down: rank by rank, boxes
+ * of an entry that go on with each other at once. */
 static void run_transfer(run *r, int op)
 {
     int n = 0, i = 0;
@@ -265,11 +271,21 @@ static void run_transfer(run *r, int op)
 
     cz_arena_init(&arena);
     region *sent = CZ_NEW(&arena, region, n + 1);
+    int *received = CZ_NEW(&arena, int, n + 1);
     while (i < n && take_sent(r, op, &pairs[i], &sent[i]))
         i++;
-    for (i = r->v->n_errors ? n : 0;
-         i < n && put_sent(r, op, &pairs[i], sent[i]); i++)
-        ;
+    for (i = 0; i < n && r->v->n_errors == 0; i++) {
+        place_sent(r, op, &pairs[i], &sent[i]);
+        received[pairs[i].place] = i;
+    }
+    for (i = 0; i < n && r->v->n_errors == 0;) {
+        const int target = pairs[received[i]].target;
+        region put = sent[received[i++]];
+        while (i < n && pairs[received[i]].target == target &&
+               region_append(&put, &sent[received[i]]))
+            i++;
+        region_put(r->v->arena, &r->scratch[target], put);
+    }
     cz_arena_fini(&arena);
 }
 
@@ -492,7 +508,7 @@ static void run_op(run *r, int number)
 void check_provenance(verifier *v)
 {
     const int n_buckets = v->view->n_buckets + 1;
-    run r = {v, NULL, NULL, NULL, NULL};
+    run r = {.v = v, .phases_of = {.param = -1}};
 
     r.scratch = CZ_NEW(v->arena, region_list, v->view->n_ranks);
     r.updated =

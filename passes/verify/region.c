@@ -87,16 +87,18 @@ static bool same_value(const region *a, const region *b)
     return a->param == b->param && a->kind == b->kind && a->index == b->index;
 }
 
-/* Whether one goes on with the rows of the other, in the matrix and in memory.
- */
-static bool is_continued(const region *a, const region *b)
+bool region_append(region *a, const region *b)
 {
-    return same_value(a, b) && a->element_bytes == b->element_bytes &&
-           a->what.column == b->what.column &&
-           a->what.columns == b->what.columns &&
-           a->what.row + a->what.rows == b->what.row &&
-           a->stride_bytes == b->stride_bytes &&
-           a->offset + a->what.rows * a->stride_bytes == b->offset;
+    const bool goes_on =
+        same_value(a, b) && a->element_bytes == b->element_bytes &&
+        a->what.column == b->what.column &&
+        a->what.columns == b->what.columns &&
+        a->what.row + a->what.rows == b->what.row &&
+        a->stride_bytes == b->stride_bytes &&
+        a->offset + a->what.rows * a->stride_bytes == b->offset;
+
+    a->what.rows += goes_on ? b->what.rows : 0;
+    return goes_on;
 }
 
 /* Shards come one behind the other: rows of one region, as the next continues
@@ -111,8 +113,7 @@ void region_put(cz_arena *arena, region_list *list, region r)
             drop(list, i);
         else if (list->v[i++].of->offset <= r.offset)
             at = i;
-    if (at > 0 && is_continued(list->v[at - 1].of, &r)) {
-        list->v[at - 1].of->what.rows += r.what.rows;
+    if (at > 0 && region_append(list->v[at - 1].of, &r)) {
         reach_anew(list, at - 1);
         return;
     }

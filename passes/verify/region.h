@@ -33,6 +33,9 @@ typedef struct region_list {
     int n, capacity;
 } region_list;
 
+/* Whether `b` goes on with the rows of `a`, in the matrix and in memory; `a`
+ * then has both. */
+bool region_append(region *a, const region *b);
 /* Put a region down; what it covers is forgotten, in whole even where it is
  * covered in part.  Regions that continue each other's rows become one. */
 void region_put(cz_arena *arena, region_list *list, region r);
