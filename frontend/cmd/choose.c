@@ -21,6 +21,7 @@ typedef struct chooser {
     int n_ranks;
     cz_fact_policy best; /* so far, its iteration, and the least that its
                           * kernels or links take */
+    cz_simulate_times times;
     int64_t least, bound;
 } chooser;
 
@@ -85,6 +86,7 @@ static void take(chooser *c, const cz_fact_policy *policy,
 {
     const cz_simulate_least work = cz_simulate_least_of(times, c->n_ranks);
     c->best = *policy;
+    c->times = *times;
     c->least = times->iteration;
     c->bound = work.kernels > work.links ? work.kernels : work.links;
 }
@@ -153,7 +155,8 @@ static int64_t longest_bucket(const cz_plan_view *view)
     return longest;
 }
 
-bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view)
+bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
+                   cz_report_iteration *out)
 {
     static const int64_t sizes[] = {100000000, 40000000, 10000000, 4000000};
     const cz_cmd_options unsaid = {.input = name};
@@ -198,8 +201,10 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view)
         if (c.least >= less(before.least))
             c = before;
     }
-    if (c.least >= less(times.iteration))
-        return false;
-    set_policy(source, &c.best);
-    return true;
+    const bool is_other = c.least < less(times.iteration);
+    *out = (cz_report_iteration){first->tokens, c.options.mfu,
+                                 is_other ? c.times : times};
+    if (is_other)
+        set_policy(source, &c.best);
+    return is_other;
 }

@@ -235,7 +235,8 @@ typedef struct cz_job {
     cz_ir *source;            /* before any pass; NULL where it came planned */
     const cz_plan_view *view; /* of the planned module */
     char plan_hash[65];       /* SHA-256 of the printed module, hex */
-    cz_clocks clocks;         /* processor time so far */
+    cz_report_iteration iteration; /* without tokens: nobody has asked */
+    cz_clocks clocks;              /* processor time so far */
 } cz_job;
 
 /* Read the input (.cz, or IR that `plan --ir` printed), and take it to the
@@ -301,8 +302,9 @@ const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
  * another order inside them, make an iteration at least 2 % shorter, where the
  * schedule leaves them free.  Then the module has them.  Nothing is tried
  * within 2 % of the least of its kernels or links, or on more than 2048 ranks.
- */
-bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view);
+ * The iteration of what is chosen is *out, if that was simulated. */
+bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
+                   cz_report_iteration *out);
 
 /* The machine `name`, or that of the document where it is NULL, with n -D, and
  * without measured times.  False after reporting, also one that is too small:

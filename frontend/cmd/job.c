@@ -160,10 +160,12 @@ static bool choose(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
     bool ok = cz_passes_assign(job->ir, &job->diags);
     cz_clocks_end(&job->clocks, CZ_CLOCK_OWNERS);
     ok = ok && schedule(job);
-    if (ok && (cz_cmd_choose(job->source, options->input, job->view) ||
+    if (ok && (cz_cmd_choose(job->source, options->input, job->view,
+                             &job->iteration) ||
                goal != CZ_JOB_PLANNED)) {
         cz_ir_close(job->ir);
         job->ir = cz_ir_copy(job->source);
+        job->view = NULL;
     }
     cz_clocks_end(&job->clocks, CZ_CLOCK_CHOICE);
     return ok;
@@ -201,7 +203,7 @@ static bool plan(cz_job *job, const cz_cmd_options *options, cz_job_goal goal,
     cz_clocks_end(&job->clocks, CZ_CLOCK_OWNERS);
     if (goal == CZ_JOB_ASSIGNED)
         return true;
-    if (!schedule(job))
+    if (!job->view && !schedule(job))
         return false;
     if (has_gpu &&
         (!plan_gpu(job, NULL) ||

@@ -9,7 +9,6 @@ enum { MOST_RANKS = 1 << 16 };
 /* All that the look points to, in one place. */
 typedef struct whole {
     cz_report_context context;
-    cz_report_iteration iteration;
     const cz_document *document;
     cz_machine machine;
     cz_simulate_timeline timeline;
@@ -49,12 +48,14 @@ const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
                                                    const cz_cmd_options *given)
 {
     cz_simulate_options options;
+    if (job->iteration.tokens > 0)
+        return &job->iteration;
     if (!job->view->machine || job->view->n_ranks > MOST_RANKS)
         return NULL;
     whole *w = open(job, given, false, &options);
     if (!w || options.tokens < cz_document_replicas(w->document))
         return NULL;
-    w->iteration = (cz_report_iteration){
+    job->iteration = (cz_report_iteration){
         options.tokens, options.mfu, cz_simulate_plan(w->document, &options)};
-    return &w->iteration;
+    return &job->iteration;
 }
