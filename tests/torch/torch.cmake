@@ -23,7 +23,6 @@ if(NOT INSTRUMENTED)
   # 5 GB; the others find it.
   cz_script(torch_install "torch;nightly" 3600 torch/with_torch.py --install
     ${CMAKE_BINARY_DIR}/torch)
-  set_tests_properties(torch_install PROPERTIES SKIP_RETURN_CODE 77
-    FIXTURES_SETUP torch_installed)
-  set_tests_properties(torch_ranks_all torch_example torch_wheel PROPERTIES FIXTURES_REQUIRED torch_installed)
+  set_tests_properties(torch_install PROPERTIES SKIP_RETURN_CODE 77)
+  set_tests_properties(torch_ranks_all torch_example torch_wheel PROPERTIES DEPENDS torch_install)
 endif()

@@ -5,8 +5,8 @@
     with_torch.py --install FOLDER
 
 That Python is $CANZONA_TORCH_PYTHON, else that of the virtual environment FOLDER, else
-/usr/bin/python3.  Status 77 where it has none.  PACKAGE has `canzona`.  --install makes FOLDER, of PyPI's
-packages; status 77 without PyPI."""
+/usr/bin/python3.  Status 77 where it has none.  PACKAGE has `canzona`.  --install makes
+FOLDER, of PyPI's packages, unless $CANZONA_TORCH_PYTHON serves; status 77 without PyPI."""
 import os
 import pathlib
 import subprocess
@@ -28,7 +28,7 @@ def has_torch(python):
 
 def install(folder):
     python = folder / "bin" / "python"
-    if has_torch(python):
+    if any(map(has_torch, filter(None, [os.environ.get("CANZONA_TORCH_PYTHON"), python]))):
         return 0
     venv.create(folder, with_pip=True)
     done = subprocess.run([python, "-m", "pip", "install", "--quiet",
