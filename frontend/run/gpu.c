@@ -73,7 +73,13 @@ static bool open_compiler(cz_diags *diags, cz_run_gpu *gpu)
 {
     char message[CZR_NVRTC_MESSAGE];
 
-    switch (czr_nvrtc_open(NULL, &gpu->nvrtc, message)) {
+    const bool is_12 = gpu->driver->version / 1000 == 12;
+    czr_nvrtc_status status =
+        czr_nvrtc_open(is_12 ? "libnvrtc.so.12" : NULL, &gpu->nvrtc, message);
+
+    if (is_12 && status == CZR_NVRTC_MISSING)
+        status = czr_nvrtc_open(NULL, &gpu->nvrtc, message);
+    switch (status) {
     case CZR_NVRTC_OK:
         return true;
     case CZR_NVRTC_MISSING:

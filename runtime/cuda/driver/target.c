@@ -19,10 +19,17 @@ czr_status czr_target_check(czr_context *context, const czr_nvrtc *nvrtc)
     const int version = context->driver->version;
     int major = 0, minor = 0;
 
-    if (!nvrtc || !czr_target_is_ptx(context))
+    if (!nvrtc)
         return CZR_OK;
     czr_nvrtc_version(nvrtc, &major, &minor);
-    if (version >= 1000 * major + 10 * minor)
+    if (!czr_target_is_ptx(context) && version / 1000 < major)
+        return czr_context_check(
+            context, CZR_CUDA_NO_BINARY_FOR_GPU,
+            "%s takes machine code of NVRTC %d.%d, which a driver for CUDA %d "
+            "or later loads, and this one is for %d.%d: libnvrtc.so.%d serves",
+            context->name, major, minor, major, version / 1000,
+            version % 1000 / 10, version / 1000);
+    if (!czr_target_is_ptx(context) || version >= 1000 * major + 10 * minor)
         return CZR_OK;
     return czr_context_check(
         context, CZR_CUDA_UNSUPPORTED_PTX_VERSION,

@@ -4,7 +4,7 @@
  *   9.0             machine code of sm_90a
  *   later           PTX of compute_80, which the driver compiles as it loads it
  * PTX is of the version of the NVRTC that wrote it, and a driver reads none
- * that is newer than itself. */
+ * that is newer than itself; machine code is of its major version. */
 #ifndef CZR_CUDA_DRIVER_TARGET_H
 #define CZR_CUDA_DRIVER_TARGET_H
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* The oldest version that knows all we need. */
-enum { CZR_NVRTC_MAJOR = 12, CZR_NVRTC_MINOR = 9, CZR_NVRTC_MESSAGE = 256 };
+enum { CZR_NVRTC_MAJOR = 12, CZR_NVRTC_MINOR = 6, CZR_NVRTC_MESSAGE = 256 };
 
 typedef struct czr_nvrtc czr_nvrtc;
 
@@ -25,8 +25,9 @@ typedef struct czr_nvrtc_code {
     char *log;
 } czr_nvrtc_code;
 
-/* The library at `path`, or where that is NULL the one that the loader finds.
- * If it fails, *out is NULL and `message` says why. */
+/* The library at `path`, or where that is NULL the newest that the loader
+ * finds; a driver for CUDA 12 wants one of version 12: "libnvrtc.so.12".  If it
+ * fails, *out is NULL and `message` says why. */
 czr_nvrtc_status czr_nvrtc_open(const char *path, czr_nvrtc **out,
                                 char message[CZR_NVRTC_MESSAGE]);
 /* NULL is allowed. */

@@ -146,6 +146,29 @@ static void old_drivers_read_no_ptx(void **state)
     }
 }
 
+/* Machine code of NVRTC 13 has an ABI of its own. */
+static void older_drivers_load_no_machine_code_of_13(void **state)
+{
+    static const int versions[] = {12090, 13000};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        test_stages s;
+        stages_restart(1);
+        fake_set_version(versions[i]);
+        fake_set_capability(90);
+        assert_int_equal(stages_open(&s, true), CZR_OK);
+        setenv("FAKE_NVRTC_MAJOR", "13", 1);
+        assert_int_equal(czr_target_check(s.bench.context, s.nvrtc),
+                         i ? CZR_OK : CZR_ERR_DEVICE_CODE);
+        unsetenv("FAKE_NVRTC_MAJOR");
+        assert_int_equal(strstr(s.bench.context->error,
+                                "for 12.9: libnvrtc.so.12 serves") != NULL,
+                         i == 0);
+        end(&s);
+    }
+}
+
 /* Also where an NVRTC says that it is older than it is. */
 static void the_driver_has_the_last_word(void **state)
 {
@@ -170,6 +193,7 @@ int main(void)
                                         remove_cache),
         cmocka_unit_test(old_devices_are_refused),
         cmocka_unit_test(old_drivers_read_no_ptx),
+        cmocka_unit_test(older_drivers_load_no_machine_code_of_13),
         cmocka_unit_test(the_driver_has_the_last_word),
     };
 
