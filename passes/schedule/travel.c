@@ -241,7 +241,7 @@ void cz_schedule_fill_transfer(const cz_scheduler *s, const cz_planned_op *op,
     int n;
     const cz_matrix *list =
         cz_schedule_matrices(&s->sharded, at->row, op->micro_group, &n);
-    members of = n > 0 ? members_of(s, op, at) : (members){NULL};
+    members of = n > 0 ? members_of(s, op, at) : (members){.n = 0};
     for (int i = 0; i < n; i++) {
         for (int t = 0; list[i].pattern != of.pattern && t < of.n; t++)
             of.shards[t] =

@@ -405,7 +405,7 @@ static void put_number(cz_arena *arena, profile *p, int64_t number)
 
 static profile profile_of(const walk *w)
 {
-    profile p = {NULL};
+    profile p = {.n = 0};
     for (int i = 0; i < w->s->n_ops; i++) {
         const accesses *a = &w->touched[i];
         put_number(w->arena, &p, w->is_skipped[i] ? -1 : a->n_uses);

@@ -108,7 +108,7 @@ static bool counts(const search *s, int number, measure k)
 static void add_end(const search *s, int number, cost *sum)
 {
     for (int k = 0; k < N_MEASURES; k++)
-        if (counts(s, number, k))
+        if (counts(s, number, (measure)k))
             sum->ps[k] = cz_solve_max(sum->ps[k], s->found.last[number]);
 }
 
@@ -334,7 +334,8 @@ static bool is_kept(search *s, int first, int end, cost *least)
     int n_timed = 0;
     for (int k = 0; k < CZ_TIMELINE_N_STREAMS; k++)
         if (s->is_parted[k])
-            set_free(s, k, next_in(s, s->before, k, first, end));
+            set_free(s, k,
+                     next_in(s, s->before, (cz_timeline_stream)k, first, end));
     for (int i = first; i < s->n_ops && !is_more(sum, *least); i++) {
         const int number = s->order[i];
         const cz_timeline_stream which = s->folded.ops[number].stream;
