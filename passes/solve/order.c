@@ -334,8 +334,8 @@ static bool is_kept(search *s, int first, int end, cost *least)
     int n_timed = 0;
     for (int k = 0; k < CZ_TIMELINE_N_STREAMS; k++)
         if (s->is_parted[k])
-            set_free(s, k,
-                     next_in(s, s->before, (cz_timeline_stream)k, first, end));
+            set_free(s, (cz_timeline_stream)k,
+                     next_in(s, s->before, k, first, end));
     for (int i = first; i < s->n_ops && !is_more(sum, *least); i++) {
         const int number = s->order[i];
         const cz_timeline_stream which = s->folded.ops[number].stream;
