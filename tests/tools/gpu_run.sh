@@ -3,7 +3,8 @@
 # a machine that has a GPU and none of our tools, each under a limit of its own and
 # all within SECONDS (570); logs in OUT (out).  A line of `runs` is a part, a limit,
 # a name and a command; {nvrtc} stands for NVRTC's libraries, {out} for OUT, {python}
-# for $TORCH or python3, {target} for the target of the first GPU.  Exit status 1: one failed, or did not end in time.
+# for $TORCH or python3, {target} for the target of the first GPU.  Exit status 1:
+# one failed, or did not end in time.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 part=$1 seconds=${2:-570}
