@@ -62,32 +62,6 @@ cz_cuda_mutants(cuda_nccl_mutants 240 1200 driver/nccl_mutants.py
   ${CMAKE_C_COMPILER} ${CMAKE_SOURCE_DIR})
 set_property(TEST cuda_nccl_mutants APPEND PROPERTY LABELS nightly)
 
-# Our prototypes of a library against its header, and cuda.h, where these are:
-# cz_cuda_header(NAME SOURCE HEADER).
-function(cz_cuda_header name source header)
-  string(TOUPPER ${name}_HEADER found)
-  find_path(${found} ${header} HINTS ENV CUDA_PATH PATHS /usr/local/cuda
-    PATH_SUFFIXES include)
-  if(NOT CUDA_HEADER OR NOT ${found} OR NOT CMAKE_CXX_COMPILER)
-    return()
-  endif()
-  set(test cuda_${name}_header)
-  add_executable(${test} gpu/${source})
-  set_target_properties(${test} PROPERTIES CXX_STANDARD 17
-    CXX_STANDARD_REQUIRED ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}
-    ${CMAKE_SOURCE_DIR}/runtime)
-  target_include_directories(${test} SYSTEM PRIVATE ${CUDA_HEADER} ${${found}})
-  add_test(NAME ${test} COMMAND ${test})
-  set_tests_properties(${test} PROPERTIES LABELS cuda)
-endfunction()
-
-find_path(CUDA_HEADER cuda.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda
-  PATH_SUFFIXES include)
-cz_cuda_header(driver driver/header_test.cpp cuda.h)
-cz_cuda_header(cublas products/cublas_header_test.cpp cublasLt.h)
-cz_cuda_header(cusolver products/cusolver_header_test.cpp cusolverDn.h)
-cz_cuda_header(nccl world/nccl_header_test.cpp nccl.h)
 find_library(NCCL_LIBRARY libnccl.so.2 HINTS ENV CUDA_PATH PATHS /usr/local/cuda
   PATH_SUFFIXES lib lib64)
 if(NOT NCCL_LIBRARY)

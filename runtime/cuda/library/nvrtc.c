@@ -11,35 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef void *program;
-
 struct czr_nvrtc {
     void *library;
-    int (*version)(int *major, int *minor);
-    int (*create)(program *, const char *source, const char *name, int n,
-                  const char *const *headers, const char *const *names);
-    int (*compile)(program, int n_options, const char *const *options);
-    int (*destroy)(program *);
-    int (*ptx_size)(program, size_t *);
-    int (*ptx)(program, char *);
-    int (*cubin_size)(program, size_t *);
-    int (*cubin)(program, char *);
-    int (*log_size)(program, size_t *);
-    int (*log)(program, char *);
+#define CZR_NVRTC_CALL(symbol, name, arguments) int(*name) arguments;
+#include "runtime/cuda/library/nvrtc_calls.def"
+#undef CZR_NVRTC_CALL
 };
 
 /* Where each function goes. */
 static const czr_dynamic_symbol functions[] = {
-    {"nvrtcVersion", offsetof(czr_nvrtc, version)},
-    {"nvrtcCreateProgram", offsetof(czr_nvrtc, create)},
-    {"nvrtcCompileProgram", offsetof(czr_nvrtc, compile)},
-    {"nvrtcDestroyProgram", offsetof(czr_nvrtc, destroy)},
-    {"nvrtcGetPTXSize", offsetof(czr_nvrtc, ptx_size)},
-    {"nvrtcGetPTX", offsetof(czr_nvrtc, ptx)},
-    {"nvrtcGetCUBINSize", offsetof(czr_nvrtc, cubin_size)},
-    {"nvrtcGetCUBIN", offsetof(czr_nvrtc, cubin)},
-    {"nvrtcGetProgramLogSize", offsetof(czr_nvrtc, log_size)},
-    {"nvrtcGetProgramLog", offsetof(czr_nvrtc, log)},
+#define CZR_NVRTC_CALL(symbol, name, arguments)                                \
+    {#symbol, offsetof(czr_nvrtc, name)},
+#include "runtime/cuda/library/nvrtc_calls.def"
+#undef CZR_NVRTC_CALL
 };
 
 static const char *const libraries[] = {"libnvrtc.so.13", "libnvrtc.so.12",
@@ -107,38 +91,38 @@ void czr_nvrtc_version(const czr_nvrtc *nvrtc, int *major, int *minor)
 }
 
 /* One of the results that have a size: NULL without memory or result. */
-static char *get(program p, int (*size_of)(program, size_t *),
-                 int (*copy)(program, char *), size_t *size)
+static char *get(void *program, int (*size_of)(void *, size_t *),
+                 int (*copy)(void *, char *), size_t *size)
 {
     *size = 0;
-    if (size_of(p, size))
+    if (size_of(program, size))
         return NULL;
     /* Room for a zero that logs of older versions may lack. */
     char *bytes = *size < SIZE_MAX ? calloc(*size + 1, 1) : NULL;
-    if (bytes && *size && copy(p, bytes)) {
+    if (bytes && *size && copy(program, bytes)) {
         free(bytes);
         return NULL;
     }
     return bytes;
 }
 
-static czr_nvrtc_status fetch(const czr_nvrtc *nvrtc, program p, int is_refused,
-                              czr_nvrtc_code *code)
+static czr_nvrtc_status fetch(const czr_nvrtc *nvrtc, void *program,
+                              int is_refused, czr_nvrtc_code *code)
 {
     size_t log_size;
 
-    code->log = get(p, nvrtc->log_size, nvrtc->log, &log_size);
+    code->log = get(program, nvrtc->log_size, nvrtc->log, &log_size);
     if (!code->log)
         return CZR_NVRTC_NO_MEMORY;
     if (is_refused)
         return CZR_NVRTC_REFUSED;
-    code->bytes = (unsigned char *)get(p, nvrtc->cubin_size, nvrtc->cubin,
+    code->bytes = (unsigned char *)get(program, nvrtc->cubin_size, nvrtc->cubin,
                                        &code->n_bytes);
     if (code->bytes && code->n_bytes)
         return CZR_NVRTC_OK;
     free(code->bytes);
-    code->bytes =
-        (unsigned char *)get(p, nvrtc->ptx_size, nvrtc->ptx, &code->n_bytes);
+    code->bytes = (unsigned char *)get(program, nvrtc->ptx_size, nvrtc->ptx,
+                                       &code->n_bytes);
     return code->bytes ? CZR_NVRTC_OK : CZR_NVRTC_NO_MEMORY;
 }
 
@@ -146,14 +130,14 @@ czr_nvrtc_status czr_nvrtc_compile(czr_nvrtc *nvrtc, const char *source,
                                    const char *const *options, int n_options,
                                    czr_nvrtc_code *code)
 {
-    program p = NULL;
+    void *program = NULL;
 
     memset(code, 0, sizeof *code);
-    if (nvrtc->create(&p, source, NULL, 0, NULL, NULL))
+    if (nvrtc->create(&program, source, NULL, 0, NULL, NULL))
         return CZR_NVRTC_NO_MEMORY;
-    const int is_refused = nvrtc->compile(p, n_options, options) != 0;
-    const czr_nvrtc_status status = fetch(nvrtc, p, is_refused, code);
-    nvrtc->destroy(&p);
+    const int is_refused = nvrtc->compile(program, n_options, options) != 0;
+    const czr_nvrtc_status status = fetch(nvrtc, program, is_refused, code);
+    nvrtc->destroy(&program);
     if (status != CZR_NVRTC_OK && status != CZR_NVRTC_REFUSED)
         czr_nvrtc_code_fini(code);
     return status;

@@ -3,22 +3,16 @@
 #include "runtime/cuda/world/nccl.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/cuda/driver/clock.h"
 #include "runtime/cuda/library/dynamic.h"
 
-/* Of a configuration: its mark, what is left to NCCL, and off. */
-#define MAGIC 0xcafebeefu
-enum { UNDEFINED = INT_MIN, OFF = 0 };
-
 /* Where each function goes. */
 static const czr_dynamic_symbol functions[] = {
-    {"ncclGetErrorString", offsetof(czr_nccl, error_string)},
-    {"ncclGetLastError", offsetof(czr_nccl, last_error)},
-#define CZR_CALL(symbol, name, arguments) {#symbol, offsetof(czr_nccl, name)},
+#define CZR_CALL(symbol, name, result, arguments)                              \
+    {#symbol, offsetof(czr_nccl, name)},
 #include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
 };
@@ -139,13 +133,14 @@ czr_status czr_nccl_make_id(const czr_nccl *nccl, czr_nccl_id *out,
 static czr_nccl_config make_config(void)
 {
     return (czr_nccl_config){.size = sizeof(czr_nccl_config),
-                             .magic = MAGIC,
+                             .magic = CZR_NCCL_MAGIC,
                              .version = CZR_NCCL_VERSION,
-                             .blocking = OFF,
-                             .cluster = UNDEFINED,
-                             .min_blocks = UNDEFINED,
-                             .max_blocks = UNDEFINED,
-                             .split_share = OFF};
+                             .blocking = false,
+                             .cluster = CZR_NCCL_DEFAULT,
+                             .min_blocks = CZR_NCCL_DEFAULT,
+                             .max_blocks = CZR_NCCL_DEFAULT,
+                             .split_share = false,
+                             .traffic_class = CZR_NCCL_DEFAULT};
 }
 
 /* CZR_NCCL_IN_PROGRESS when the time is over. */

@@ -9,6 +9,7 @@
 
 #include "runtime/czr.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 /* ncclCommSplit came with 2.18. */
@@ -44,22 +45,26 @@ typedef struct czr_nccl_id {
     char bytes[CZR_NCCL_ID_BYTES];
 } czr_nccl_id;
 
-/* ncclConfig_t of 2.18; later ones begin with it, and `size` tells them where
- * it ends. */
+/* Of an ncclConfig_t its mark, and of a field, that NCCL chooses. */
+#define CZR_NCCL_MAGIC 0xcafebeefu
+enum { CZR_NCCL_DEFAULT = INT_MIN };
+
+/* ncclConfig_t of 2.26, which of 2.18 has padding in its last field's place;
+ * later ones begin with it, and `size` tells them where it ends.  2.26 reads
+ * that field whatever `version` says. */
 typedef struct czr_nccl_config {
     size_t size;
     unsigned magic, version;
     int blocking, cluster, min_blocks, max_blocks;
     const char *net;
     int split_share;
+    int traffic_class;
 } czr_nccl_config;
 
 typedef struct czr_nccl {
     void *library;
     int version;
-    const char *(*error_string)(int code);
-    const char *(*last_error)(void *comm); /* its words, of any communicator */
-#define CZR_CALL(symbol, name, arguments) int(*name) arguments;
+#define CZR_CALL(symbol, name, result, arguments) result(*name) arguments;
 #include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
 } czr_nccl;

@@ -135,19 +135,7 @@ static bool has_room(const target *t, const czr_nvrtc_code *code,
     if (is_called != has_watchdog(t))
         return false;
     return has_watchdog(t) ? k->frame_bytes <= MAX_FRAME
-                           : k->frame_bytes == 0 && !k->n_of[CUBIN_LDL] &&
-                                 !k->n_of[CUBIN_STL];
-}
-
-/* ptxas keeps tensor cores waiting where it does not see that accumulators are
- * theirs alone: it says so, and waits behind each wgmma.  Where waits are
- * watched a call stands in the way. */
-static bool is_serial(const target *t, const czr_nvrtc_code *code,
-                      const cubin_kernel *k)
-{
-    return !has_watchdog(t) &&
-           ((code->log && strstr(code->log, "Potential Performance Loss")) ||
-            k->n_of[CUBIN_WARPGROUP] > k->n_of[CUBIN_HGMMA]);
+                           : cubin_has_no_spills(k);
 }
 
 static bool check_cubin(const target *t, const char *text,
@@ -168,9 +156,10 @@ static bool check_cubin(const target *t, const char *text,
     printf("%s, %s: %d registers, frame %d, %d instructions, tensor %d\n",
            t->arch, t->name, k.registers, k.frame_bytes, k.n_instructions,
            k.n_of[CUBIN_HGMMA] + k.n_of[CUBIN_HMMA]);
-    return has_all(&k, wanted) && !is_serial(t, code, &k) &&
-           has_room(t, code, &k) && k.registers > 0 &&
-           k.registers <= t->registers &&
+    /* Where waits are watched a call stands in the way of overlap. */
+    const bool is_serial = !has_watchdog(t) && cubin_is_serial(&k, code->log);
+    return has_all(&k, wanted) && !is_serial && has_room(t, code, &k) &&
+           k.registers > 0 && k.registers <= t->registers &&
            (!t->consumers || has_split(t, text, &k));
 }
 
@@ -293,6 +282,12 @@ static bool check_planted(czr_nvrtc *nvrtc)
             return false;
         memcpy(at, bugs[i][1], strlen(bugs[i][1]));
         is_right &= !compile(&p, text, &targets[0], &code) && code.bytes;
+        /* The last one shows in machine code, whatever the log says. */
+        static cubin_kernel k;
+        if (i + 1 == sizeof bugs / sizeof *bugs)
+            is_right &= cubin_read(code.bytes, code.n_bytes, &k) &&
+                        cubin_is_serial(&k, "") &&
+                        strstr(code.log, CUBIN_SERIAL);
         czr_nvrtc_code_fini(&code);
         free(text);
     }

@@ -10,6 +10,9 @@ enum {
     INSTRUCTION_BYTES = 16,
     /* Where an instruction has its 32 bits of immediate operand. */
     IMMEDIATE_AT = 4,
+    /* What tells WARPGROUP.DEPBAR from WARPGROUP.ARRIVE. */
+    WAITS_AT = 5,
+    WAITS_BIT = 0x80,
     /* .nv.info: format, attribute, 16 bits of size; format 4 has a value. */
     FORMAT_SIZED = 4,
     ATTRIBUTE_FRAME = 0x11,
@@ -56,6 +59,8 @@ static void count(view text, cubin_kernel *out)
         const int opcode = at[0] | (at[1] & 0xf) << 8;
         const int n = out->n_of[opcode]++;
         out->n_instructions++;
+        out->n_waits +=
+            opcode == CUBIN_WARPGROUP && (at[WAITS_AT] & WAITS_BIT) != 0;
         if (opcode == CUBIN_USETMAXREG && n < CUBIN_MAX_SETMAXREG)
             memcpy(&out->setmaxreg[n], at + IMMEDIATE_AT, sizeof(int32_t));
     }
@@ -109,4 +114,14 @@ bool cubin_read(const unsigned char *bytes, size_t n_bytes, cubin_kernel *out)
             read_info(part, out);
     }
     return n_texts == 1;
+}
+
+bool cubin_has_no_spills(const cubin_kernel *k)
+{
+    return k->frame_bytes == 0 && !k->n_of[CUBIN_LDL] && !k->n_of[CUBIN_STL];
+}
+
+bool cubin_is_serial(const cubin_kernel *k, const char *log)
+{
+    return strstr(log, CUBIN_SERIAL) || 2 * k->n_waits > k->n_of[CUBIN_HGMMA];
 }

@@ -20,6 +20,9 @@ typedef struct run {
     czr_nvrtc *nvrtc;
     bool is_code;
     int n_compiled;
+    /* Of machine code for sm_90a: kernels, their logs with CUBIN_SERIAL, those
+     * that spill, wgmma, and waits for them. */
+    int n_sm90, n_serial, n_spilling, n_wgmma, n_waits;
 } run;
 
 static bool make_plan(int form, int architecture,
@@ -63,18 +66,28 @@ static char *make_text(const czr_cuda_product_plan *p)
                           p->header, end);
 }
 
-static bool is_code_right(const czr_cuda_product_plan *p,
+static void count(run *r, const cubin_kernel *k, const char *log)
+{
+    r->n_sm90++;
+    r->n_serial += strstr(log, CUBIN_SERIAL) != NULL;
+    r->n_spilling += !cubin_has_no_spills(k);
+    r->n_wgmma += k->n_of[CUBIN_HGMMA];
+    r->n_waits += k->n_waits;
+}
+
+static bool is_code_right(run *r, const czr_cuda_product_plan *p,
                           const czr_nvrtc_code *code)
 {
     static cubin_kernel k;
 
-    if (!cubin_read(code->bytes, code->n_bytes, &k) || k.frame_bytes ||
-        k.n_of[CUBIN_LDL] || k.n_of[CUBIN_STL])
+    if (!cubin_read(code->bytes, code->n_bytes, &k))
         return false;
     if (!p->is_sm90)
-        return k.n_of[CUBIN_HMMA] > 0;
+        return cubin_has_no_spills(&k) && k.n_of[CUBIN_HMMA] > 0;
+    count(r, &k, code->log);
     const int less = k.setmaxreg[0] > k.setmaxreg[1];
-    return k.n_of[CUBIN_HGMMA] > 0 && k.n_of[CUBIN_USETMAXREG] == 2 &&
+    return cubin_has_no_spills(&k) && !cubin_is_serial(&k, code->log) &&
+           k.n_of[CUBIN_HGMMA] > 0 && k.n_of[CUBIN_USETMAXREG] == 2 &&
            k.registers == p->split.entry &&
            k.setmaxreg[less] == p->split.producer &&
            k.setmaxreg[!less] == p->split.consumer;
@@ -129,7 +142,7 @@ static bool compile(run *r, const czr_cuda_product_plan *p)
     char *text = make_text(p);
     const bool is_right =
         czr_nvrtc_compile(r->nvrtc, text, options, 2, &code) == CZR_NVRTC_OK &&
-        (r->is_code ? is_code_right(p, &code) : is_text_right(p, &code));
+        (r->is_code ? is_code_right(r, p, &code) : is_text_right(p, &code));
 
     r->n_compiled++;
     if (!is_right)
@@ -198,6 +211,10 @@ int main(int argc, char **argv)
     is_right &= check_forms(&r, 80, &sm80, true);
     printf("%d kernels in %.2f s of a processor\n", r.n_compiled,
            compiling_seconds() - start);
+    if (r.is_code)
+        printf("%d for sm_90a: %d logs with C75xx, %d with spills, HGMMA %d, "
+               "DEPBAR %d\n",
+               r.n_sm90, r.n_serial, r.n_spilling, r.n_wgmma, r.n_waits);
     printf("refused, as they must be:\n");
     is_right &= check_planted(&r);
     czr_nvrtc_close(r.nvrtc);

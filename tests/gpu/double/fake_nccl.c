@@ -9,7 +9,6 @@
 #include <time.h>
 
 enum { DEFAULT_VERSION = 22809, MOST_POLLS = 3, LEAST_CONFIG = 48 };
-#define MAGIC 0xcafebeefu
 
 static struct {
     int version;
@@ -153,10 +152,13 @@ static void enter_clique(fake_comm *comm, fake_clique *clique, int rank)
     }
 }
 
+/* 2.26 asks no version of trafficClass (parseCommConfig in its init.cc), and
+ * gives it to network cards as it is. */
 static int check_config(const czr_nccl_config *config)
 {
-    if (!config || config->size < LEAST_CONFIG || config->magic != MAGIC ||
-        config->version < CZR_NCCL_VERSION || config->blocking != 0)
+    if (!config || config->size < LEAST_CONFIG ||
+        config->magic != CZR_NCCL_MAGIC || config->version < CZR_NCCL_VERSION ||
+        config->blocking != 0 || config->traffic_class != CZR_NCCL_DEFAULT)
         return CZR_NCCL_INVALID_ARGUMENT;
     return CZR_NCCL_SUCCESS;
 }

@@ -9,11 +9,9 @@
 
 #include <stdatomic.h>
 
-#define CZR_CALL(symbol, name, arguments) int symbol arguments;
+#define CZR_CALL(symbol, name, result, arguments) result symbol arguments;
 #include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
-const char *ncclGetErrorString(int code);
-const char *ncclGetLastError(void *comm);
 
 enum { FAKE_MAX_RANKS = 16, FAKE_MAX_SPLITS = 32, FAKE_COMM_MARK = 0x6e63 };
 

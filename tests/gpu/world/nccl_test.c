@@ -14,9 +14,7 @@ enum { SKIPPED = 77, DEADLINE_MS = 20000, SHORT_MS = 100 };
 static uint64_t seed = 20261123;
 
 static const char *const symbols[] = {
-    "ncclGetErrorString",
-    "ncclGetLastError",
-#define CZR_CALL(symbol, name, arguments) #symbol,
+#define CZR_CALL(symbol, name, result, arguments) #symbol,
 #include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
 };

@@ -1,12 +1,12 @@
-// Our prototypes and numbers against cuda.h, where there is one: as many
-// arguments, each of the same size, pointers where it has pointers.  Compiling
-// is the test.
+// Our prototypes and numbers against cuda.h: as many arguments, each of the
+// same size, pointers where it has pointers.  Compiling is the test; real.py
+// compiles.
 #include <cstddef>
 #include <cstdint>
 
 #include <cuda.h>
 
-#include "tests/gpu/bodies/same.hpp"
+#include "tests/gpu/real/same.hpp"
 
 extern "C" {
 #define _Alignas alignas
@@ -25,6 +25,10 @@ SAME(CZR_CUDA_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE);
 SAME(CZR_CUDA_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
 SAME(CZR_CUDA_NOT_INITIALIZED, CUDA_ERROR_NOT_INITIALIZED);
 SAME(CZR_CUDA_STUB_LIBRARY, CUDA_ERROR_STUB_LIBRARY);
+#if CUDA_VERSION >= 13000 /* older ones know it of the runtime API alone */
+SAME(CZR_CUDA_CALL_REQUIRES_NEWER_DRIVER,
+     CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+#endif
 SAME(CZR_CUDA_DEVICE_UNAVAILABLE, CUDA_ERROR_DEVICE_UNAVAILABLE);
 SAME(CZR_CUDA_NO_DEVICE, CUDA_ERROR_NO_DEVICE);
 SAME(CZR_CUDA_INVALID_DEVICE, CUDA_ERROR_INVALID_DEVICE);
@@ -63,20 +67,29 @@ SAME(CZR_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES,
      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 SAME(CZR_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
 SAME(CZR_EVENT_DISABLE_TIMING, CU_EVENT_DISABLE_TIMING);
+SAME(CZR_EVENT_RECORD_EXTERNAL, CU_EVENT_RECORD_EXTERNAL);
 SAME(CZR_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 SAME(CZR_TENSOR_MAP_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
 SAME(CZR_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE);
 SAME(CZR_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_SWIZZLE_128B);
 SAME(CZR_TENSOR_MAP_L2_256B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
 
+static_assert(CZR_DRIVER_VERSION <= CUDA_VERSION, "CUDA_VERSION");
+
 #define PLACE(ours, field, theirs, its)                                        \
     static_assert(offsetof(ours, field) == offsetof(theirs, its), #its)
-static_assert(sizeof(czr_launch_config) == sizeof(CUlaunchConfig));
-static_assert(sizeof(czr_tensor_map) == sizeof(CUtensorMap));
-static_assert(alignof(czr_tensor_map) >= alignof(CUtensorMap));
-static_assert(sizeof(czr_copy_box) == sizeof(CUDA_MEMCPY2D));
+#define SIZE(ours, theirs)                                                     \
+    static_assert(sizeof(ours) == sizeof(theirs), #theirs)
+SIZE(czr_launch_config, CUlaunchConfig);
+SIZE(czr_tensor_map, CUtensorMap);
+static_assert(alignof(czr_tensor_map) >= alignof(CUtensorMap), "alignment");
+SIZE(czr_copy_box, CUDA_MEMCPY2D);
+PLACE(czr_copy_box, from.column, CUDA_MEMCPY2D, srcXInBytes);
+PLACE(czr_copy_box, from.row, CUDA_MEMCPY2D, srcY);
 PLACE(czr_copy_box, from.type, CUDA_MEMCPY2D, srcMemoryType);
+PLACE(czr_copy_box, from.host, CUDA_MEMCPY2D, srcHost);
 PLACE(czr_copy_box, from.address, CUDA_MEMCPY2D, srcDevice);
+PLACE(czr_copy_box, from.array, CUDA_MEMCPY2D, srcArray);
 PLACE(czr_copy_box, from.stride, CUDA_MEMCPY2D, srcPitch);
 PLACE(czr_copy_box, to.type, CUDA_MEMCPY2D, dstMemoryType);
 PLACE(czr_copy_box, to.address, CUDA_MEMCPY2D, dstDevice);
@@ -89,8 +102,3 @@ PLACE(czr_launch_config, shared_memory_bytes, CUlaunchConfig, sharedMemBytes);
 PLACE(czr_launch_config, stream, CUlaunchConfig, hStream);
 PLACE(czr_launch_config, attributes, CUlaunchConfig, attrs);
 PLACE(czr_launch_config, n_attributes, CUlaunchConfig, numAttrs);
-
-int main()
-{
-    return 0;
-}

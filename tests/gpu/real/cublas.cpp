@@ -1,12 +1,15 @@
-// Our prototypes, numbers and types against cublasLt.h, where there is one.
-// Compiling is the test.
+// Our prototypes, numbers and types against cublasLt.h.  Compiling is the test;
+// real.py compiles.
 #include <cstddef>
 #include <cstdint>
 
 #include <cublasLt.h>
 
+extern "C" {
+#include "runtime/cuda/library/cublas.h"
+}
 #include "runtime/cuda/library/cublas_internal.h"
-#include "tests/gpu/bodies/same.hpp"
+#include "tests/gpu/real/same.hpp"
 
 #define CZR_CUBLAS_CALL(symbol, name, result, arguments)                       \
     static_assert(same<result(*) arguments, decltype(&symbol)>::value(),       \
@@ -29,12 +32,11 @@ SAME(CZR_CUBLAS_PREFER_ALIGNMENT_A, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
 SAME(CZR_CUBLAS_PREFER_ALIGNMENT_D, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 
 SAME(sizeof(czr_cublas_choice), sizeof(cublasLtMatmulHeuristicResult_t));
+SAME(sizeof(czr_cublas_choice::algorithm), sizeof(cublasLtMatmulAlgo_t));
 SAME(offsetof(czr_cublas_choice, workspace),
      offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
 SAME(offsetof(czr_cublas_choice, state),
      offsetof(cublasLtMatmulHeuristicResult_t, state));
-
-int main()
-{
-    return 0;
-}
+static_assert(CZR_CUBLAS_VERSION <= CUBLAS_VER_MAJOR * 10000 +
+                                        CUBLAS_VER_MINOR * 100,
+              "CUBLAS_VERSION");

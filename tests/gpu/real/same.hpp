@@ -1,7 +1,7 @@
 // Whether a prototype of ours is that of a header: as many arguments, each of the
 // same size, pointers where it has pointers; likewise the result.
-#ifndef TESTS_CUDA_SAME_HPP
-#define TESTS_CUDA_SAME_HPP
+#ifndef TESTS_GPU_REAL_SAME_HPP
+#define TESTS_GPU_REAL_SAME_HPP
 
 #include <type_traits>
 
