@@ -80,17 +80,6 @@ bool cz_ir_is_real(MlirAttribute attribute)
            mlirTypeIsAF64(mlirAttributeGetType(attribute));
 }
 
-bool cz_ir_is_strings(MlirAttribute attribute)
-{
-    if (!mlirAttributeIsAArray(attribute))
-        return false;
-    const intptr_t n = mlirArrayAttrGetNumElements(attribute);
-    for (intptr_t i = 0; i < n; i++)
-        if (!mlirAttributeIsAString(mlirArrayAttrGetElement(attribute, i)))
-            return false;
-    return true;
-}
-
 const char *cz_ir_attr_string(MlirAttribute attribute)
 {
     assert(mlirAttributeIsAString(attribute) ||

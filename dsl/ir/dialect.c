@@ -104,7 +104,8 @@ static void put_fact(cz_text *out, const cz_fact_schema *fact)
     cz_text_puts(out, "}\n}\n");
 }
 
-void cz_ir_dialect_text(cz_text *out)
+/* The IRDL text of our own dialect. */
+static void dialect_text(cz_text *out)
 {
     cz_text_puts(out, "irdl.dialect @canzona {\n");
     for (int i = 0; i < CZ_N_FACTS; i++)
@@ -117,7 +118,7 @@ static bool load_ours(MlirContext context)
 {
     cz_text text;
     cz_text_init(&text);
-    cz_ir_dialect_text(&text);
+    dialect_text(&text);
     MlirModule irdl =
         mlirModuleCreateParse(context, mlirStringRefCreate(text.bytes, text.n));
     cz_text_fini(&text);

@@ -21,8 +21,6 @@ struct cz_ir {
 MlirStringRef cz_ir_str(const char *string); /* NULL is "" */
 /* MLIR's strings that come from attributes and names end in a NUL. */
 const char *cz_ir_cstr(MlirStringRef string);
-/* A callback of MLIR's printers: appends to the cz_text behind `text`. */
-void cz_ir_put(MlirStringRef string, void *text);
 
 /* Append " (file:line:column)", or nothing when the place is unknown. */
 void cz_ir_put_place(cz_text *out, MlirLocation location);
@@ -31,8 +29,6 @@ void cz_ir_put_place(cz_text *out, MlirLocation location);
 
 /* Load what our modules consist of. */
 bool cz_ir_load_dialects(MlirContext context);
-/* The IRDL text of our own dialect. */
-void cz_ir_dialect_text(cz_text *out);
 
 /* ---- the schema (schema.c) ---- */
 
@@ -55,7 +51,6 @@ MlirNamedAttribute cz_ir_named(MlirContext context, const char *name,
 
 bool cz_ir_is_int(MlirAttribute attribute);  /* an i64 */
 bool cz_ir_is_real(MlirAttribute attribute); /* an f64 */
-bool cz_ir_is_strings(MlirAttribute attribute);
 const char *
 cz_ir_attr_string(MlirAttribute attribute); /* string or reference */
 cz_ints cz_ir_attr_ints(MlirAttribute attribute, cz_arena *arena);

@@ -17,7 +17,8 @@ const char *cz_ir_cstr(MlirStringRef string)
     return string.length > 0 ? string.data : "";
 }
 
-void cz_ir_put(MlirStringRef string, void *text)
+/* A callback of MLIR's printers: appends to the cz_text behind `text`. */
+static void put_string(MlirStringRef string, void *text)
 {
     cz_text_put(text, string.data, string.length);
 }
@@ -48,7 +49,7 @@ void cz_ir_put_place(cz_text *out, MlirLocation location)
 
 static void put_message(cz_text *out, MlirDiagnostic diagnostic)
 {
-    mlirDiagnosticPrint(diagnostic, cz_ir_put, out);
+    mlirDiagnosticPrint(diagnostic, put_string, out);
     cz_ir_put_place(out, mlirDiagnosticGetLocation(diagnostic));
 }
 
@@ -139,7 +140,7 @@ void cz_ir_print(const cz_ir *ir, cz_text *out)
     MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
     mlirOpPrintingFlagsAssumeVerified(flags);
     mlirOperationPrintWithFlags(mlirModuleGetOperation(ir->module), flags,
-                                cz_ir_put, out);
+                                put_string, out);
     mlirOpPrintingFlagsDestroy(flags);
 }
 

@@ -53,7 +53,7 @@ int64_t cz_metrics_equal_start(const cz_view_bucket *bucket, int64_t coordinate)
     return coordinate * step < length ? coordinate * step : length;
 }
 
-int64_t cz_metrics_equal_part(const cz_view_bucket *bucket, int64_t coordinate)
+static int64_t equal_part(const cz_view_bucket *bucket, int64_t coordinate)
 {
     return is_equal(bucket) ? cz_metrics_equal_start(bucket, coordinate + 1) -
                                   cz_metrics_equal_start(bucket, coordinate)
@@ -151,8 +151,8 @@ static void count_collective(counter *c, int number)
         cz_view_coordinate(c->view, &reduction->split_axes, c->rank);
     const bool exchanges =
         cz_metrics_exchanges(c->view, (int)op->fact->bucket, &op->fact->comm);
-    const int64_t own = exchanges ? cz_metrics_equal_part(bucket, at)
-                                  : cz_metrics_slice(bucket, at);
+    const int64_t own =
+        exchanges ? equal_part(bucket, at) : cz_metrics_slice(bucket, at);
     const int64_t others = all_slices(c, op) - own;
     if (op->kind == CZ_STEP_REDUCE_SCATTER) {
         const int64_t bytes =
@@ -333,8 +333,7 @@ static void count_bucket(counter *c, const cz_view_bucket *bucket)
         bucket->fact->length * cz_dtype_bytes(bucket->dtype);
     memory[CZ_MEMORY_GRAD] += bucket->fact->length * reduction->n_grads *
                               cz_dtype_bytes(reduction->dtype);
-    const int64_t part =
-        is_equal(bucket) ? cz_metrics_equal_part(bucket, at) : 0;
+    const int64_t part = is_equal(bucket) ? equal_part(bucket, at) : 0;
     memory[CZ_MEMORY_REDUCED] += (own + part) * cz_dtype_bytes(CZ_F32);
     if (bucket->has_master)
         memory[CZ_MEMORY_MASTER] +=

@@ -86,7 +86,6 @@ int64_t cz_metrics_equal_start(const cz_view_bucket *bucket,
  * of the split. */
 bool cz_metrics_exchanges(const cz_plan_view *view, int bucket,
                           const cz_ints *comm);
-int64_t cz_metrics_equal_part(const cz_view_bucket *bucket, int64_t coordinate);
 int64_t cz_metrics_slice(const cz_view_bucket *bucket, int64_t coordinate);
 /* Flops that a matrix costs its owner, or the first of those that share it: the
  * whole stage, and the element-wise stages on that rank's shard.  0 for what

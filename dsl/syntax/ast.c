@@ -32,7 +32,7 @@ static const struct span_of_kinds {
 #include "dsl/syntax/ast_kinds.def"
 };
 
-bool cz_node_is(const cz_node *node, cz_kinds kinds)
+static bool node_is(const cz_node *node, cz_kinds kinds)
 {
     return node->kind >= kind_spans[kinds].first &&
            node->kind <= kind_spans[kinds].last;
@@ -44,7 +44,7 @@ const cz_node *cz_node_option(const cz_node *node, cz_kind first, cz_kind last,
     assert(node->kind >= first && node->kind <= last);
     (void)first, (void)last;
     for (int i = from; i < node->n_children; i++)
-        if (cz_node_is(node->children[i], kinds))
+        if (node_is(node->children[i], kinds))
             return node->children[i];
     return NULL;
 }
@@ -83,7 +83,7 @@ static const struct column *items_of(const cz_node *list)
 
 static bool is_item(const cz_node *child, const struct column *items)
 {
-    return child->kind == CZ_AST_ERROR || cz_node_is(child, items->kinds);
+    return child->kind == CZ_AST_ERROR || node_is(child, items->kinds);
 }
 
 /* An option that stands behind the items is none of them. */
@@ -172,7 +172,7 @@ static bool child_is_sound(const cz_node *node, int at)
     if (child->kind == CZ_AST_ERROR)
         return true;
     for (int c = 0; c < N_COLUMNS; c++)
-        if (has_column(node, c) && cz_node_is(child, columns[c].kinds) &&
+        if (has_column(node, c) && node_is(child, columns[c].kinds) &&
             (columns[c].role == CHILD ? at == columns[c].at
                                       : at >= columns[c].at))
             return true;

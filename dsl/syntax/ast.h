@@ -85,8 +85,6 @@ typedef enum cz_kinds {
     CZ_N_KINDS
 } cz_kinds;
 
-bool cz_node_is(const cz_node *node, cz_kinds kinds);
-
 /* ---- children by name ----------------------------------------------------
  * cz_use_paths(use), cz_if_else(statement): a function for each CZ_CHILD and
  * CZ_OPTION of ast_kinds.def.  The node must be of a kind that has it. */

@@ -84,11 +84,6 @@ int cz_factor_n_parameters(cz_factor factor)
     return rows[factor].n_parameters;
 }
 
-bool cz_factor_is_square(cz_factor factor)
-{
-    return rows[factor].is_square;
-}
-
 static bool is_length(int64_t length)
 {
     return length >= 1 && length <= CZ_FACTOR_LENGTH;

@@ -40,7 +40,6 @@ cz_factor cz_factor_find(const char *name);
 int cz_factor_n_operands(cz_factor factor);
 int cz_factor_n_results(cz_factor factor);
 int cz_factor_n_parameters(cz_factor factor);
-bool cz_factor_is_square(cz_factor factor);
 /* Whether it is a power below 0 of a symmetric matrix, which is symmetric; its
  * first parameters are the power and what is added to the diagonal. */
 bool cz_factor_is_root(cz_factor factor);

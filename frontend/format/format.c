@@ -59,7 +59,8 @@ static void put_line(const cz_fmt_line *line, int column, cz_text *out)
     cz_text_put(out, "\n", 1);
 }
 
-void cz_fmt_print(const cz_fmt_lines *lines, cz_text *out)
+/* Text, with the comments behind lines in columns. */
+static void print_lines(const cz_fmt_lines *lines, cz_text *out)
 {
     for (int first = 0, end; first < lines->n; first = end) {
         end = end_of_run(lines, first);
@@ -115,7 +116,7 @@ bool cz_format(cz_arena *arena, const cz_source *source, cz_diags *diags,
         cz_fmt_space(&fmt, file);
         cz_fmt_align(&fmt);
         cz_fmt_break(&fmt, &lines);
-        cz_fmt_print(&lines, &text);
+        print_lines(&lines, &text);
         /* Both texts give one tree; else the mistake is ours, and the text is
          * better left alone. */
         const cz_source again = {source->name, cz_text_string(&text), text.n};

@@ -81,8 +81,6 @@ void cz_fmt_space(cz_fmt *fmt, const cz_node *file);
 void cz_fmt_align(cz_fmt *fmt);
 /* Lines, none longer than the limit where a break is to be had. */
 void cz_fmt_break(const cz_fmt *fmt, cz_fmt_lines *lines);
-/* Text, with the comments behind lines in columns. */
-void cz_fmt_print(const cz_fmt_lines *lines, cz_text *out);
 
 /* ---- what they share ------------------------------------------------------
  */

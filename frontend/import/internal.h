@@ -152,8 +152,6 @@ cz_import_line cz_import_block(cz_arena *arena, cz_import_member *members,
  * at `at` what is no shape of the language; `param` has its name. */
 bool cz_import_read_shape(const cz_json_text *text, cz_json_range at,
                           const json_t *json, cz_import_param *param);
-/* Elements of a shape, or -1 where 2^62 do not hold them. */
-int64_t cz_import_numel(const int64_t *shape, int n_dims);
 
 /* Append a parameter after checking name and count.  False after reporting. */
 bool cz_import_list_add(const cz_json_text *text, cz_json_range at,

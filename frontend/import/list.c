@@ -8,7 +8,8 @@
 
 enum { MAX_LEFT_OUT = 20 /* names in comments */ };
 
-int64_t cz_import_numel(const int64_t *shape, int n_dims)
+/* Elements of a shape, or -1 where 2^62 do not hold them. */
+static int64_t count_elements(const int64_t *shape, int n_dims)
 {
     int64_t numel;
 
@@ -47,7 +48,7 @@ bool cz_import_read_shape(const cz_json_text *text, cz_json_range at,
     }
     param->shape = shape;
     param->n_dims = (int)n;
-    return cz_import_numel(shape, (int)n) > 0 ||
+    return count_elements(shape, (int)n) > 0 ||
            bad_shape(text, at, param, CZ_TOO_LARGE,
                      "has more than 2^62 elements");
 }

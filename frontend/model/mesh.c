@@ -27,11 +27,6 @@ bool cz_mesh_is_axis(const char *name)
     return is_one_of(name, axis_names, N_AXES) || cz_mesh_is_expert_axis(name);
 }
 
-int cz_mesh_n_names(void)
-{
-    return N_AXES + N_EXPERT_AXES;
-}
-
 const char *cz_mesh_name(int i)
 {
     return i < N_AXES ? axis_names[i] : expert_axis_names[i - N_AXES];
@@ -92,7 +87,7 @@ int64_t cz_mesh_stages(const cz_mesh *mesh)
 void cz_mesh_bind(const cz_mesh *mesh, cz_env *outer, cz_env *inner)
 {
     cz_env_init(inner, outer->arena, outer);
-    for (int i = 0; i < cz_mesh_n_names(); i++) {
+    for (int i = 0; i < N_AXES + N_EXPERT_AXES; i++) {
         const char *name = cz_mesh_name(i);
         int64_t set;
         cz_mesh_find(mesh, name, &set);

@@ -58,7 +58,6 @@ int64_t cz_mesh_extent(const cz_mesh *mesh, int64_t set);
 /* A set of pieces in the user's words: "dp x tp". */
 const char *cz_mesh_text(cz_arena *arena, const cz_mesh *mesh, int64_t set);
 /* Every name that an axis may have, the experts' last. */
-int cz_mesh_n_names(void);
 const char *cz_mesh_name(int i);
 /* Coordinates over pp; at most CZ_MAX_STAGES. */
 int64_t cz_mesh_stages(const cz_mesh *mesh);
@@ -253,13 +252,6 @@ bool cz_model_build(cz_instance *instance, const cz_mesh *mesh,
                     const cz_pipeline *pipeline, cz_diags *diags,
                     cz_model *out);
 
-enum { CZ_MAX_SUGGESTED = 3 };
-
-/* The patterns that are nearest to the path, the nearest first, and how many:
- * those beyond twice the least distance are left out. */
-int cz_suggest_patterns(cz_arena *arena, const cz_node *path,
-                        const cz_model *model,
-                        const cz_pattern *best[CZ_MAX_SUGGESTED]);
 /* The pattern that is nearest to the path, counted in edits of characters,
  * with `*` and `**` free; the first of equals.  NULL for a model without
  * parameters. */

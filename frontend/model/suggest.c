@@ -7,6 +7,8 @@
 
 #include "frontend/names/match.h"
 
+enum { MAX_SUGGESTED = 3 };
+
 enum {
     MAX_LENGTH = 64,
     MAX_SEGMENTS = 64,
@@ -84,9 +86,9 @@ static int keep_nearest(const cz_pattern **best, int *distances, int n,
     int at = n;
     while (at > 0 && distance < distances[at - 1])
         at--;
-    if (at == CZ_MAX_SUGGESTED)
+    if (at == MAX_SUGGESTED)
         return n;
-    if (n < CZ_MAX_SUGGESTED)
+    if (n < MAX_SUGGESTED)
         n++;
     for (int i = n - 1; i > at; i--) {
         best[i] = best[i - 1];
@@ -97,11 +99,13 @@ static int keep_nearest(const cz_pattern **best, int *distances, int n,
     return n;
 }
 
-int cz_suggest_patterns(cz_arena *arena, const cz_node *path,
-                        const cz_model *model,
-                        const cz_pattern *best[CZ_MAX_SUGGESTED])
+/* The patterns that are nearest to the path, the nearest first, and how many:
+ * those beyond twice the least distance are left out. */
+static int nearest_patterns(cz_arena *arena, const cz_node *path,
+                            const cz_model *model,
+                            const cz_pattern *best[MAX_SUGGESTED])
 {
-    int distances[CZ_MAX_SUGGESTED], n = 0;
+    int distances[MAX_SUGGESTED], n = 0;
     for (int i = 0; i < model->n; i++) {
         const char *words[CZ_MAX_WORDS];
         const cz_pattern *pattern = &model->patterns[i];
@@ -117,15 +121,15 @@ int cz_suggest_patterns(cz_arena *arena, const cz_node *path,
 const cz_pattern *cz_suggest_pattern(cz_arena *arena, const cz_node *path,
                                      const cz_model *model)
 {
-    const cz_pattern *best[CZ_MAX_SUGGESTED];
-    return cz_suggest_patterns(arena, path, model, best) > 0 ? best[0] : NULL;
+    const cz_pattern *best[MAX_SUGGESTED];
+    return nearest_patterns(arena, path, model, best) > 0 ? best[0] : NULL;
 }
 
 static void report_path(cz_arena *arena, cz_diags *diags, const cz_node *path,
                         cz_span place, const cz_model *model)
 {
-    const cz_pattern *near[CZ_MAX_SUGGESTED];
-    const int n = cz_suggest_patterns(arena, path, model, near);
+    const cz_pattern *near[MAX_SUGGESTED];
+    const int n = nearest_patterns(arena, path, model, near);
     const char *names = "";
     for (int i = 0; i < n; i++)
         names = cz_arena_printf(arena, "%s%s'%s'%s", names,

@@ -117,10 +117,17 @@ static cz_rule_value *evaluate(cz_rule *rule, const cz_node *node)
     return node ? cz_rule_eval(rule, node) : NULL;
 }
 
+static bool is_bare_name(const cz_node *arg, const cz_node *formal)
+{
+    const cz_node *value = cz_arg_value(arg);
+    return !arg->text && value->kind == CZ_AST_NAME &&
+           strcmp(value->text, formal->text) == 0;
+}
+
 static argument gather(cz_rule *rule, const cz_node *formal, const cz_node *arg)
 {
     argument hyper = {.formal = formal};
-    hyper.is_bare = arg && cz_rule_is_bare(arg, formal);
+    hyper.is_bare = arg && is_bare_name(arg, formal);
     hyper.arg = hyper.is_bare ? NULL : arg;
     hyper.place = arg ? arg : formal;
     hyper.standard = evaluate(rule, cz_formal_default(formal));
@@ -265,13 +272,6 @@ static void report_unknown(cz_rule *rule, const cz_node *callee,
                        "'%s' has no argument '%s'", callee->text, arg->text);
 }
 
-bool cz_rule_is_bare(const cz_node *arg, const cz_node *formal)
-{
-    const cz_node *value = cz_arg_value(arg);
-    return !arg->text && value->kind == CZ_AST_NAME &&
-           strcmp(value->text, formal->text) == 0;
-}
-
 /* The formal that an argument at `place` goes to, or -1. */
 static int formal_of(const cz_node *formals, const cz_node *arg, int place,
                      bool is_use)
@@ -301,8 +301,7 @@ bool cz_rule_match(cz_rule *rule, const cz_node *callee,
                           "'%s' has %d arguments, this is one more",
                           callee->text, cz_n_items(formals));
         else if (chosen[at] &&
-                 !(is_use &&
-                   cz_rule_is_bare(chosen[at], cz_item(formals, at)))) {
+                 !(is_use && is_bare_name(chosen[at], cz_item(formals, at)))) {
             cz_rule_error(rule, CZ_WRONG_ARGUMENT, args[i],
                           "'%s' is given twice", cz_item(formals, at)->text);
             cz_diag_note(rule->diags, chosen[at]->span, "first here");

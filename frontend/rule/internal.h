@@ -368,7 +368,6 @@ const cz_node *cz_rule_find_place(cz_rule *rule, const char *name);
 bool cz_rule_match(cz_rule *rule, const cz_node *callee,
                    const cz_node *const *args, int n_args, bool is_use,
                    const cz_node **chosen);
-bool cz_rule_is_bare(const cz_node *arg, const cz_node *formal);
 /* Fills formals and hypers of the rule. */
 void cz_rule_bind_formals(cz_rule *rule);
 
@@ -400,9 +399,6 @@ bool cz_rule_check_state_name(cz_rule *rule, const cz_rule_slot *slot);
 
 /* ---- state.c: symmetry ---- */
 
-/* Takes a square state that is whole, and so starts symmetric, to be equal to
- * its transpose unless a run has found that it does not stay so. */
-void cz_rule_assume_symmetric(cz_rule *rule, cz_rule_slot *slot);
 /* Behind a run: whether a state that was taken to be symmetric did not stay
  * so; the next run knows. */
 bool cz_rule_refute_symmetric(cz_rule *rule);

@@ -237,9 +237,31 @@ static bool is_declared_here(cz_rule *rule, const cz_node *statement)
     return false;
 }
 
+static bool is_refuted(const cz_rule *rule, const char *name)
+{
+    for (int i = 0; i < rule->n_asymmetric; i++)
+        if (strcmp(rule->asymmetric[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Takes a square state that is whole, and so starts symmetric, to be equal to
+ * its transpose unless a run has found that it does not stay so.  Those that
+ * lie as the parameter does are held in parts, by rows. */
+static void assume_symmetric(cz_rule *rule, cz_rule_slot *slot)
+{
+    const cz_tensor *as = &slot->as;
+
+    slot->as.symmetric =
+        slot->is_full_matrix && !slot->is_extern &&
+        as->kept == CZ_RULE_MATRIX &&
+        cz_rule_same_extent(rule, as->extent[0], as->extent[1]) &&
+        !is_refuted(rule, slot->name);
+}
+
 static void add_state(cz_rule *rule, cz_rule_slot slot)
 {
-    cz_rule_assume_symmetric(rule, &slot);
+    assume_symmetric(rule, &slot);
     *CZ_PUSH(rule->arena, rule->slots, rule->n_slots) = slot;
     /* after the gradient and the slots before it */
     rule->slots[rule->n_slots - 1].value =
@@ -313,25 +335,6 @@ void cz_rule_run_extern(cz_rule *rule, const cz_node *statement)
  * taken to stay so.  What a run of the body then writes to it is symmetric by
  * type or refutes that.  Runs are repeated until none refutes anything: what is
  * left holds by induction over updates. */
-static bool is_refuted(const cz_rule *rule, const char *name)
-{
-    for (int i = 0; i < rule->n_asymmetric; i++)
-        if (strcmp(rule->asymmetric[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* Those that lie as the parameter does are held in parts, by rows. */
-void cz_rule_assume_symmetric(cz_rule *rule, cz_rule_slot *slot)
-{
-    const cz_tensor *as = &slot->as;
-
-    slot->as.symmetric =
-        slot->is_full_matrix && !slot->is_extern &&
-        as->kept == CZ_RULE_MATRIX &&
-        cz_rule_same_extent(rule, as->extent[0], as->extent[1]) &&
-        !is_refuted(rule, slot->name);
-}
 
 /* A mistake is reported where it is, and refutes nothing. */
 bool cz_rule_refute_symmetric(cz_rule *rule)

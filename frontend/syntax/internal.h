@@ -110,9 +110,6 @@ cz_node *cz_tree_binary(cz_parser *parser, cz_kind kind, cz_node *left,
 cz_node *cz_tree_pipe(cz_parser *parser, cz_node *left, cz_node *call);
 /* The same node, with this flag, and reaching to the end of `last`. */
 cz_node *cz_tree_mark(cz_node *node, unsigned flag, cz_span last);
-/* The same node with one more child. */
-cz_node *cz_tree_extend(cz_parser *parser, cz_node *node, cz_node *child,
-                        cz_span last);
 
 /* FORMALS from what was parsed as arguments: names, with or without value. */
 cz_node *cz_tree_formals(cz_parser *parser, cz_span span, cz_list args);
@@ -153,7 +150,6 @@ cz_path cz_path_index(cz_parser *parser, cz_path path, cz_token name,
                       cz_node *bound, cz_token end);
 /* The PATH node.  `own`: the path names what is defined, so that a wildcard
  * in it is reported. */
-cz_node *cz_path_node(cz_parser *parser, cz_path path);
 cz_node *cz_path_own(cz_parser *parser, cz_path path);
 cz_node *cz_path_of_token(cz_parser *parser, cz_token token);
 

@@ -210,7 +210,7 @@ cz_path cz_path_index(cz_parser *parser, cz_path path, cz_token name,
                      cz_span_join(path.span, end.span)};
 }
 
-cz_node *cz_path_node(cz_parser *parser, cz_path path)
+static cz_node *make_node(cz_parser *parser, cz_path path)
 {
     return cz_tree_node(parser, CZ_AST_PATH, path.span,
                         text_of(parser->arena, path.segments), path.segments);
@@ -218,7 +218,7 @@ cz_node *cz_path_node(cz_parser *parser, cz_path path)
 
 cz_node *cz_path_of_token(cz_parser *parser, cz_token token)
 {
-    return cz_path_node(parser, cz_path_begin(parser, token));
+    return make_node(parser, cz_path_begin(parser, token));
 }
 
 /* A pattern that selects, rather than names. */
@@ -240,5 +240,5 @@ cz_node *cz_path_own(cz_parser *parser, cz_path path)
                           path.segments.items[i]->span,
                           "the name of a parameter has no wildcard; write "
                           "{a, b} to define several");
-    return cz_path_node(parser, path);
+    return make_node(parser, path);
 }

@@ -114,8 +114,9 @@ cz_node *cz_tree_parens(cz_node *node, cz_span span)
     return node;
 }
 
-cz_node *cz_tree_extend(cz_parser *parser, cz_node *node, cz_node *child,
-                        cz_span last)
+/* The same node with one more child. */
+static cz_node *extend(cz_parser *parser, cz_node *node, cz_node *child,
+                       cz_span last)
 {
     const cz_list children =
         cz_list_add(parser,
@@ -209,7 +210,7 @@ cz_node *cz_tree_once(cz_parser *parser, cz_node *node, cz_node *child, int n,
                       cz_token word)
 {
     if (node->n_children <= n)
-        return cz_tree_extend(parser, node, child, child->span);
+        return extend(parser, node, child, child->span);
     return second_time(parser, node, word);
 }
 
@@ -218,7 +219,7 @@ cz_node *cz_tree_where(cz_parser *parser, cz_node *use, cz_node *condition,
 {
     if (use->kind == CZ_AST_USE && cz_use_condition(use))
         return second_time(parser, use, word);
-    return cz_tree_extend(parser, use, condition, condition->span);
+    return extend(parser, use, condition, condition->span);
 }
 
 cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *child,
@@ -227,12 +228,12 @@ cz_node *cz_tree_attribute(cz_parser *parser, cz_node *node, cz_node *child,
     for (int i = 0; i < node->n_children; i++)
         if (node->children[i]->kind == child->kind)
             return second_time(parser, node, word);
-    return cz_tree_extend(parser, node, child, child->span);
+    return extend(parser, node, child, child->span);
 }
 
 cz_node *cz_tree_on(cz_parser *parser, cz_node *clause, cz_token path)
 {
     cz_node *paths = cz_tree_node(parser, CZ_AST_PATHS, path.span, NULL,
                                   CZ_NODES(cz_path_of_token(parser, path)));
-    return cz_tree_extend(parser, clause, paths, path.span);
+    return extend(parser, clause, paths, path.span);
 }

@@ -63,8 +63,6 @@ typedef struct cz_tune_space {
 } cz_tune_space;
 
 /* The model on some mesh, without plan; NULL where it cannot be. */
-const cz_compiled_model *cz_tune_compile(cz_tune_space *space,
-                                         const int64_t *mesh, cz_diags *diags);
 /* The model on one rank, and what the source says besides. */
 bool cz_tune_read_base(cz_tune_space *space, cz_diags *diags);
 /* Sizes, params and candidates.  False after reporting. */

@@ -10,8 +10,8 @@
 
 /* ---- which sizes an axis may have ---- */
 
-const cz_compiled_model *cz_tune_compile(cz_tune_space *s, const int64_t *mesh,
-                                         cz_diags *diags)
+static const cz_compiled_model *compile_on(cz_tune_space *s,
+                                           const int64_t *mesh, cz_diags *diags)
 {
     cz_compiled_model *out = CZ_NEW(s->arena, cz_compiled_model, 1);
     cz_tune_candidate candidate = {.bound_ps = 0};
@@ -73,7 +73,7 @@ static const cz_compiled_model *try_size(cz_tune_space *s, int axis,
     cz_diags diags;
     cz_diags_init(&diags, s->arena);
     set_axis(mesh, axis, size);
-    const cz_compiled_model *m = cz_tune_compile(s, mesh, &diags);
+    const cz_compiled_model *m = compile_on(s, mesh, &diags);
     return m && knows(s, m, axis) ? m : NULL;
 }
 
@@ -429,7 +429,7 @@ static int by_bytes(const void *left, const void *right)
 
 bool cz_tune_read_base(cz_tune_space *s, cz_diags *diags)
 {
-    const cz_compiled_model *base = cz_tune_compile(s, one_rank, diags);
+    const cz_compiled_model *base = compile_on(s, one_rank, diags);
     if (base)
         s->base = *base;
     return base != NULL;
@@ -447,7 +447,7 @@ bool cz_tune_find_meshes(cz_tune_space *s, cz_diags *diags)
     s->params = CZ_NEW(s->arena, struct cz_tune_stages, s->n_sizes[CZ_TUNE_PP]);
     for (int i = 0; i < s->n_sizes[CZ_TUNE_PP]; i++) {
         set_axis(mesh, CZ_TUNE_PP, s->sizes[CZ_TUNE_PP][i]);
-        const cz_compiled_model *of = cz_tune_compile(s, mesh, diags);
+        const cz_compiled_model *of = compile_on(s, mesh, diags);
         for (int p = 0; of && p < of->model.n; p++) {
             const cuts cut = cuts_of(alone, &of->model.patterns[p]);
             expand(s, &s->params[i], &of->model.patterns[p], &cut);

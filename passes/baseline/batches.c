@@ -3,8 +3,10 @@
 
 #include "passes/baseline/micro_groups.h"
 
-int64_t cz_compare_batches_ps(const cz_plan_view *view,
-                              const cz_stage_time *times, const int64_t *counts)
+/* What these matrices of one operation take more than time_ps of each; below
+ * 0: less.  counts[n_stages]. */
+static int64_t batches_ps(const cz_plan_view *view, const cz_stage_time *times,
+                          const int64_t *counts)
 {
     int64_t sum = 0;
     for (int s = 0; s < view->n_stages; s++)
@@ -63,7 +65,7 @@ void cz_compare_batches(const cz_plan_view *view, const cz_stage_time *times,
     for (int s = 0; s < n_slots; s++) {
         const int64_t *of = counts[n_counted == 1 ? 0 : s];
         if (of)
-            load_ps[s] += cz_compare_batches_ps(view, times, of);
+            load_ps[s] += batches_ps(view, times, of);
     }
     cz_arena_fini(&scratch);
 }

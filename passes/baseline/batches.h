@@ -23,10 +23,4 @@ void cz_compare_batches(const cz_plan_view *view, const cz_stage_time *times,
                         const cz_solve_plan *plan, cz_compared_owners gathered,
                         const bool *is_left_out, int64_t *load_ps);
 
-/* What these matrices of one operation take more than time_ps of each; below
- * 0: less.  counts[n_stages]. */
-int64_t cz_compare_batches_ps(const cz_plan_view *view,
-                              const cz_stage_time *times,
-                              const int64_t *counts);
-
 #endif

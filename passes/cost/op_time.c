@@ -42,7 +42,7 @@ int cz_op_extent(const cz_op_prices *p, int64_t set)
     return (int)cz_axes_extent(p->axes, set);
 }
 
-int cz_op_coordinate(const cz_op_prices *p, int64_t set, int rank)
+static int coordinate_of(const cz_op_prices *p, int64_t set, int rank)
 {
     return (int)cz_axes_coordinate(p->axes, set, p->ranks[rank]);
 }
@@ -52,7 +52,7 @@ bool cz_op_is_resident(const cz_op_prices *p,
 {
     if (residents->set == 0)
         return true;
-    const int at = cz_op_coordinate(p, residents->set, rank);
+    const int at = coordinate_of(p, residents->set, rank);
     for (int i = 0; i < residents->n; i++)
         if (residents->coordinates[i] == at)
             return true;
@@ -65,7 +65,7 @@ cz_timeline_comm cz_op_comm(cz_op_prices *p, int64_t set, cz_block block)
     if (comm->n == 0) {
         int *of = CZ_NEW(p->arena, int, p->n_ranks);
         for (int r = 0; r < p->n_ranks; r++)
-            of[r] = cz_op_coordinate(p, p->apart & ~set, r);
+            of[r] = coordinate_of(p, p->apart & ~set, r);
         *comm = (cz_timeline_comm){cz_op_extent(p, p->apart & ~set), of};
     }
     if (block.size == 0)
@@ -74,7 +74,7 @@ cz_timeline_comm cz_op_comm(cz_op_prices *p, int64_t set, cz_block block)
     int *of = CZ_NEW(p->arena, int, p->n_ranks);
     for (int r = 0; r < p->n_ranks; r++)
         of[r] = comm->of[r] * n_blocks +
-                (int)cz_block_number(block, cz_op_coordinate(p, set, r));
+                (int)cz_block_number(block, coordinate_of(p, set, r));
     return (cz_timeline_comm){comm->n * n_blocks, of};
 }
 
@@ -271,9 +271,8 @@ static void fill_own(const cz_op_prices *p, const cz_document_bucket *bucket,
 {
     const int64_t set = p->document->reductions[bucket->reduction].split_set;
     for (int r = 0; r < p->n_ranks; r++)
-        ps[r] = cz_time_map(p->machine,
-                            (cz_wide)bucket->own[cz_op_coordinate(p, set, r)] *
-                                bytes);
+        ps[r] = cz_time_map(
+            p->machine, (cz_wide)bucket->own[coordinate_of(p, set, r)] * bytes);
 }
 
 static void fill_kernel(const cz_op_prices *p, const cz_document_op *op,
@@ -284,7 +283,7 @@ static void fill_kernel(const cz_op_prices *p, const cz_document_op *op,
     for (int c = 0; c < n; c++)
         by_coordinate[c] = work_ps(p, op, c);
     for (int r = 0; r < p->n_ranks; r++)
-        ps[r] = by_coordinate[cz_op_coordinate(p, op->over, r)];
+        ps[r] = by_coordinate[coordinate_of(p, op->over, r)];
 }
 
 /* As long as on the member with most bytes. */
@@ -297,7 +296,7 @@ static void fill_transfer(cz_op_prices *p, const cz_document_op *op,
                                                          op->comm, op->block));
     int64_t *most = CZ_NEW(p->arena, int64_t, comm.n);
     for (int r = 0; r < p->n_ranks; r++) {
-        const int at = cz_op_coordinate(p, op->over, r);
+        const int at = coordinate_of(p, op->over, r);
         ps[r] =
             op->sent[at] > op->received[at] ? op->sent[at] : op->received[at];
         if (ps[r] > most[comm.of[r]])

@@ -31,7 +31,6 @@ cz_op_prices cz_op_prices_make(cz_arena *arena, const cz_document *document,
                                const cz_machine *machine, int64_t apart);
 
 int cz_op_extent(const cz_op_prices *prices, int64_t set);
-int cz_op_coordinate(const cz_op_prices *prices, int64_t set, int rank);
 bool cz_op_is_resident(const cz_op_prices *prices,
                        const cz_document_residents *residents, int rank);
 /* The communicators over a set of axes, or their blocks, unless those are of 0

@@ -178,7 +178,6 @@ const cz_view_stage *cz_schedule_element_wise(const cz_plan_view *view,
                                               int64_t param);
 /* Whether some parameter of a bucket is owned, or not owned. */
 bool cz_schedule_holds(const cz_plan_view *view, int bucket, bool owned);
-bool cz_schedule_has_decision(const cz_plan_view *view);
 /* The bucket that is updated as the i-th, and which one a bucket is: behind the
  * guard or the decision all gradients are there, and what the next forward pass
  * needs first comes first, which is the last bucket. */

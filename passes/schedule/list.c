@@ -49,7 +49,7 @@ static void publish(cz_scheduler *s, int bucket)
         append(s, CZ_ROLE_ALL_GATHER, bucket, -1);
 }
 
-bool cz_schedule_has_decision(const cz_plan_view *view)
+static bool has_decision(const cz_plan_view *view)
 {
     return view->policy->clip > 0 || view->policy->skip != 0;
 }
@@ -69,7 +69,7 @@ static void list_reduction(cz_scheduler *s)
     if (s->view->policy->clip == 0)
         append(s, CZ_ROLE_GUARD, -1, -1);
     append(s, CZ_ROLE_KEEP, -1, -1);
-    if (!cz_schedule_has_decision(s->view))
+    if (!has_decision(s->view))
         return;
     for (int b = 0; b < s->view->n_buckets; b++)
         append(s, CZ_ROLE_SQUARES, b, -1);

@@ -256,9 +256,8 @@ czr_status czr_externs_open(czr_engine *engine);
 czr_status czr_externs_check(czr_engine *engine);
 void czr_externs_take(czr_engine *engine);
 
-/* phase.c: the number of the phase of update t for a turn, or -1; the phase of
- * every parameter at update t; the body of a stage for a parameter then. */
-int czr_phase_at(const czr_phases *phases, int64_t segment, int64_t t);
+/* phase.c: the phase of every parameter at update t; the body of a stage for a
+ * parameter then. */
 czr_kernel czr_phase_body(const czr_engine *engine, int stage, int param);
 czr_status czr_phase_choose(czr_engine *engine, int64_t t);
 

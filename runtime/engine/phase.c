@@ -14,7 +14,8 @@ static bool fires(const czr_event *event, int64_t segment, int64_t t)
     return (t - event->start + early_by(event, segment)) % event->period == 0;
 }
 
-int czr_phase_at(const czr_phases *phases, int64_t segment, int64_t t)
+/* The number of the phase of update t for a stagger offset, or -1. */
+static int phase_at(const czr_phases *phases, int64_t segment, int64_t t)
 {
     uint32_t fired = 0;
 
@@ -38,7 +39,7 @@ czr_status czr_phase_choose(czr_engine *engine, int64_t t)
         const czr_phases *phases = program->phases[place->rule];
         if (!last || last->rule != place->rule ||
             last->stagger_offset != place->stagger_offset)
-            phase = phases ? czr_phase_at(phases, place->stagger_offset, t) : 0;
+            phase = phases ? phase_at(phases, place->stagger_offset, t) : 0;
         if (phase < 0)
             return czr_engine_poison(engine, CZR_ERR_VERSION,
                                      "rule %d has no phase for update %lld",

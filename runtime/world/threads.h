@@ -62,7 +62,6 @@ typedef struct czr_threads_world {
 } czr_threads_world;
 
 void czr_threads_world_wake(czr_communicator *communicator, int position);
-void czr_threads_world_wake_all(czr_threads_world *threads);
 /* Marks the world as failed; the first reason stays.  Lock held. */
 void czr_threads_world_abort(czr_threads_world *threads, const char *why);
 /* The time after which a wait of this world that starts now has failed. */

@@ -14,7 +14,7 @@ void czr_threads_world_wake(czr_communicator *communicator, int position)
         &communicator->threads->ranks[communicator->ranks[position]].wake);
 }
 
-void czr_threads_world_wake_all(czr_threads_world *threads)
+static void wake_all(czr_threads_world *threads)
 {
     for (int rank = 0; rank < threads->size; rank++)
         pthread_cond_broadcast(&threads->ranks[rank].wake);
@@ -28,7 +28,7 @@ void czr_threads_world_abort(czr_threads_world *threads, const char *why)
                            why);
     }
     threads->is_aborted = true;
-    czr_threads_world_wake_all(threads);
+    wake_all(threads);
 }
 
 struct timespec czr_deadline(const czr_world *world)
@@ -268,7 +268,7 @@ static void end(void *argument)
     threads->n_ended++;
     if (self->status != CZR_OK)
         czr_threads_world_abort(threads, why);
-    czr_threads_world_wake_all(threads);
+    wake_all(threads);
     pthread_mutex_unlock(&threads->lock);
 }
 

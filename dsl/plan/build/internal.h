@@ -126,10 +126,6 @@ bool cz_view_read_gpu(cz_view_builder *builder);
 /* What the rules' updates say, of a plan that is scheduled. */
 bool cz_view_read_updates(cz_view_builder *builder);
 
-/* Does the function have the arguments and results of the rule's update? */
-bool cz_view_check_update(cz_view_builder *builder, const cz_view_rule *rule,
-                          const char *update);
-
 /* A function of scalars as a body; the same function has one number. */
 bool cz_view_read_body(cz_view_builder *builder, const char *name, int *number);
 

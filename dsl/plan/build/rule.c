@@ -107,8 +107,9 @@ static bool check_prologue(cz_view_builder *b, const cz_view_rule *rule)
                               rule->fact->sym_name, n_hypers);
 }
 
-bool cz_view_check_update(cz_view_builder *b, const cz_view_rule *rule,
-                          const char *update)
+/* Does the function have the arguments and results of the rule's update? */
+static bool check_update(cz_view_builder *b, const cz_view_rule *rule,
+                         const char *update)
 {
     const cz_fact_rule *fact = rule->fact;
     const int n_tensors = 2 + fact->states.n;
@@ -155,7 +156,7 @@ static bool read_rule(cz_view_builder *b, cz_view_rule *rule)
     rule->n_scalars = count_scalars(b, rule);
     rule->first_scalar = b->view->n_scalars;
     b->view->n_scalars += b->bodies[rule->prologue].n_out;
-    return cz_view_check_update(b, rule, rule->fact->update);
+    return check_update(b, rule, rule->fact->update);
 }
 
 /* Of the matrix's shape, as stored, and whole. */
@@ -251,7 +252,7 @@ static bool read_phase(cz_view_builder *b, cz_view_phase *phases, int number)
     for (int i = 0; i < fact->fires.n; i++)
         phase->fires |= (uint32_t)1 << fact->fires.v[i];
     view->n_phases++;
-    return cz_view_check_update(b, view, fact->update);
+    return check_update(b, view, fact->update);
 }
 
 /* Each update finds its phase: those there are, in order, and no other. */

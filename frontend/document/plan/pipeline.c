@@ -6,6 +6,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+typedef struct stage_facts {
+    int n_layers;     /* values of the first index that is dealt out */
+    int64_t elements; /* logical, of all parameters that it has */
+    cz_summary flops; /* of its ranks */
+} stage_facts;
+
 enum { LABEL_WIDTH = 11 };
 
 static int64_t pipeline_axes(const cz_plan_view *view)
@@ -106,14 +112,15 @@ static int64_t count_elements(const cz_plan_view *view, int64_t stage)
     return elements;
 }
 
-cz_stage_facts *cz_report_stages(cz_arena *arena, const cz_plan_view *view,
-                                 const cz_metrics *metrics, int *n)
+/* One per stage, in the arena; *n is 0 where there is no pipeline. */
+static stage_facts *list_stages(cz_arena *arena, const cz_plan_view *view,
+                                const cz_metrics *metrics, int *n)
 {
     int64_t storage[CZ_VIEW_MAX_AXES];
     const cz_ints axes = cz_view_axes_of(view, pipeline_axes(view), storage);
     const int64_t extent = cz_view_extent(view, &axes);
     *n = extent > 1 ? (int)extent : 0;
-    cz_stage_facts *stages = CZ_NEW(arena, cz_stage_facts, *n);
+    stage_facts *stages = CZ_NEW(arena, stage_facts, *n);
     for (int s = 0; s < *n; s++) {
         stages[s].n_layers = count_layers(arena, view, s);
         stages[s].elements = count_elements(view, s);
@@ -124,13 +131,13 @@ cz_stage_facts *cz_report_stages(cz_arena *arena, const cz_plan_view *view,
     return stages;
 }
 
-static bool is_alike(const cz_stage_facts *a, const cz_stage_facts *b)
+static bool is_alike(const stage_facts *a, const stage_facts *b)
 {
     return a->n_layers == b->n_layers && a->elements == b->elements &&
            a->flops.sum == b->flops.sum && a->flops.max == b->flops.max;
 }
 
-static void print_stages(const cz_stage_facts *facts, int first, int last,
+static void print_stages(const stage_facts *facts, int first, int last,
                          cz_text *out)
 {
     cz_text_printf(out, "%-*s ", LABEL_WIDTH, first == 0 ? "stages" : "");
@@ -151,7 +158,7 @@ void cz_report_stage_lines(cz_arena *arena, const cz_plan_view *view,
                            const cz_metrics *metrics, cz_text *out)
 {
     int n;
-    const cz_stage_facts *stages = cz_report_stages(arena, view, metrics, &n);
+    const stage_facts *stages = list_stages(arena, view, metrics, &n);
     for (int first = 0, last; first < n; first = last + 1) {
         last = first;
         while (last + 1 < n && is_alike(&stages[first], &stages[last + 1]))

@@ -13,15 +13,6 @@ bool cz_report_is_staged(const cz_plan_view *view,
 bool cz_report_has_stage(const cz_plan_view *view,
                          const cz_fact_pattern *pattern, int64_t stage);
 
-typedef struct cz_stage_facts {
-    int n_layers;     /* values of the first index that is dealt out */
-    int64_t elements; /* logical, of all parameters that it has */
-    cz_summary flops; /* of its ranks */
-} cz_stage_facts;
-
-/* One per stage, in the arena; *n is 0 where there is no pipeline. */
-cz_stage_facts *cz_report_stages(cz_arena *arena, const cz_plan_view *view,
-                                 const cz_metrics *metrics, int *n);
 /* Append the screen's lines about stages, one for neighbours that are alike;
  * none without a pipeline. */
 void cz_report_stage_lines(cz_arena *arena, const cz_plan_view *view,

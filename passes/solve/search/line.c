@@ -161,7 +161,9 @@ void cz_line_limit(cz_arena *arena, const cz_solve_problem *problem,
     line->capacity = capacity;
 }
 
-int64_t cz_line_position(const cz_line *line, int bucket, cz_cut cut)
+/* Elements from the bucket's start; n_ranks + 1 cuts of each bucket make a
+ * plan in the trainer's order. */
+static int64_t position_of(const cz_line *line, int bucket, cz_cut cut)
 {
     if (cut.item < line->start[bucket + 1])
         return line->items[cut.item].begin + cut.within;
@@ -247,7 +249,7 @@ cz_solve_plan cz_line_plan(cz_arena *arena, const cz_solve_problem *problem,
         int rank = 0;
         for (size_t r = 0; r < row; r++)
             plan.slices[(size_t)b * row + r] =
-                cz_line_position(line, b, cuts[(size_t)b * row + r]);
+                position_of(line, b, cuts[(size_t)b * row + r]);
         for (int i = problem->bucket_start[b]; i < problem->bucket_start[b + 1];
              i++) {
             while (plan.slices[(size_t)b * row + (size_t)rank + 1] <=

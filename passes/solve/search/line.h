@@ -54,9 +54,6 @@ cz_cut cz_line_extend(const cz_line *line, int bucket, cz_cut from,
                       int64_t budget);
 cz_cut cz_line_retreat(const cz_line *line, int bucket, cz_cut to,
                        int64_t budget);
-/* Elements from the bucket's start; n_ranks + 1 cuts of each bucket make a
- * plan in the trainer's order. */
-int64_t cz_line_position(const cz_line *line, int bucket, cz_cut cut);
 cz_solve_plan cz_line_plan(cz_arena *arena, const cz_solve_problem *problem,
                            const cz_line *line, const cz_cut *cuts);
 

@@ -14,7 +14,8 @@
 
 enum { MAX_PATH = 4096, PART_BYTES = 64, MAX_TRIES = 16 };
 
-void czr_cache_warn(const czr_cache *cache, const char *what,
+/* Says `what`, and why by errno where that is not 0. */
+static void warn_of(const czr_cache *cache, const char *what,
                     const char *subject, int error)
 {
     char message[MAX_PATH + 256];
@@ -31,7 +32,7 @@ static void complain(czr_cache *cache, const char *what, const char *subject,
                      int error)
 {
     if (!cache->has_complained)
-        czr_cache_warn(cache, what, subject, error);
+        warn_of(cache, what, subject, error);
     cache->has_complained = true;
 }
 
@@ -172,9 +173,10 @@ static unsigned char *take(const unsigned char key[CZR_CACHE_KEY_BYTES],
     return bytes;
 }
 
-unsigned char *czr_cache_find(czr_cache *cache,
-                              const unsigned char key[CZR_CACHE_KEY_BYTES],
-                              size_t *n_bytes)
+/* The bytes kept under this key, the caller's to free, or NULL. */
+static unsigned char *find(czr_cache *cache,
+                           const unsigned char key[CZR_CACHE_KEY_BYTES],
+                           size_t *n_bytes)
 {
     char name[CACHE_NAME_BYTES];
     size_t n = 0;
@@ -188,7 +190,7 @@ unsigned char *czr_cache_find(czr_cache *cache,
                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) {
         if (errno != ENOENT)
-            czr_cache_warn(cache, "is ignored", name, errno);
+            warn_of(cache, "is ignored", name, errno);
         return NULL;
     }
     unsigned char *bytes = read_file(cache, file, &n);
@@ -196,7 +198,7 @@ unsigned char *czr_cache_find(czr_cache *cache,
     if (bytes)
         futimens(file, NULL);
     else
-        czr_cache_warn(cache, "is not what was written, and ignored", name, 0);
+        warn_of(cache, "is not what was written, and ignored", name, 0);
     close(file);
     return bytes;
 }
@@ -273,9 +275,10 @@ static bool write_entry(czr_cache *cache,
     return is_done;
 }
 
-void czr_cache_put(czr_cache *cache,
-                   const unsigned char key[CZR_CACHE_KEY_BYTES],
-                   const unsigned char *bytes, size_t n_bytes)
+/* Keeps them, in the place of what was there, where that can be done. */
+static void keep_entry(czr_cache *cache,
+                       const unsigned char key[CZR_CACHE_KEY_BYTES],
+                       const unsigned char *bytes, size_t n_bytes)
 {
     if (cache->folder < 0 || !n_bytes || n_bytes > cache->max_bytes ||
         n_bytes + CACHE_HEADER_BYTES > cache->max_bytes)
@@ -297,7 +300,7 @@ static bool find_code(czr_cache *cache,
                       czr_nvrtc_code *code)
 {
     memset(code, 0, sizeof *code);
-    code->bytes = czr_cache_find(cache, key, &code->n_bytes);
+    code->bytes = find(cache, key, &code->n_bytes);
     code->log = code->bytes ? calloc(1, 1) : NULL;
     if (!code->log)
         czr_nvrtc_code_fini(code);
@@ -324,6 +327,6 @@ czr_nvrtc_status czr_cache_compile(czr_cache *cache, czr_nvrtc *nvrtc,
     const czr_nvrtc_status status = czr_nvrtc_compile(
         nvrtc, source->text, source->options, source->n_options, code);
     if (status == CZR_NVRTC_OK && cache)
-        czr_cache_put(cache, key, code->bytes, code->n_bytes);
+        keep_entry(cache, key, code->bytes, code->n_bytes);
     return status;
 }

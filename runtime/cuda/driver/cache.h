@@ -51,15 +51,6 @@ void czr_cache_close(czr_cache *cache);
 void czr_cache_key(const czr_cache_source *source, int major, int minor,
                    unsigned char key[CZR_CACHE_KEY_BYTES]);
 
-/* The bytes kept under this key, the caller's to free, or NULL. */
-unsigned char *czr_cache_find(czr_cache *cache,
-                              const unsigned char key[CZR_CACHE_KEY_BYTES],
-                              size_t *n_bytes);
-/* Keeps them, in the place of what was there, where that can be done. */
-void czr_cache_put(czr_cache *cache,
-                   const unsigned char key[CZR_CACHE_KEY_BYTES],
-                   const unsigned char *bytes, size_t n_bytes);
-
 /* The source's code: what is kept, with an empty log, else what `nvrtc` makes
  * of it, which is kept if it is code.  A cache that is NULL keeps nothing.  If
  * `was_kept` is not NULL, it says which. */

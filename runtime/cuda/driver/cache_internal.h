@@ -28,10 +28,6 @@ struct czr_cache {
     void *user;
 };
 
-/* Says `what`, and why by errno where that is not 0. */
-void czr_cache_warn(const czr_cache *cache, const char *what,
-                    const char *subject, int error);
-
 /* cache_entry.c: the form of an entry. */
 void czr_cache_name(const unsigned char key[CZR_CACHE_KEY_BYTES],
                     char name[CACHE_NAME_BYTES]);

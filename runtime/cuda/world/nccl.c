@@ -95,7 +95,8 @@ void czr_nccl_close(czr_nccl *nccl)
     free(nccl);
 }
 
-czr_status czr_nccl_status(int code)
+/* What an ncclResult_t is to us. */
+static czr_status status_of(int code)
 {
     switch (code) {
     case CZR_NCCL_SUCCESS:
@@ -117,7 +118,7 @@ static czr_status refuse(const czr_nccl *nccl, int code, const char *what,
     snprintf(message, CZR_NCCL_MESSAGE, "NCCL, %s: %s (%d)%s%.*s", what,
              why ? why : "unknown error", code, more && *more ? ": " : "",
              more ? (int)strcspn(more, "\n") : 0, more ? more : "");
-    return czr_nccl_status(code);
+    return status_of(code);
 }
 
 czr_status czr_nccl_make_id(const czr_nccl *nccl, czr_nccl_id *out,

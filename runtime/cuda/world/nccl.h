@@ -77,9 +77,6 @@ czr_status czr_nccl_open(const char *path, czr_nccl **out,
 /* NULL is allowed. */
 void czr_nccl_close(czr_nccl *nccl);
 
-/* What an ncclResult_t is to us. */
-czr_status czr_nccl_status(int code);
-
 /* One rank makes it, and all give it to czr_nccl_comm_open. */
 czr_status czr_nccl_make_id(const czr_nccl *nccl, czr_nccl_id *out,
                             char message[CZR_NCCL_MESSAGE]);

@@ -256,11 +256,6 @@ czr_engine *czr_process_engine(czr_process *process)
     return engine_of(process);
 }
 
-czr_world *czr_process_world(czr_process *process)
-{
-    return process->world;
-}
-
 int czr_process_graphs(const czr_process *process)
 {
     return czr_cuda_captured_count(&process->rank_group);

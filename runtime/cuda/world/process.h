@@ -68,9 +68,8 @@ void czr_process_describe(const czr_process *process,
                           void (*say)(void *user, const char *line),
                           void *user);
 
-/* The rank's engine and world, which czr_process_close closes. */
+/* The rank's engine, which czr_process_close closes. */
 czr_engine *czr_process_engine(czr_process *process);
-czr_world *czr_process_world(czr_process *process);
 /* How many graphs have been captured so far. */
 int czr_process_graphs(const czr_process *process);
 
