@@ -46,24 +46,17 @@ void cz_arena_fini(cz_arena *arena)
 
 void cz_arena_clear(cz_arena *arena)
 {
-    struct cz_arena_block *kept = NULL, *next;
+    struct cz_arena_block *block = arena->head;
+    const size_t bytes = arena->used_bytes;
 
-    for (struct cz_arena_block *block = arena->head; block; block = next) {
-        struct cz_arena_block *smaller = block;
-        next = block->next;
-        if (!kept || block->capacity > kept->capacity) {
-            smaller = kept;
-            kept = block;
-        }
-        free(smaller);
-    }
-    cz_arena_init(arena);
-    if (!kept)
+    if (block && !block->next && BLOCK_BYTES > 0) {
+        memset(block->bytes, 0, block->used);
+        block->used = 0;
+        arena->used_bytes = 0;
         return;
-    memset(kept->bytes, 0, kept->used);
-    kept->used = 0;
-    kept->next = NULL;
-    arena->head = kept;
+    }
+    cz_arena_fini(arena);
+    arena->next_bytes = bytes + bytes / 4;
 }
 
 static struct cz_arena_block *block_with(cz_arena *arena, size_t bytes)
@@ -73,6 +66,8 @@ static struct cz_arena_block *block_with(cz_arena *arena, size_t bytes)
 
     if (block && block->capacity - block->used >= bytes)
         return block;
+    if (BLOCK_BYTES > 0 && capacity < arena->next_bytes)
+        capacity = arena->next_bytes;
     /* zeroed here, once: pages that nobody touches are never taken */
     block = calloc(1, sizeof *block + capacity);
     if (!block)
@@ -80,6 +75,7 @@ static struct cz_arena_block *block_with(cz_arena *arena, size_t bytes)
     block->next = arena->head;
     block->capacity = capacity;
     arena->head = block;
+    arena->next_bytes = 0;
     return block;
 }
 
@@ -126,12 +122,9 @@ char *cz_arena_printf(cz_arena *arena, const char *format, ...)
 
 void *cz_arena_grow(cz_arena *arena, void *list, size_t n, size_t size)
 {
-    void *bigger;
+    void *bigger = cz_arena_alloc(arena, n == 0 ? 4 : 2 * n, size);
 
-    if (n == 0)
-        return cz_arena_alloc(arena, 4, size);
-    if (n < 4 || (n & (n - 1)) != 0)
-        return list;
-    bigger = cz_arena_alloc(arena, 2 * n, size);
-    return memcpy(bigger, list, n * size);
+    if (n > 0)
+        memcpy(bigger, list, n * size);
+    return bigger;
 }

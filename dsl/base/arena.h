@@ -7,7 +7,8 @@
 
 typedef struct cz_arena {
     struct cz_arena_block *head;
-    size_t used_bytes; /* handed out so far, for limits and statistics */
+    size_t used_bytes; /* handed out so far */
+    size_t next_bytes; /* capacity of the next block, at least */
 } cz_arena;
 
 /* Zero an arena.  No memory is taken before the first allocation. */
@@ -15,8 +16,8 @@ void cz_arena_init(cz_arena *arena);
 /* Give everything back.  The arena may be used again afterwards. */
 void cz_arena_fini(cz_arena *arena);
 
-/* Give back what was handed out, and keep the largest block for what comes:
- * for one that is used again and again. */
+/* Give back what was handed out.  One that is used again and again soon has all
+ * of a round in one block, which it keeps. */
 void cz_arena_clear(cz_arena *arena);
 
 /* Zeroed memory for `count` objects of `size` bytes, aligned to 16.  Never
@@ -34,10 +35,14 @@ char *cz_arena_printf(cz_arena *arena, const char *format, ...)
 
 /* Append one zeroed element to a counted array that lives in the arena and
  * return its place: `*CZ_PUSH(arena, list, n) = value;` where `list` is a
- * pointer and `n` the count beside it.  Capacity doubles; old blocks stay. */
+ * pointer and `n` the count beside it.  Capacity doubles, from 4; old memory
+ * stays.  cz_arena_grow is called where a list is empty or full. */
 void *cz_arena_grow(cz_arena *arena, void *list, size_t n, size_t size);
 #define CZ_PUSH(arena, list, n)                                                \
-    ((list) = cz_arena_grow((arena), (list), (size_t)(n), sizeof *(list)),     \
+    ((list) =                                                                  \
+         (n) == 0 || ((n) >= 4 && ((n) & ((n)-1)) == 0)                        \
+             ? cz_arena_grow((arena), (list), (size_t)(n), sizeof *(list))     \
+             : (list),                                                         \
      &(list)[(n)++])
 
 #endif

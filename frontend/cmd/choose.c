@@ -40,7 +40,8 @@ static bool simulate(const chooser *c, cz_arena *arena,
     cz_simulate_options options = c->options;
     cz_machine machine;
     const cz_document *document =
-        cz_report_document(arena, view, hash, false, c->name, diags);
+        cz_report_document(arena, view, cz_metrics_build(arena, view), hash,
+                           false, c->name, diags);
     if (!document || !cz_cmd_machine(arena, c->name, document, NULL, NULL, 0,
                                      diags, &machine))
         return false;

@@ -8,6 +8,7 @@
 #include "dsl/base/text.h"
 #include "dsl/ir/ir.h"
 #include "dsl/plan/document.h"
+#include "dsl/plan/metrics.h"
 #include "dsl/plan/plan.h"
 #include "frontend/program/machine.h"
 #include "frontend/report/report.h"
@@ -232,9 +233,10 @@ typedef struct cz_job {
     cz_text text; /* of the input, which is read once */
     bool is_ir;   /* ... and is IR, not a source */
     cz_ir *ir;
-    cz_ir *source;            /* before any pass; NULL where it came planned */
-    const cz_plan_view *view; /* of the planned module */
-    char plan_hash[65];       /* SHA-256 of the printed module, hex */
+    cz_ir *source;             /* before any pass; NULL where it came planned */
+    const cz_plan_view *view;  /* of the planned module */
+    const cz_metrics *metrics; /* of the view; NULL: nobody has asked */
+    char plan_hash[65];        /* SHA-256 of the printed module, hex */
     cz_report_iteration iteration; /* without tokens: nobody has asked */
     cz_clocks clocks;              /* processor time so far */
 } cz_job;
@@ -243,6 +245,8 @@ typedef struct cz_job {
  * goal.  Returns an exit status; cz_job_close() prints what there is to say
  * in any case. */
 int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal);
+/* What the plan has ranks do, counted when it is asked for first. */
+const cz_metrics *cz_job_metrics(cz_job *job);
 /* The exit status that the diagnostics ask for. */
 int cz_job_status(const cz_job *job);
 /* Write diagnostics in the form and to the stream that the options ask for,

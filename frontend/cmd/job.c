@@ -220,6 +220,13 @@ static bool plan(cz_job *job, const cz_cmd_options *options, cz_job_goal goal,
     return true;
 }
 
+const cz_metrics *cz_job_metrics(cz_job *job)
+{
+    if (!job->metrics)
+        job->metrics = cz_metrics_build(&job->arena, job->view);
+    return job->metrics;
+}
+
 int cz_job_status(const cz_job *job)
 {
     if (job->diags.n_errors == 0)

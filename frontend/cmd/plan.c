@@ -72,11 +72,12 @@ static void print(const cz_cmd_options *given, cz_job *job,
                            given->ir + strlen(CZ_AFTER));
         cz_ir_print(job->ir, &out);
     } else if (given->json)
-        cz_report_json(job->view, job->plan_hash, !given->no_baselines, &out);
+        cz_report_json(job->view, cz_job_metrics(job), job->plan_hash,
+                       !given->no_baselines, &out);
     else if (given->explain)
         cz_report_explain(context, &out);
     else
-        cz_report_screen(job->view, job->plan_hash,
+        cz_report_screen(job->view, cz_job_metrics(job), job->plan_hash,
                          cz_cmd_report_iteration(job, given),
                          style_of(STDOUT_FILENO), &out);
     fwrite(cz_text_string(&out), 1, out.n, stdout);

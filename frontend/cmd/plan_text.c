@@ -16,7 +16,8 @@ static int plan_first(const cz_cmd_options *given, const char *file,
     if (status == CZ_EXIT_OK) {
         cz_text_fini(text);
         cz_text_init(text);
-        cz_report_json(job.view, job.plan_hash, !given->no_baselines, text);
+        cz_report_json(job.view, cz_job_metrics(&job), job.plan_hash,
+                       !given->no_baselines, text);
     }
     cz_job_close(&job);
     return status;

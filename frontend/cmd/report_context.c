@@ -19,7 +19,8 @@ static whole *open(cz_job *job, const cz_cmd_options *given, bool has_baselines,
                    cz_simulate_options *options)
 {
     whole *w = CZ_NEW(&job->arena, whole, 1);
-    w->document = cz_report_document(&job->arena, job->view, job->plan_hash,
+    w->document = cz_report_document(&job->arena, job->view,
+                                     cz_job_metrics(job), job->plan_hash,
                                      has_baselines, given->input, &job->diags);
     if (!w->document ||
         !cz_cmd_machine(&job->arena, given->input, w->document, NULL, NULL, 0,

@@ -4,6 +4,7 @@
 #ifndef CZ_FRONTEND_REPORT_REPORT_H
 #define CZ_FRONTEND_REPORT_REPORT_H
 
+#include "dsl/plan/metrics.h"
 #include "dsl/plan/plan.h"
 #include "frontend/document/read.h"
 #include "passes/simulate/simulate.h"
@@ -21,11 +22,11 @@ typedef struct cz_report_iteration {
     cz_simulate_times times;
 } cz_report_iteration;
 
-/* One screen about a scheduled plan; `hash` is its hash in hex; `iteration` is
- * NULL where it is not known. */
-void cz_report_screen(const cz_plan_view *view, const char *hash,
-                      const cz_report_iteration *iteration, cz_bar_style style,
-                      cz_text *out);
+/* One screen about a scheduled plan, with the metrics of the view; `hash` is
+ * its hash in hex; `iteration` is NULL where it is not known. */
+void cz_report_screen(const cz_plan_view *view, const cz_metrics *metrics,
+                      const char *hash, const cz_report_iteration *iteration,
+                      cz_bar_style style, cz_text *out);
 
 /* What a page, a trace and an explanation of a plan are made from. */
 typedef struct cz_report_context {

@@ -474,13 +474,13 @@ static void print_groups(screen *s)
                    cz_number_short(scratch, "B").text);
 }
 
-void cz_report_screen(const cz_plan_view *view, const char *hash,
-                      const cz_report_iteration *iteration, cz_bar_style style,
-                      cz_text *out)
+void cz_report_screen(const cz_plan_view *view, const cz_metrics *metrics,
+                      const char *hash, const cz_report_iteration *iteration,
+                      cz_bar_style style, cz_text *out)
 {
     cz_arena arena;
     cz_arena_init(&arena);
-    screen s = {view, cz_metrics_build(&arena, view), &arena, out};
+    screen s = {view, metrics, &arena, out};
     print_counts(&s, hash);
     print_mesh(&s);
     print_uses(&s);

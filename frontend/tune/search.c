@@ -83,7 +83,8 @@ static const cz_document *plan(search *s, cz_arena *arena, const cz_text *text,
         hash[64] = '\0';
         const cz_plan_view *view = cz_plan_view_build(arena, ir, diags);
         if (view && (!verified || cz_verify(view, diags)))
-            out = cz_report_document(arena, view, hash, false, o->path, diags);
+            out = cz_report_document(arena, view, cz_metrics_build(arena, view),
+                                     hash, false, o->path, diags);
     }
     cz_ir_close(ir);
     return out;

@@ -144,14 +144,14 @@ static void find_times(cz_report *r)
     r->rank_ps = cz_rank_times(r->arena, r->view, r->times);
 }
 
-void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
-                    cz_text *out)
+void cz_report_json(const cz_plan_view *view, const cz_metrics *metrics,
+                    const char *hash, bool baselines, cz_text *out)
 {
     cz_arena arena;
     cz_arena_init(&arena);
     cz_report r = {.arena = &arena,
                    .view = view,
-                   .metrics = cz_metrics_build(&arena, view),
+                   .metrics = metrics,
                    .frequencies = cz_frequencies(&arena, view, CZ_MEAN_UPDATE)};
     r.spare_bytes = cz_report_spare(view, r.metrics);
     find_groups(&arena, &r);
@@ -179,12 +179,13 @@ void cz_report_json(const cz_plan_view *view, const char *hash, bool baselines,
 }
 
 const cz_document *cz_report_document(cz_arena *arena, const cz_plan_view *view,
+                                      const cz_metrics *metrics,
                                       const char *hash, bool baselines,
                                       const char *name, cz_diags *diags)
 {
     cz_document *out = CZ_NEW(arena, cz_document, 1);
     cz_text text = {0};
-    cz_report_json(view, hash, baselines, &text);
+    cz_report_json(view, metrics, hash, baselines, &text);
     const bool ok = cz_document_read(arena, name, &text, diags, false, out);
     cz_text_fini(&text);
     return ok ? out : NULL;
