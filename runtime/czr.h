@@ -299,6 +299,10 @@ czr_status czr_layout(const czr_engine *engine, const char *name,
  *
  * - A tensor whose data is where czr_layout says is used in place.  So is NULL,
  *   and a tensor with NULL data.
+ * - So is, on the host, a tensor whose elements lie one behind the other, if
+ *   nothing of it travels: a parameter that no other rank needs from this one,
+ *   as on one rank and with shards; a gradient that no other rank adds to.
+ *   With czr_options.undo parameters are copied all the same.
  * - Every step copies any other tensor in, and the new parameter out.
  * - With leaves > 1 a gradient has one leading dimension more: [leaves, ...].
  *
@@ -380,9 +384,9 @@ czr_status czr_extern_get(czr_engine *engine, int number, czr_extern_info *out);
  *   failed return CZR_ERR_ABORTED.
  * - CZR_ERR_PARAM comes from the next step, on all ranks, and that step writes
  *   nothing.  czr_error names the parameter, its rank and the update.
- * - Parameters and states are undefined, except tensors that the trainer bound
- *   to its own memory.  These keep the values from before the call that failed:
- *   with CZR_ERR_PARAM, those of the failed update.
+ * - Parameters and states are undefined, except tensors that steps copy
+ *   (czr_bind).  These keep the values from before the call that failed: with
+ *   CZR_ERR_PARAM, those of the failed update.
  *
  * Any other failure poisons the engine, too, and later calls return the same:
  * - CZR_ERR_HYPER: a value without default was not given.

@@ -21,19 +21,27 @@ static int is_planted_failure(void)
 void *czr_alloc(size_t n, size_t size)
 {
     allocations++;
-    if (is_planted_failure() || (size && n > (SIZE_MAX - CZR_ALIGN) / size))
+    if (is_planted_failure() || (size && n > (SIZE_MAX - 2 * CZR_ALIGN) / size))
         return NULL;
-    const size_t wanted = n * size;
-    const size_t bytes = czr_round_up(wanted ? wanted : 1);
-    void *memory = aligned_alloc(CZR_ALIGN, bytes);
-    if (memory)
-        memset(memory, 0, bytes);
+    /* Zeroed by the system, so that what is never used takes no memory.  Before
+     * what is handed out lies where it begins. */
+    const size_t head = CZR_ALIGN + sizeof(void *);
+    void *whole = calloc(czr_round_up(n * size) + head, 1);
+    if (!whole)
+        return NULL;
+    const uintptr_t at = ((uintptr_t)whole + head) / CZR_ALIGN * CZR_ALIGN;
+    unsigned char *memory = (unsigned char *)whole + (at - (uintptr_t)whole);
+    memcpy(memory - sizeof whole, &whole, sizeof whole);
     return memory;
 }
 
 void czr_free(void *memory)
 {
-    free(memory);
+    void *whole = NULL;
+
+    if (memory)
+        memcpy(&whole, (unsigned char *)memory - sizeof whole, sizeof whole);
+    free(whole);
 }
 
 int64_t czr_allocations(void)

@@ -272,6 +272,19 @@ static czr_status bind_one(czr_engine *engine, const char *name,
     return CZR_OK;
 }
 
+/* Of a dimension that lies in one block: as one without blocks. */
+static void join_block(czr_loose *loose, int d)
+{
+    const czr_blocks blocks = loose->blocks[d];
+    const int64_t first = blocks.phase % blocks.block;
+
+    if (first + loose->shape[d] > blocks.block)
+        return;
+    loose->origin +=
+        blocks.phase / blocks.block * blocks.jump + first * loose->strides[d];
+    loose->blocks[d] = (czr_blocks){.block = 0};
+}
+
 /* The part of a bound tensor that holds a piece, or its `k`-th one of a batch.
  * With leaves the tensor has one more dimension, which the piece has whole. */
 static void take_piece(const czr_engine *engine, const czr_storage *storage,
@@ -287,8 +300,6 @@ static void take_piece(const czr_engine *engine, const czr_storage *storage,
     if (piece->batch) {
         loose->origin += k * loose->strides[lead];
         loose->shape[lead] = 1;
-        loose->blocks[lead] =
-            (czr_blocks){.block = 1, .jump = loose->strides[lead]};
     }
     for (int own_d = 0; own_d < own.n_dims; own_d++) {
         const int d = own_d + piece->batch;
@@ -299,6 +310,7 @@ static void take_piece(const czr_engine *engine, const czr_storage *storage,
         loose->blocks[d + lead] = (czr_blocks){.phase = own.start[own_d],
                                                .block = map[1],
                                                .jump = map[2] * stride};
+        join_block(loose, d + lead);
     }
 }
 
@@ -351,6 +363,7 @@ static czr_status bind_storage(czr_engine *engine, const char *name,
         take_piece(engine, storage, walk.piece, walk.at, &binding.param);
         take_piece(engine, storage, walk.piece, walk.at, &binding.grad);
         engine->bindings[walk.param] = binding;
+        czr_loose_use(engine, walk.param);
     }
     return status;
 }
@@ -380,9 +393,11 @@ czr_status czr_bind(czr_engine *engine, const char *name,
         bind_one(engine, name, &for_param, param, &binding.param);
     if (status == CZR_OK)
         status = bind_one(engine, name, &for_grad, grad, &binding.grad);
-    if (status == CZR_OK)
-        engine->bindings[number] = binding;
-    return status;
+    if (status != CZR_OK)
+        return status;
+    engine->bindings[number] = binding;
+    czr_loose_use(engine, number);
+    return CZR_OK;
 }
 
 /* Whether the gradient of this step may lie elsewhere. */
@@ -428,13 +443,16 @@ static czr_status bind_grad(czr_engine *engine, const char *name,
         status = check_grad(engine, name, walk.param);
     if (status != CZR_OK)
         return status;
-    if (!storage)
+    if (!storage) {
         engine->bindings[number].grad = loose;
+        czr_loose_use(engine, number);
+    }
     walk = (piece_walk){.storage = storage, .member = member};
     while (storage && next_piece(engine->program, &walk)) {
         czr_loose *own = &engine->bindings[walk.param].grad;
         *own = loose;
         take_piece(engine, storage, walk.piece, walk.at, own);
+        czr_loose_use(engine, walk.param);
     }
     return CZR_OK;
 }

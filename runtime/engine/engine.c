@@ -228,6 +228,8 @@ czr_status czr_engine_join(czr_engine *engine)
                 engine->world, CZR_CHANNEL_PLAN, program, program->ops[op].comm,
                 program->ops[op].block_size, program->ops[op].stride,
                 &engine->comms[op]);
+    if (status == CZR_OK)
+        czr_loose_prepare(engine);
     if (status == CZR_OK && engine->world->ops->prepare)
         status =
             engine->world->ops->prepare(engine->world, program, engine->comms);

@@ -28,6 +28,9 @@ typedef struct czr_spaces {
     size_t state_bytes;
     unsigned char *kept; /* to undo a step: czr_undo_find's, one behind the
                           * other; NULL: no step is undone */
+    /* Whether parameters, or gradients, always lie here, as some travel from
+     * here, or the device has them.  Else the trainer's memory may be used. */
+    bool holds_param, holds_grad;
 } czr_spaces;
 
 /* What the rank has in a transfer. */
@@ -52,10 +55,12 @@ typedef struct czr_blocks {
     int64_t phase, block, jump;
 } czr_blocks;
 
-/* A tensor that lies elsewhere and is copied; NULL data: in place. */
+/* A tensor that lies elsewhere; NULL data: in place. */
 typedef struct czr_loose {
     unsigned char *data;
-    int64_t origin; /* added to the place of each element */
+    unsigned char *used; /* the first element, where operations use it there, as
+                          * it is one run and travels nowhere; NULL: copied */
+    int64_t origin;      /* added to the place of each element */
     int n_dims;
     int64_t shape[9], strides[9]; /* elements */
     czr_blocks blocks[9];
@@ -268,7 +273,17 @@ czr_status czr_handshake(czr_engine *engine, czr_status own);
  * from the plan. */
 czr_status czr_handshake_sum(czr_engine *engine, int64_t *words, size_t n);
 
-/* loose.c: tensors of the caller that lie elsewhere. */
+/* loose.c: tensors of the caller that lie elsewhere.  Of which buckets they may
+ * be used where they are; and whether those of a binding are. */
+void czr_loose_prepare(czr_engine *engine);
+void czr_loose_use(czr_engine *engine, int param);
+/* Where an element of a bucket lies that is the parameter's and this rank's:
+ * of the parameter, and of its reduced gradient. */
+unsigned char *czr_param_at(const czr_engine *engine, int param,
+                            int64_t offset);
+float *czr_reduced_at(const czr_engine *engine, int param, int64_t offset);
+/* The reduction of a bucket whose gradients do not travel. */
+void czr_loose_reduce(czr_engine *engine, int bucket);
 bool czr_loose_find_overlap(const czr_engine *engine, int *param, int *other,
                             czr_status *status);
 void czr_loose_copy_in(czr_engine *engine, int param);

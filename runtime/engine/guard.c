@@ -31,14 +31,14 @@ static bool is_beyond(const czr_engine *engine, int param)
 {
     const czr_program *program = engine->program;
     const czr_place *place = &program->places[param];
-    const czr_spaces *spaces = &engine->spaces[place->bucket];
     const czr_range range = engine->held[param].range;
+    const float *reduced =
+        range.n ? czr_reduced_at(engine, param, range.first) : NULL;
     const int32_t limit = czr_guard_limit(&program->states[place->rule]);
 
     for (int64_t i = 0; i < range.n; i++) {
         int32_t bits;
-        memcpy(&bits, spaces->reduced + (range.first - spaces->slice.first + i),
-               sizeof bits);
+        memcpy(&bits, reduced + i, sizeof bits);
         if ((bits & INT32_MAX) >= limit)
             return true;
     }

@@ -1,6 +1,8 @@
-/* Tensors of the caller that do not lie in the engine's buffers: copied in
- * and out by each step, and checked once for sharing memory. */
+/* Tensors of the caller that do not lie in the engine's buffers: used where
+ * they are, or copied in and out by each step; and checked once for sharing
+ * memory. */
 #include "runtime/engine/engine.h"
+#include "runtime/world/sum.h"
 
 #include <stdlib.h>
 
@@ -69,18 +71,149 @@ static int64_t n_contiguous(const czr_loose *loose, const runs *cut, int64_t i)
     return in_block < left ? in_block : left;
 }
 
-/* ---- copies ------------------------------------------------------------- */
+/* The tensor without the dimension of its leaves. */
+static czr_loose leaf_of(const czr_loose *loose, int lead)
+{
+    czr_loose leaf = *loose;
 
-static unsigned char *place_of(const czr_engine *engine, int param)
+    leaf.n_dims -= lead;
+    for (int d = 0; d < leaf.n_dims; d++) {
+        leaf.shape[d] = loose->shape[d + lead];
+        leaf.strides[d] = loose->strides[d + lead];
+        leaf.blocks[d] = loose->blocks[d + lead];
+    }
+    return leaf;
+}
+
+/* ---- used where they are ------------------------------------------------ */
+
+void czr_loose_prepare(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+
+    for (int b = 0; b < program->n_buckets; b++) {
+        const bool stays =
+            !engine->cuda && !program->buckets[b].is_equal; /* no exchange */
+        engine->spaces[b].holds_grad = !stays;
+        /* What is undone is kept by buckets. */
+        engine->spaces[b].holds_param = !stays || engine->undoes;
+    }
+    for (int op = 0; op < program->n_ops; op++) {
+        const czr_op *row = &program->ops[op];
+        const bool reduces = row->kind == CZR_REDUCE_SCATTER;
+        if ((!reduces && row->kind != CZR_ALL_GATHER) ||
+            engine->comms[op]->size == 1)
+            continue;
+        if (reduces)
+            engine->spaces[row->bucket].holds_grad = true;
+        else
+            engine->spaces[row->bucket].holds_param = true;
+    }
+}
+
+/* Where a tensor of one run begins that kernels can read; else NULL. */
+static unsigned char *find_run(const czr_loose *loose, size_t element)
+{
+    const runs cut = runs_of(loose);
+
+    if (!loose->data || cut.n == 0 || n_contiguous(loose, &cut, 0) != cut.n ||
+        (uintptr_t)loose->data % element)
+        return NULL;
+    return loose->data +
+           (ptrdiff_t)element * (ptrdiff_t)start_of(loose, &cut, 0);
+}
+
+void czr_loose_use(czr_engine *engine, int param)
+{
+    const int b = engine->program->places[param].bucket;
+    const czr_bucket *bucket = &engine->program->buckets[b];
+    czr_binding *binding = &engine->bindings[param];
+    const czr_loose leaf = leaf_of(&binding->grad, bucket->n_grads > 1);
+
+    binding->param.used =
+        engine->spaces[b].holds_param
+            ? NULL
+            : find_run(&binding->param, czr_dtype_bytes(bucket->dtype));
+    binding->grad.used =
+        engine->spaces[b].holds_grad
+            ? NULL
+            : find_run(&leaf, czr_dtype_bytes(bucket->grad_dtype));
+}
+
+unsigned char *czr_param_at(const czr_engine *engine, int param, int64_t offset)
 {
     const czr_program *program = engine->program;
     const czr_place *place = &program->places[param];
     const size_t element =
         czr_dtype_bytes(program->buckets[place->bucket].dtype);
+    unsigned char *used = engine->bindings[param].param.used;
 
-    return engine->spaces[place->bucket].param +
-           (size_t)place->offset * element;
+    return used
+               ? used + (size_t)(offset - place->offset) * element
+               : engine->spaces[place->bucket].param + (size_t)offset * element;
 }
+
+/* Leaf 0 of a gradient, from an element of the bucket on. */
+static unsigned char *grad_at(const czr_engine *engine, int param,
+                              int64_t offset)
+{
+    const czr_place *place = &engine->program->places[param];
+    const size_t element =
+        czr_dtype_bytes(engine->program->buckets[place->bucket].grad_dtype);
+    unsigned char *used = engine->bindings[param].grad.used;
+
+    return used ? used + (size_t)(offset - place->offset) * element
+                : engine->spaces[place->bucket].grad + (size_t)offset * element;
+}
+
+/* Whether the gradient is its own sum. */
+static bool is_reduced(const czr_engine *engine, int b)
+{
+    const czr_bucket *bucket = &engine->program->buckets[b];
+
+    return !engine->spaces[b].holds_grad && bucket->n_grads == 1 &&
+           bucket->divisor == 1 && bucket->grad_dtype == CZR_F32;
+}
+
+float *czr_reduced_at(const czr_engine *engine, int param, int64_t offset)
+{
+    const int b = engine->program->places[param].bucket;
+    const czr_spaces *spaces = &engine->spaces[b];
+
+    return is_reduced(engine, b)
+               ? (float *)(void *)grad_at(engine, param, offset)
+               : spaces->reduced + (offset - spaces->slice.first);
+}
+
+void czr_loose_reduce(czr_engine *engine, int b)
+{
+    const czr_program *program = engine->program;
+    const czr_bucket *bucket = &program->buckets[b];
+
+    for (int param = 0; param < program->n_params; param++) {
+        const czr_range range = engine->held[param].range;
+        const czr_loose *grad = &engine->bindings[param].grad;
+        if (program->places[param].bucket != b || range.n == 0)
+            continue;
+        const czr_collective own = {
+            .kind = CZR_COLLECTIVE_REDUCE_SCATTER,
+            .of.reduce_scatter = {
+                .grad = grad_at(engine, param, range.first),
+                .dtype = bucket->grad_dtype,
+                .n_grads = bucket->n_grads,
+                .grad_stride = grad->used ? grad->strides[0] : bucket->length,
+                .n = range.n,
+                .out = is_reduced(engine, b)
+                           ? NULL
+                           : czr_reduced_at(engine, param, range.first),
+                .scale = (float)(1.0 / (double)bucket->divisor),
+                .largest = engine->largest_at}};
+        const czr_collective *const members[] = {&own};
+        czr_sum_grads(&own.of.reduce_scatter, members, 1, false);
+    }
+}
+
+/* ---- copies ------------------------------------------------------------- */
 
 /* Runs of the tensor to consecutive memory at `place`, or back. */
 static void copy_runs(czr_engine *engine, const czr_loose *loose,
@@ -105,8 +238,10 @@ static void copy_param(czr_engine *engine, int param, bool is_out)
     const czr_loose *loose = &engine->bindings[param].param;
     const int bucket = engine->program->places[param].bucket;
 
-    if (loose->data)
-        copy_runs(engine, loose, place_of(engine, param),
+    const int64_t offset = engine->program->places[param].offset;
+
+    if (loose->data && !loose->used)
+        copy_runs(engine, loose, czr_param_at(engine, param, offset),
                   czr_dtype_bytes(engine->program->buckets[bucket].dtype),
                   is_out);
 }
@@ -127,17 +262,11 @@ void czr_loose_copy_grad(czr_engine *engine, int param)
     const czr_place *place = &program->places[param];
     const czr_bucket *bucket = &program->buckets[place->bucket];
     const size_t element = czr_dtype_bytes(bucket->grad_dtype);
-    czr_loose leaf = engine->bindings[param].grad;
     const int lead = bucket->n_grads > 1;
+    czr_loose leaf = leaf_of(&engine->bindings[param].grad, lead);
 
-    if (!leaf.data)
+    if (!leaf.data || leaf.used)
         return;
-    leaf.n_dims -= lead;
-    for (int d = 0; d < leaf.n_dims; d++) {
-        leaf.shape[d] = leaf.shape[d + lead];
-        leaf.strides[d] = leaf.strides[d + lead];
-        leaf.blocks[d] = leaf.blocks[d + lead];
-    }
     const ptrdiff_t stride =
         lead ? (ptrdiff_t)engine->bindings[param].grad.strides[0] : 0;
     for (int k = 0; k < bucket->n_grads; k++) {

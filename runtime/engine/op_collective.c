@@ -44,6 +44,10 @@ czr_status czr_op_reduce_scatter(czr_engine *engine, int op,
         bucket->n_grads * (int64_t)czr_dtype_bytes(bucket->grad_dtype);
 
     segment->is_last = segment->number == equal;
+    if (!spaces->holds_grad) {
+        czr_loose_reduce(engine, number);
+        return CZR_OK;
+    }
     if (segment->number == 1) {
         send_to_owners(engine, op, segment);
         return CZR_OK;

@@ -15,29 +15,23 @@ static int64_t scratch_start(const czr_kernel_entry *row, unsigned kind)
     }
 }
 
-static unsigned char *element(void *space, int64_t index, czr_dtype dtype)
-{
-    return (unsigned char *)space + (size_t)index * czr_dtype_bytes(dtype);
-}
-
 static unsigned char *find_slot(const czr_engine *engine,
                                 const czr_kernel_entry *row, czr_slot slot)
 {
     const czr_program *program = engine->program;
     const int bucket = program->places[row->param].bucket;
-    const czr_dtype dtype = program->buckets[bucket].dtype;
     const czr_spaces *spaces = &engine->spaces[bucket];
-    const int64_t local = row->offset - spaces->slice.first;
-
     switch ((czr_slot_kind)slot.kind) {
     case CZR_SLOT_GRAD:
-        return element(spaces->reduced, local, CZR_F32);
+        return (unsigned char *)czr_reduced_at(engine, row->param, row->offset);
     case CZR_SLOT_PARAM:
         if (spaces->master)
-            return element(spaces->master, local, program->master_dtype);
-        return element(spaces->param, row->offset, dtype);
+            return spaces->master +
+                   (size_t)(row->offset - spaces->slice.first) *
+                       czr_dtype_bytes(program->master_dtype);
+        return czr_param_at(engine, row->param, row->offset);
     case CZR_SLOT_STORED:
-        return element(spaces->param, row->offset, dtype);
+        return czr_param_at(engine, row->param, row->offset);
     case CZR_SLOT_STATE:
         return czr_spaces_state(engine, row->param, slot.index, row->offset);
     case CZR_SLOT_GATHER:

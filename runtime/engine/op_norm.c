@@ -9,13 +9,10 @@ czr_status czr_op_square_sum(czr_engine *engine, int op, czr_segment *segment)
     const czr_span_entry *rows = program->tables[table].rows;
 
     segment->is_last = true;
-    for (int64_t i = range.first; i < range.first + range.n; i++) {
-        const czr_spaces *spaces =
-            &engine->spaces[program->places[rows[i].param].bucket];
+    for (int64_t i = range.first; i < range.first + range.n; i++)
         czr_norm_add(engine->norm,
-                     spaces->reduced + (rows[i].offset - spaces->slice.first),
+                     czr_reduced_at(engine, rows[i].param, rows[i].offset),
                      (size_t)rows[i].count);
-    }
     return CZR_OK;
 }
 

@@ -45,9 +45,7 @@ void czr_replica_hash(czr_engine *engine)
     const czr_place *place = &program->places[param];
     const czr_dtype dtype = program->buckets[place->bucket].dtype;
     device->ops->hash(
-        device, engine->hash,
-        engine->spaces[place->bucket].param +
-            (size_t)place->offset * czr_dtype_bytes(dtype),
+        device, engine->hash, czr_param_at(engine, param, place->offset),
         czr_dtype_bytes(dtype),
         (size_t)czr_program_shard(program, param, engine->rank).n);
 }

@@ -203,6 +203,18 @@ void czr_spaces_take_masters(czr_engine *engine)
                 spaces->param + first * czr_dtype_bytes(dtype), dtype,
                 (size_t)spaces->slice.n);
     }
+    for (int p = 0; p < program->n_params && !engine->has_masters; p++) {
+        const czr_place *place = &program->places[p];
+        const czr_spaces *spaces = &engine->spaces[place->bucket];
+        const czr_range held = engine->held[p].range;
+        if (spaces->master && engine->bindings[p].param.used && held.n)
+            engine->device->ops->convert(
+                engine->device,
+                spaces->master + (size_t)(held.first - spaces->slice.first) *
+                                     czr_dtype_bytes(program->master_dtype),
+                program->master_dtype, czr_param_at(engine, p, held.first),
+                program->buckets[place->bucket].dtype, (size_t)held.n);
+    }
     if (!engine->has_masters)
         czr_written_note(engine, false);
     engine->has_masters = true;

@@ -37,9 +37,8 @@ static uint64_t hash_of(const czr_engine *engine, int param)
 
     if (!bucket->has_master || engine->held[param].range.n == 0)
         return 0;
-    return czr_hash(
-        engine->spaces[place->bucket].param + (size_t)place->offset * element,
-        element, (size_t)czr_program_shard(program, param, engine->rank).n);
+    return czr_hash(czr_param_at(engine, param, place->offset), element,
+                    (size_t)czr_program_shard(program, param, engine->rank).n);
 }
 
 /* Who has the master may write both. */

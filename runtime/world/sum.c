@@ -68,6 +68,18 @@ static int32_t scale_chunk(float *restrict out, const float *restrict sum,
     return largest;
 }
 
+/* The same where the sum is not scaled and stays where it is. */
+static int32_t find_largest(const float *sum, size_t n, int32_t largest)
+{
+    for (size_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, &sum[i], sizeof bits);
+        bits &= INT32_MAX;
+        largest = bits > largest ? bits : largest;
+    }
+    return largest;
+}
+
 /* Elements from `at` on of a gradient that is the sum already; else NULL. */
 static const float *find_sum(const czr_reduce_scatter *mine, int n_members,
                              int64_t at)
@@ -83,7 +95,10 @@ void czr_sum_grads(const czr_reduce_scatter *mine,
 {
     float acc[CHUNK] = {0};
 
-    for (int64_t done = 0; done < mine->n; done += CHUNK) {
+    if (!mine->out)
+        *mine->largest = find_largest(find_sum(mine, n_members, mine->first),
+                                      (size_t)mine->n, *mine->largest);
+    for (int64_t done = 0; mine->out && done < mine->n; done += CHUNK) {
         const int64_t left = mine->n - done, at = mine->first + done;
         const size_t n = (size_t)(left < CHUNK ? left : CHUNK);
         const float *sum = find_sum(mine, n_members, at);

@@ -1,0 +1,153 @@
+/* Tensors of the trainer's on one rank, where nothing travels: steps use them
+ * where they lie, and the engine's own places stay empty. */
+#include "tests/unit/unit.h"
+
+#include "runtime/engine/engine.h"
+#include "tests/unit/runtime/engine/toy.h"
+
+enum { STEPS = 3, WEIGHT = 0 };
+
+/* A weight of the trainer's, of rows `pitch` apart, and a new gradient for each
+ * step. */
+typedef struct trainer {
+    czr_dtype dtype;
+    int64_t pitch;
+    bool undoes;
+    bool is_empty; /* the engine's places of both, at the end */
+    float weight[96];
+    czr_bf16 rounded[96];
+    float grads[STEPS][TOY_ELEMENTS];
+} trainer;
+
+static toy plan;
+
+/* One leaf, which is the sum. */
+static void make_plan(czr_dtype dtype)
+{
+    const toy_options options = {1, 1, dtype, CZR_F32, 1, 0};
+
+    toy_init(&plan, &options);
+    for (int b = 0; b < 2; b++)
+        plan.buckets[b].n_grads = 1, plan.buckets[b].divisor = 1;
+}
+
+static void *weight_of(trainer *own)
+{
+    return own->dtype == CZR_F32 ? (void *)own->weight : own->rounded;
+}
+
+static bool is_zero(const void *data, size_t n_bytes)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < n_bytes; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+static czr_status open(trainer *own, czr_world *world, czr_engine **engine)
+{
+    const int64_t shape[] = {6, 8}, strides[] = {own->pitch, 1};
+    const czr_tensor weight = {weight_of(own), own->dtype, 2, shape, strides};
+    const czr_options options = {.undo = own->undoes};
+    czr_status status = czr_open(&plan.program, world, &options, engine);
+
+    for (int i = 0; i < TOY_PARAMS && status == CZR_OK; i++)
+        status = czr_bind(*engine, names[i],
+                          i == WEIGHT && own->pitch ? &weight : NULL, NULL);
+    return status == CZR_OK ? czr_seal(*engine) : status;
+}
+
+static czr_status one_step(trainer *own, czr_engine *engine, int step,
+                           const czr_layout_info *info)
+{
+    const int64_t shape[] = {6, 8};
+    const czr_tensor grad = {own->grads[step], CZR_F32, 2, shape, NULL};
+    czr_status status = CZR_OK;
+
+    for (int i = 0; i < TOY_ELEMENTS; i++)
+        own->grads[step][i] = toy_grad(WEIGHT, i, 0, step);
+    if (own->pitch)
+        status = czr_grad_bind(engine, names[WEIGHT], &grad);
+    else
+        memcpy(info->grad, own->grads[step], sizeof own->grads[step]);
+    if (status == CZR_OK)
+        status = czr_step(engine, &hyper, NULL, NULL);
+    memset(own->grads[step], 0xff, sizeof own->grads[step]); /* freed */
+    return status;
+}
+
+static czr_status body(czr_world *world, void *user)
+{
+    trainer *own = user;
+    const size_t element = czr_dtype_bytes(own->dtype);
+    czr_layout_info info;
+    czr_engine *engine = NULL;
+    czr_status status = open(own, world, &engine);
+
+    if (status == CZR_OK)
+        status = czr_layout(engine, names[WEIGHT], &info);
+    for (int i = 0; i < TOY_ELEMENTS && status == CZR_OK; i++) {
+        const int64_t at = own->pitch ? i / 8 * own->pitch + i % 8 : i;
+        own->weight[at] = toy_param(WEIGHT, i);
+        own->rounded[at] = czr_f32_to_bf16(own->weight[at]);
+    }
+    if (status == CZR_OK && !own->pitch)
+        memcpy(info.param, weight_of(own), TOY_ELEMENTS * element);
+    for (int step = 0; step < STEPS && status == CZR_OK; step++)
+        status = one_step(own, engine, step, &info);
+    if (status == CZR_OK && !own->pitch)
+        memcpy(weight_of(own), info.param, TOY_ELEMENTS * element);
+    own->is_empty = status == CZR_OK &&
+                    is_zero(info.param, TOY_ELEMENTS * element) &&
+                    is_zero(info.grad, sizeof own->grads[0]);
+    if (status != CZR_OK)
+        print_message("%s\n", czr_error(engine));
+    czr_close(engine);
+    return status;
+}
+
+static void assert_bits(trainer *own, bool is_empty)
+{
+    trainer engines = {.dtype = own->dtype};
+
+    make_plan(own->dtype);
+    assert_int_equal(czr_world_threads_run(1, body, &engines), CZR_OK);
+    assert_int_equal(czr_world_threads_run(1, body, own), CZR_OK);
+    for (int i = 0; i < TOY_ELEMENTS; i++) {
+        const int64_t at = i / 8 * own->pitch + i % 8;
+        assert_memory_equal(&engines.weight[i], &own->weight[at], 4);
+        assert_memory_equal(&engines.rounded[i], &own->rounded[at], 2);
+    }
+    assert_false(engines.is_empty);
+    assert_int_equal(own->is_empty, is_empty);
+}
+
+static void a_tensor_of_one_run_is_used_where_it_lies(void **state)
+{
+    trainer f32 = {.dtype = CZR_F32, .pitch = 8};
+    trainer bf16 = {.dtype = CZR_BF16, .pitch = 8};
+
+    assert_bits(&f32, true);
+    assert_bits(&bf16, true);
+}
+
+static void rows_apart_and_what_is_undone_are_copied(void **state)
+{
+    trainer apart = {.dtype = CZR_F32, .pitch = 16};
+    trainer undone = {.dtype = CZR_F32, .pitch = 8, .undoes = true};
+
+    assert_bits(&apart, false);
+    assert_bits(&undone, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tensor_of_one_run_is_used_where_it_lies),
+        cmocka_unit_test(rows_apart_and_what_is_undone_are_copied),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
