@@ -13,26 +13,20 @@
 enum { PATH_BYTES = 4096, MOST_ARGUMENTS = 256, ARGUMENT_BYTES = 1 << 16 };
 static const char module[] = "libczr_mpi.so";
 
-bool cz_mpi_is_rank(void)
+bool cz_mpi_find(czr_process_position *out, cz_diags *diags)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-                                        "PMI_RANK"};
+    char why[CZR_WHY_BYTES];
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i]))
-            return true;
+    if (czr_process_env(out, why) != CZR_OK) {
+        cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0}, "%s", why);
+        return false;
+    }
+    if (!out->launcher || strcmp(out->launcher, "torchrun") != 0)
+        return true;
+    cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0},
+                  "torchrun has started this process: run it by mpirun or "
+                  "srun, or without RANK and WORLD_SIZE");
     return false;
-}
-
-int cz_mpi_local_rank(const czr_world *world)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK",
-                                        "MPI_LOCALRANKID", "SLURM_LOCALID"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i]))
-            return (int)strtol(getenv(names[i]), NULL, 10);
-    return czr_world_rank(world);
 }
 
 /* The path of this program; false: it is not known. */

@@ -4,15 +4,15 @@
 #define CZ_FRONTEND_RUN_MPI_H
 
 #include "dsl/base/diag.h"
+#include "runtime/cuda/world/process.h"
 #include "runtime/czr_transport.h"
 
 #include <stdbool.h>
 
-/* Whether a launcher of MPI has started this process. */
-bool cz_mpi_is_rank(void);
-/* Which of a machine's processes this is: what the launcher says, else its rank
- * in `world`. */
-int cz_mpi_local_rank(const czr_world *world);
+/* Who this process is; `launcher` is NULL where nobody has started it as one of
+ * several.  False, and reported: its environment contradicts itself, or it is
+ * torchrun's, which starts no processes of MPI. */
+bool cz_mpi_find(czr_process_position *out, cz_diags *diags);
 /* Ends this process, and starts so many that do what it was told: by mpirun,
  * which as root, or with fewer processors, needs leave that the user gave by
  * starting this.  Returns where it cannot, and reports why. */

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct process_run {
     run *common;
@@ -17,20 +18,24 @@ typedef struct process_run {
     char message[CZR_NCCL_MESSAGE];
 } process_run;
 
-/* The first rank makes it; all fail where that one does. */
-static czr_status share_id(process_run *p, czr_status status, czr_nccl_id *id)
+/* Over the world that started the ranks. */
+static czr_status broadcast(void *user, void *bytes, size_t n, int root)
 {
-    czr_world *world = p->common->request->world;
-    const bool is_first = czr_world_rank(world) == 0;
-    int64_t n_failed = 0;
+    czr_world *world = user;
 
-    *id = (czr_nccl_id){{0}};
-    if (status == CZR_OK && is_first)
-        status = czr_nccl_make_id(p->nccl, id, p->message);
-    n_failed = status != CZR_OK;
-    czr_status joined = cz_run_join(world, &n_failed, sizeof n_failed);
-    if (joined == CZR_OK)
-        joined = cz_run_join(world, id, sizeof *id);
+    if (czr_world_rank(world) != root)
+        memset(bytes, 0, n);
+    return cz_run_join(world, bytes, n);
+}
+
+/* Nobody waits for a rank that has no NCCL. */
+static czr_status open_nccl(process_run *p)
+{
+    const czr_status status = czr_nccl_open(NULL, &p->nccl, p->message);
+    int64_t n_failed = status != CZR_OK;
+    const czr_status joined =
+        cz_run_join(p->common->request->world, &n_failed, sizeof n_failed);
+
     if (status != CZR_OK || joined != CZR_OK)
         return status == CZR_OK ? joined : status;
     return n_failed ? CZR_ERR_ABORTED : CZR_OK;
@@ -39,18 +44,17 @@ static czr_status share_id(process_run *p, czr_status status, czr_nccl_id *id)
 static czr_status open_rank(process_run *p)
 {
     const cz_run_request *request = p->common->request;
-    czr_nccl_id id;
     czr_process_options options = {
         .context = request->gpu->context,
         .nvrtc = request->gpu->nvrtc,
         .cache = request->gpu->cache,
         .engine = {.deadline_ms = request->deadline_ms},
-        .world = {.id = &id,
+        .world = {.broadcast = broadcast,
+                  .user = request->world,
                   .rank = czr_world_rank(request->world),
                   .size = czr_world_size(request->world)},
         .is_captured = true};
-    czr_status status =
-        share_id(p, czr_nccl_open(NULL, &p->nccl, p->message), &id);
+    czr_status status = open_nccl(p);
 
     options.world.nccl = p->nccl;
     if (status == CZR_OK)

@@ -115,6 +115,21 @@ class Failures(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("2 processes for 4 ranks", text)
 
+    def test_launchers_that_say_two_things_are_refused(self):
+        for names, sentence in (
+                ({"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1"},
+                 "torchrun has started this process"),
+                ({"OMPI_COMM_WORLD_RANK": "1"},
+                 "OMPI_COMM_WORLD_RANK is set, and OMPI_COMM_WORLD_SIZE is not"),
+                ({"PMI_RANK": "4", "PMI_SIZE": "4"}, "MPICH says rank 4 of 4")):
+            code, _, text = run(CANZONA, "run", "--world=mpi", PLANS / "few.cz",
+                                env=dict(os.environ, **names))
+            self.assertEqual((code, text.count(sentence)), (1, 1), text)
+        code, _, text = run("mpirun", "-n", 2, "env", "RANK=0", "WORLD_SIZE=8",
+                            CANZONA, "run", "--world=mpi", PLANS / "few.cz", env=LEAVE)
+        self.assertEqual(code, 1)
+        self.assertIn("torchrun says rank 0 of 8; Open MPI says rank", text)
+
     def test_what_cannot_be_started_is_one_sentence(self):
         code, _, text = run(CANZONA, "run", "--world=mpi", "-")
         self.assertEqual(code, 2)

@@ -130,6 +130,7 @@ typedef struct opened {
     cz_run_gpu gpu;
     bool has_gpu;
     czr_world *world; /* NULL: all ranks are here */
+    int local_rank;   /* of a world's process */
 } opened;
 
 /* One process speaks for all. */
@@ -143,8 +144,7 @@ static bool open_run(cz_job *job, const cz_cmd_options *given, opened *o)
     if (!o->has_gpu)
         return cz_loaded_open(job->view, job->plan_hash, &job->diags,
                               &o->loaded);
-    const int number = o->world ? cz_mpi_local_rank(o->world) : 0;
-    if (!cz_run_gpu_open(given->target, number, &job->diags, &o->gpu))
+    if (!cz_run_gpu_open(given->target, o->local_rank, &job->diags, &o->gpu))
         return false;
     print_gpu(&o->gpu);
     return cz_loaded_open_cuda(job->view, job->plan_hash, &job->diags,
@@ -203,9 +203,9 @@ static bool lacks_gpu(const cz_diags *diags)
 
 /* An exit status. */
 static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu,
-                         czr_world *world)
+                         czr_world *world, int local_rank)
 {
-    opened o = {.has_gpu = has_gpu, .world = world};
+    opened o = {.has_gpu = has_gpu, .world = world, .local_rank = local_rank};
     cz_run_request request = {.view = job->view,
                               .seed = (uint64_t)given->seed,
                               .steps = (int)given->steps,
@@ -268,7 +268,11 @@ static int check_options(const cz_cmd_options *given, bool *has_gpu,
 static int run_processes(cz_job *job, const cz_cmd_options *given, bool has_gpu,
                          czr_world **world)
 {
-    if (!cz_mpi_is_rank()) {
+    czr_process_position me;
+
+    if (!cz_mpi_find(&me, &job->diags))
+        return CZ_EXIT_ERRORS;
+    if (!me.launcher) {
         cz_mpi_launch(job->view->n_ranks, &job->diags);
         return CZ_EXIT_ERRORS;
     }
@@ -276,7 +280,7 @@ static int run_processes(cz_job *job, const cz_cmd_options *given, bool has_gpu,
         return CZ_EXIT_ERRORS;
     if (czr_world_rank(*world) != 0 && !freopen("/dev/null", "w", stdout))
         return CZ_EXIT_ERRORS;
-    return build_and_run(job, given, has_gpu, *world);
+    return build_and_run(job, given, has_gpu, *world, me.local_rank);
 }
 
 static int run(const cz_cmd_options *given)
@@ -294,7 +298,7 @@ static int run(const cz_cmd_options *given)
     if (status == CZ_EXIT_OK)
         status = has_processes
                      ? run_processes(&job, &options_used, has_gpu, &world)
-                     : build_and_run(&job, &options_used, has_gpu, NULL);
+                     : build_and_run(&job, &options_used, has_gpu, NULL, 0);
     cz_job_close(&job);
     czr_world_close(world); /* behind a failure it may end all processes */
     return status;

@@ -205,17 +205,50 @@ static const czr_world_ops nccl_ops = {
     .prepare = czr_world_nccl_prepare,
 };
 
+/* The first rank's, to all; where it has none, all have its status. */
+static czr_status receive_id(const czr_world_nccl_options *options,
+                             czr_nccl_id *out, char *message)
+{
+    struct {
+        int64_t status;
+        czr_nccl_id id;
+    } sent = {0};
+
+    if (!options->broadcast) {
+        snprintf(message, CZR_NCCL_MESSAGE,
+                 "the world has neither an id of NCCL's nor a broadcast");
+        return CZR_ERR_ARGUMENT;
+    }
+    if (options->rank == 0)
+        sent.status = czr_nccl_make_id(options->nccl, &sent.id, message);
+    const czr_status status =
+        options->broadcast(options->user, &sent, sizeof sent, 0);
+    *out = sent.id;
+    if (status != CZR_OK || sent.status == CZR_OK)
+        return status;
+    if (options->rank != 0)
+        snprintf(message, CZR_NCCL_MESSAGE, "rank 0 could not make an id: %s",
+                 czr_status_text((czr_status)sent.status));
+    return (czr_status)sent.status;
+}
+
 static czr_status open_parent(czr_world_nccl *world, char *message)
 {
     const czr_world_nccl_options *options = &world->options;
+    czr_nccl_id id;
 
-    return options->borrowed
-               ? czr_nccl_comm_borrow(options->nccl, options->borrowed,
-                                      options->size, options->rank,
-                                      &world->parent, message)
-               : czr_nccl_comm_open(options->nccl, options->id, options->size,
-                                    options->rank, world->base.deadline_ms,
+    if (options->borrowed)
+        return czr_nccl_comm_borrow(options->nccl, options->borrowed,
+                                    options->size, options->rank,
                                     &world->parent, message);
+    const czr_status status =
+        options->id ? CZR_OK : receive_id(options, &id, message);
+    return status == CZR_OK
+               ? czr_nccl_comm_open(
+                     options->nccl, options->id ? options->id : &id,
+                     options->size, options->rank, world->base.deadline_ms,
+                     &world->parent, message)
+               : status;
 }
 
 static czr_status open_memory(czr_world_nccl *world)

@@ -34,7 +34,13 @@ typedef struct czr_nccl_sums {
 
 typedef struct czr_world_nccl_options {
     const czr_nccl *nccl;  /* the caller's, open as long as the world */
-    const czr_nccl_id *id; /* of all ranks; not looked at with `borrowed` */
+    const czr_nccl_id *id; /* of all ranks; not looked at with `borrowed`; NULL:
+                            * `broadcast` hands one out */
+    /* Each rank calls it once, while the world is opened: bytes[n] of rank
+     * `root` become those of all.  Any function of MPI, torch.distributed or a
+     * file system will do.  A status but CZR_OK ends the opening with it. */
+    czr_status (*broadcast)(void *user, void *bytes, size_t n, int root);
+    void *user;     /* of broadcast */
     void *borrowed; /* NULL, or the caller's ncclComm_t of all ranks, from which
                      * the world's are split; used by nobody else meanwhile */
     int rank, size;
@@ -49,6 +55,7 @@ typedef struct czr_world_nccl_options {
 /* Collective: all ranks open theirs, with equal options but for the rank; each
  * has its own context, entered, which is the caller's, open as long as the
  * world.  If it fails, *out is NULL and `message` says why:
+ * CZR_ERR_ARGUMENT where nothing says how ranks find each other,
  * CZR_ERR_TIMEOUT where a rank does not come, CZR_ERR_MISMATCH where options
  * differ, CZR_ERR_NCCL with NCCL's words, CZR_ERR_NO_MEMORY, or what the driver
  * says. */

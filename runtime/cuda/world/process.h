@@ -1,6 +1,7 @@
 /* One rank of a plan on the GPU of its process.  The other ranks have processes
  * of their own, and talk over NCCL.
  *
+ *     czr_process_env(&me, why);                  rank, size, GPU me.local_rank
  *     czr_process_open(&options, &NAME_cuda, &process);
  *     engine = czr_process_engine(process);
  *     czr_bind(engine, ...), czr_seal(engine);
@@ -32,6 +33,27 @@
 #include "runtime/cuda/library/nvrtc.h"
 #include "runtime/cuda/world/nccl_world.h"
 #include "runtime/czr_cuda.h"
+
+/* Who this process is among those that a launcher has started. */
+typedef struct czr_process_position {
+    /* "torchrun", "Open MPI", "MPICH" or "Slurm"; NULL: none, and the process
+     * is rank 0 of 1. */
+    const char *launcher;
+    int rank, size;
+    int local_rank; /* among the ranks of this machine */
+} czr_process_position;
+
+/* By the environment.  Where launchers have started each other, the innermost
+ * counts: torchrun, which sets TORCHELASTIC_RUN_ID; else an MPI; else Slurm's
+ * srun.  RANK and WORLD_SIZE of another origin count, too, and have to say what
+ * the launcher says.
+ *
+ * CZR_ERR_ARGUMENT: one of two variables is missing, one is no number from 0
+ * on, a rank is none of so many, two launchers contradict each other, or nobody
+ * says the local rank.  Then *out is rank 0 of 1, and `message` names variables
+ * and values. */
+czr_status czr_process_env(czr_process_position *out,
+                           char message[CZR_WHY_BYTES]);
 
 typedef struct czr_process czr_process;
 

@@ -11,8 +11,8 @@ mutants.RUNTIME += ("world/world.c", "world/threads_world.c", "world/threads_col
                     "world/threads_transfer.c", "world/threads_blame.c", "world/recorder.c")
 mutants.DRIVEN += ("world/nccl.c", "world/nccl_world.c", "world/nccl_boxes.c", "world/nccl_member.c",
                    "world/nccl_sum.c", "world/nccl_exchange.c",
-                   "world/nccl_unit.c", "world/nccl_watchdog.c")
-mutants.TESTS = ("nccl", "world_nccl", "world_nccl_fault")
+                   "world/nccl_unit.c", "world/nccl_watchdog.c", "world/process_env.c")
+mutants.TESTS = ("nccl", "world_nccl", "world_nccl_fault", "process_env")
 
 # name, test, file, what stands there, what the mutant has
 mutants.MUTANTS = [
@@ -27,12 +27,28 @@ mutants.MUTANTS = [
     ("a parent that failed is closed as others", "nccl", "world/nccl.c",
      "parent->has_failed || status != CZR_OK", "false"),
     ("the child is taken before the parent has settled", "nccl", "world/nccl.c",
-     "settle(parent, code, deadline_ms, what, message);",
-     "settle(parent, 0, deadline_ms, what, message);"),
+     "code == CZR_NCCL_SUCCESS ? CZR_NCCL_IN_PROGRESS : code", "code"),
     ("borrowed ones are any size", "nccl", "world/nccl.c",
      "its_size != size || its_rank != rank", "false"),
     ("borrowed ones are aborted", "nccl", "world/nccl.c",
      "comm->handle && !comm->is_borrowed", "comm->handle"),
+    ("an id is taken that nobody made", "world_nccl", "world/nccl_world.c",
+     "status != CZR_OK || sent.status == CZR_OK", "true"),
+    ("a broadcast that failed is taken", "world_nccl", "world/nccl_world.c",
+     "options->broadcast(options->user, &sent, sizeof sent, 0);",
+     "0 * options->broadcast(options->user, &sent, sizeof sent, 0);"),
+    ("the launcher's launcher counts", "process_env", "world/process_env.c",
+     '!under->launcher || getenv("TORCHELASTIC_RUN_ID")', "!under->launcher"),
+    ("variables of another rank are taken", "process_env", "world/process_env.c",
+     "is_by_torchrun || is_same(torchrun, under)", "true"),
+    ("two MPIs contradict each other", "process_env", "world/process_env.c",
+     "!is_same(&of[OPEN_MPI], &of[MPICH])", "false"),
+    ("half of a text is a number", "process_env", "world/process_env.c",
+     "*end || value", "value"),
+    ("local ranks of another world are taken", "process_env", "world/process_env.c",
+     "of[i].launcher && is_same(&of[i], &chosen)", "of[i].launcher"),
+    ("a batch script is a rank", "process_env", "world/process_env.c",
+     "(!has_rank || from->may_lack_size)", "!has_rank"),
     ("calls follow before the last is over", "world_nccl",
      "world/nccl_exchange.c", "code == CZR_NCCL_IN_PROGRESS)\n        settle(work);",
      "false)\n        settle(work);"),

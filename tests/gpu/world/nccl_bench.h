@@ -215,7 +215,7 @@ static inline czr_status nccl_bench_world(const nccl_bench *bench,
     if (status != CZR_OK)
         return status;
     options.nccl = bench->nccl;
-    options.id = &bench->id;
+    options.id = options.broadcast ? NULL : &bench->id;
     options.rank = self->rank;
     options.size = self->size;
     options.sums = (czr_nccl_sums){(czr_collect *)(void *)sums, sums_put_leaves,

@@ -3,10 +3,11 @@
  * differ.
  *
  * world_nccl_test [SEED [PROGRAMS]] */
+#define _POSIX_C_SOURCE 200809L
 #include "tests/gpu/world/nccl_bench.h"
 #include "tests/gpu/driver/drawn_units.h"
 
-enum { STEPS = 2, DEADLINE_MS = 30000, LONG = 40000 };
+enum { STEPS = 2, DEADLINE_MS = 30000, SHORT_MS = 200, LONG = 40000 };
 
 static uint64_t seed = 20261123;
 static int n_programs = 60;
@@ -315,6 +316,136 @@ static void refuses_options_that_differ(void **state)
     nccl_bench_close(&bench);
 }
 
+/* ---- an id by broadcast ------------------------------------------------- */
+
+typedef struct broadcasts {
+    nccl_bench bench;
+    pthread_barrier_t barrier;
+    unsigned char bytes[256]; /* of rank 0 */
+    _Atomic int n_calls;
+    int64_t deadline_ms;
+    int failing; /* a rank whose broadcast fails, -1: none */
+} broadcasts;
+
+/* What a rank's options have as user. */
+typedef struct caller {
+    broadcasts *all;
+    const test_rank *self;
+} caller;
+
+static czr_status broadcast(void *user, void *bytes, size_t n, int root)
+{
+    const caller *c = user;
+    broadcasts *all = c->all;
+
+    all->n_calls++;
+    RANK_CHECK(root == 0 && n <= sizeof all->bytes);
+    if (c->self->rank == root)
+        memcpy(all->bytes, bytes, n);
+    fake_end_turn();
+    pthread_barrier_wait(&all->barrier);
+    fake_begin_turn();
+    memcpy(bytes, all->bytes, n);
+    return c->self->rank == all->failing ? CZR_ERR_ENDED : CZR_OK;
+}
+
+static void open_by_broadcast(test_rank *self, void *user)
+{
+    broadcasts *all = user;
+    caller c = {all, self};
+    sums_bench sums;
+    czr_world *world;
+
+    self->status = nccl_bench_world(
+        &all->bench, self, &sums,
+        (czr_world_nccl_options){.broadcast = broadcast,
+                                 .user = &c,
+                                 .deadline_ms = all->deadline_ms},
+        &world);
+    if (self->status == CZR_OK)
+        self->status = czr_world_barrier(world);
+    czr_world_nccl_close(world);
+    czr_module_close(&sums.module);
+}
+
+enum { ROOM = 3 }; /* ranks that open by broadcast */
+
+/* With `failing` a rank whose broadcast fails; fail_id: the first rank gets no
+ * id of NCCL's. */
+static void run_broadcasts(broadcasts *all, int failing, bool fail_id)
+{
+    *all = (broadcasts){.failing = failing,
+                        .deadline_ms = failing < 0 ? DEADLINE_MS : SHORT_MS};
+    nccl_bench_open(&all->bench, ROOM, seed);
+    pthread_barrier_init(&all->barrier, NULL, ROOM);
+    if (fail_id)
+        fake_fail("ncclGetUniqueId", 1, CZR_NCCL_SYSTEM_ERROR);
+    ranks_run(all->bench.ranks, ROOM, open_by_broadcast, all);
+    pthread_barrier_destroy(&all->barrier);
+    assert_int_equal(all->n_calls, ROOM);
+    nccl_bench_close(&all->bench);
+}
+
+static void finds_the_others_by_broadcast(void **state)
+{
+    broadcasts all;
+
+    (void)state;
+    run_broadcasts(&all, -1, false);
+    for (int i = 0; i < ROOM; i++)
+        assert_int_equal(all.bench.ranks[i].status, CZR_OK);
+}
+
+static void all_fail_where_the_first_has_no_id(void **state)
+{
+    broadcasts all;
+
+    (void)state;
+    run_broadcasts(&all, -1, true);
+    for (int i = 0; i < ROOM; i++) {
+        assert_int_equal(all.bench.ranks[i].status, CZR_ERR_NCCL);
+        const char *said = all.bench.ranks[i].message;
+        if (!strstr(said, i ? "rank 0 could not make an id" : "making an id"))
+            fail_msg("\"%s\" has other words", said);
+    }
+}
+
+static void a_broadcast_that_fails_ends_the_opening(void **state)
+{
+    broadcasts all;
+
+    (void)state;
+    run_broadcasts(&all, 2, false);
+    for (int i = 0; i < ROOM; i++)
+        assert_int_equal(all.bench.ranks[i].status,
+                         i == 2 ? CZR_ERR_ENDED : CZR_ERR_TIMEOUT);
+}
+
+static void open_by_nothing(test_rank *self, void *user)
+{
+    const nccl_bench *bench = user;
+    const czr_world_nccl_options options = {.nccl = bench->nccl, .size = 1};
+    czr_world *world;
+
+    self->status =
+        czr_world_nccl_open(self->context, &options, &world, self->message);
+    RANK_CHECK(!world);
+}
+
+static void wants_an_id_or_a_broadcast(void **state)
+{
+    nccl_bench bench;
+
+    (void)state;
+    nccl_bench_open(&bench, 1, seed);
+    ranks_run(bench.ranks, 1, open_by_nothing, &bench);
+    assert_int_equal(bench.ranks[0].status, CZR_ERR_ARGUMENT);
+    assert_non_null(strstr(bench.ranks[0].message, "nor a broadcast"));
+    nccl_bench_close(&bench);
+}
+
+/* ---- refusals ----------------------------------------------------------- */
+
 static void open_plainly(test_rank *self, void *user)
 {
     const nccl_bench *bench = user;
@@ -350,6 +481,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(has_the_bits_of_threads),
         cmocka_unit_test(serves_trainers_as_threads_do),
         cmocka_unit_test(gives_back_what_it_borrowed),
+        cmocka_unit_test(finds_the_others_by_broadcast),
+        cmocka_unit_test(all_fail_where_the_first_has_no_id),
+        cmocka_unit_test(a_broadcast_that_fails_ends_the_opening),
+        cmocka_unit_test(wants_an_id_or_a_broadcast),
         cmocka_unit_test(refuses_options_that_differ),
         cmocka_unit_test(says_what_nccl_says),
     };
