@@ -12,6 +12,7 @@ if(NOT INSTRUMENTED)
   cz_torch_test(torch_one torch 120 one.py)
   cz_torch_test(torch_refused torch 120 refused.py)
   cz_torch_test(torch_ranks torch 180 ranks.py --rules=muon fsdp_3 fsdp_tp_2x2)
+  cz_torch_test(torch_hooks torch 120 hooks.py)
   cz_torch_test(torch_trainers torch 180 trainers.py)
   cz_torch_test(torch_example "torch;nightly" 600 example.py ${examples}/torch/train.py)
   cz_torch_test(torch_wheel "torch;nightly" 300 wheel_installs.py

@@ -1,9 +1,11 @@
 """torch.optim.Optimizer over an engine."""
+import contextlib
 import ctypes as ct
 
 import torch
 
 from . import czr, layout, program
+from .hooks import Hooks
 from .world import World
 
 DTYPES = {torch.float32: czr.F32, torch.bfloat16: czr.BF16}
@@ -35,7 +37,7 @@ class Bound:
         self.name, self.param, self.key = name, param, name.encode()
         self.is_flat, self.is_shared = layout.is_flat(param), hasattr(param, "placements")
         self.has_master = param.dtype != torch.float32
-        self.version = None
+        self.version, self.numbers = None, []
         if self.is_flat and not param.is_contiguous():
             raise ValueError(f"{name}: {param.dim()} dimensions, which are not contiguous")
         if param.device.type != "cpu":
@@ -83,6 +85,9 @@ class Optimizer(torch.optim.Optimizer):
               all ranks of torch.distributed, which have the same ones
     reduces   True: gradients are this rank's own, and the optimizer averages them over
               dp.  False: DDP, FSDP2 or whoever else has done so
+    overlap   with `reduces`.  True: while backward() still runs; each but the last one
+              before a step is under no_sync(), and nobody changes gradients behind the
+              last.  False: in step()
     schedule  further clauses: "clip norm 1.0, skip nonfinite"
     strict    bits do not depend on the mesh
     deadline  seconds that one wait for another rank may last
@@ -91,8 +96,8 @@ class Optimizer(torch.optim.Optimizer):
     ValueError and RuntimeError name the parameter that they are about; Error is what the
     compiler or the engine says."""
 
-    def __init__(self, params, rules, *, mesh=None, reduces=False, schedule="",
-                 strict=False, deadline=600):
+    def __init__(self, params, rules, *, mesh=None, reduces=False, overlap=True,
+                 schedule="", strict=False, deadline=600):
         if reduces and strict:
             raise ValueError("a strict plan adds up gradients of each microbatch, which "
                              "torch does not keep: reduces or strict, not both")
@@ -102,7 +107,7 @@ class Optimizer(torch.optim.Optimizer):
         self.bound = [Bound(name, param) for name, param in named.items()]
         self._library, address = program.load(self.source, strict)
         self._world = World(where.ranks)
-        self._engine = ct.c_void_p()
+        self._engine, self._hooks = ct.c_void_p(), None
         options = czr.Options(deadline_ms=int(1000 * deadline),
                               threads=torch.get_num_threads())
         self._check(czr.lib.czr_open(address, self._world.pointer, ct.byref(options),
@@ -118,6 +123,8 @@ class Optimizer(torch.optim.Optimizer):
         super().__init__(groups, {key: groups[0][key] for key in sorted(shared)})
         self._is_made = True
         self._note_step(0)
+        if reduces and overlap and len(where.ranks) > 1:
+            self._hooks = Hooks(self._engine, self.bound, self._check)
 
     # ---- construction -------------------------------------------------------
     def _check(self, status):
@@ -150,9 +157,11 @@ class Optimizer(torch.optim.Optimizer):
         """A group for each `use`, in the order of the text; betas_0 and betas_1 of the
         engine are one tuple, betas, as schedulers want it."""
         text, group_of = ct.create_string_buffer(512), {}
+        by_name = {one.name: one for one in self.bound}
         for i in range(czr.lib.czr_param_count(self._engine)):
             self._check(czr.lib.czr_param_name(self._engine, i, text, len(text)))
             name = text.value.decode().partition("[")[0]
+            by_name[name].numbers.append(i)
             group_of[name] = czr.lib.czr_param_group(self._engine, i).decode()
         order = dict.fromkeys(group for group, _, _ in self._hypers)
         order.update(dict.fromkeys(group_of.values()))
@@ -207,17 +216,35 @@ class Optimizer(torch.optim.Optimizer):
         self._need_open()
         for one in self.bound:
             self._check_param(one)
-        kept = [one.take_grad() for one in self.bound]
-        for one, grad in zip(self.bound, kept):
+        told = {}
+        if self._hooks:
+            self._hooks.wait()
+            told = self._hooks.told
+        kept = [(one, one.take_grad()) for one in self.bound if one not in told]
+        for one, grad in kept:
             if one.grad.moves(grad):
                 self._check(czr.lib.czr_grad_bind(self._engine, one.key,
                                                   ct.byref(one.grad.of)))
         hyper = self._values()
-        self._check(czr.lib.czr_step(self._engine, ct.byref(hyper), None,
-                                     ct.byref(self.result)))
+        status = czr.lib.czr_step(self._engine, ct.byref(hyper), None,
+                                  ct.byref(self.result))
+        told.clear()
+        self._check(status)
         torch.autograd.graph.increment_version([one.param for one in self.bound])
         self._note_step(self.result.step)
         return loss
+
+    @contextlib.contextmanager
+    def no_sync(self):
+        """Gradients of backward() in here are not the last ones before the step."""
+        if not self._hooks:
+            yield
+            return
+        was_on, self._hooks.is_on = self._hooks.is_on, False
+        try:
+            yield
+        finally:
+            self._hooks.is_on = was_on
 
     def _note_step(self, step):
         """What torch looks for in `state`: one tensor for all.  Moments stay the
@@ -332,10 +359,14 @@ class Optimizer(torch.optim.Optimizer):
     def close(self):
         """Gives its memory and its process groups back; nothing else may be called."""
         self._need_open()
+        if self._hooks:
+            self._hooks.close()
         czr.lib.czr_close(self._engine)
         self._engine = ct.c_void_p()
         self._world.close()
 
     def __del__(self):
         if getattr(self, "_engine", None):
+            if self._hooks:
+                self._hooks.close()
             czr.lib.czr_close(self._engine)
