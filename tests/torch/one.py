@@ -71,6 +71,26 @@ def groups_are_the_uses():
     assert optimizer.param_groups[0]["param_names"] == names
 
 
+def groups_of_torch_are_uses():
+    a, b = make(), make()
+    own = lambda model: [p for p in model.h.parameters() if p.ndim == 2]
+    rest = lambda model: [(name, p) for name, p in model.named_parameters()
+                          if not (name.startswith("h.") and p.ndim == 2)]
+    optimizer = canzona.Optimizer([
+        {"params": own(a), "rule": "muon_torch", "lr": 0.02, "decay": 0.1, "name": "matrices"},
+        {"params": rest(a), "rule": "adamw", "lr": torch.tensor(1e-3), "betas": (0.9, 0.95)}])
+    other = [torch.optim.Muon(own(b), lr=0.02, weight_decay=0.1),
+             torch.optim.AdamW([p for _, p in rest(b)], lr=1e-3, betas=(0.9, 0.95))]
+    groups = optimizer.param_groups
+    assert [group["name"] for group in groups] == ["matrices", "group1"]
+    assert groups[0]["param_names"][:2] == ["matrices.0", "matrices.1"]
+    assert groups[1]["param_names"][0] == "mix" and groups[1]["betas"] == (0.9, 0.95)
+    assert far(train(a, [optimizer]), train(b, other)) <= NEAR["muon"]
+    one = canzona.Optimizer([{"params": make().wte.weight, "rule": "adamw", "lr": 1}])
+    assert one.param_groups[0]["param_names"] == ["group0.0"]
+    assert "use adamw(lr = 1) as group0 on group0.0" in one.source
+
+
 def a_closure_and_accumulated_gradients_do_as_in_torch():
     a, b = make(), make()
     own, [other] = ours(a), theirs(b, ADAMW)
@@ -205,7 +225,7 @@ def compiled_and_wrapped_names_are_the_models():
 def main():
     torch.set_num_threads(1)
     for check in (losses_are_those_of_torch, schedulers_change_what_groups_say,
-                  groups_are_the_uses, a_closure_and_accumulated_gradients_do_as_in_torch,
+                  groups_are_the_uses, groups_of_torch_are_uses, a_closure_and_accumulated_gradients_do_as_in_torch,
                   a_resumed_training_has_the_bits_of_one_that_went_on,
                   bf16_parameters_have_masters, weights_that_are_loaded_stay,
                   odd_parameters_train, clips_and_skips, a_plan_can_be_looked_at,

@@ -60,6 +60,7 @@ def shard_cut(model, mesh):
 # name: (sizes and names of the mesh, what is done, further arguments)
 LAYOUTS = {
     "ddp_2": ((2,), ("dp",), ddp, {}),
+    "ddp_4": ((4,), ("dp",), ddp, {}),
     "averaged_2": ((2,), ("dp",), own_gradients, {"reduces": True, "strict": False}),
     "fsdp_2": ((2,), ("fsdp",), shard, {}),
     "fsdp_3": ((3,), None, shard, {}),

@@ -50,6 +50,12 @@ def wrong_parameters():
     refuses(ValueError, ["a: two"], optimizer_of, named(a=w) + named(a=w))
     [(_, tied)] = named(a=w)
     refuses(ValueError, ["two names"], optimizer_of, [("a", tied), ("b", tied)])
+    group = {"params": [nn.Parameter(w)], "rule": "adamw"}
+    refuses(canzona.Error, ["group0.0", "momentum"], optimizer_of, [{**group, "momentum": 1}], "")
+    refuses(ValueError, ["group0: lr without"], optimizer_of,
+            [{"params": named(a=w), "lr": 0.1}])
+    refuses(ValueError, ["group 1: groups are dicts"], optimizer_of, [group, nn.Parameter(w)])
+    refuses(ValueError, ["two names"], optimizer_of, [group, {**group, "name": "more"}])
     conv = torch.zeros(2, 2, 3, 3).to(memory_format=torch.channels_last)
     refuses(ValueError, ["conv: 4 dimensions"], optimizer_of, named(conv=conv))
 

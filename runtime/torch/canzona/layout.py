@@ -58,6 +58,47 @@ def named(params):
     return found
 
 
+def _words(value):
+    """A value of a group, as a source has it."""
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(_words, value))})"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(float(value)) if isinstance(value, (float, torch.Tensor)) else str(value)
+
+
+def read(params, rules):
+    """Parameters by name, and the rules.  Where `params` are torch's groups, each that
+    names its rule becomes a `use`, whose arguments are the group's other values:
+    {"params": tensors or pairs, "rule": "adamw", "lr": 1e-3, "name": "rest"}."""
+    params = list(params)
+    if not any(isinstance(item, dict) for item in params):
+        return named(params), rules
+    groups = []
+    for i, group in enumerate(params):
+        if not isinstance(group, dict) or "params" not in group:
+            raise ValueError(f"group {i}: groups are dicts with params")
+        own, name = group["params"], group.get("name", f"group{i}")
+        own = [own] if isinstance(own, torch.Tensor) else list(own)
+        groups.append((name, group, [item if isinstance(item, (tuple, list)) else
+                                     (f"{name}.{k}", item) for k, item in enumerate(own)]))
+    found = named([pair for _, _, own in groups for pair in own])
+    name_of = {id(param): name for name, param in found.items()}
+    uses = []
+    for name, group, own in groups:
+        values = {key: value for key, value in group.items()
+                  if key not in ("params", "param_names", "name", "rule")}
+        if "rule" not in group:
+            if values:
+                raise ValueError(f"group {name}: {', '.join(values)} without its rule")
+            continue
+        on = [name_of[id(param)] for _, param in own if id(param) in name_of]
+        words = ", ".join(f"{key} = {_words(value)}" for key, value in values.items())
+        if on:
+            uses.append(f"use {group['rule']}({words}) as {name} on {', '.join(on)}")
+    return found, "\n".join([rules, *uses])
+
+
 class Mesh:
     """How ranks are factored: `axes` maps axes to sizes, major to minor, `ranks` are
     those of torch.distributed in that order, `names` its dimensions, None of one that

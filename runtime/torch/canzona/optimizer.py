@@ -79,7 +79,8 @@ def _memory(address, start, shape, strides, dtype):
 class Optimizer(torch.optim.Optimizer):
     """Updates `params`, pairs of names and parameters, as the text `rules` says:
     `use` clauses, and optimizers of the caller's own (dsl/LANGUAGE.md).  Each `use` is a
-    param_group, with its run-time values such as lr.
+    param_group, with its run-time values such as lr.  Or `params` are torch's groups,
+    which say their rule: [{"params": matrices, "rule": "muon", "lr": 0.02}, ...].
 
     mesh      a DeviceMesh of all ranks.  None: that of the parameters; of plain tensors
               all ranks of torch.distributed, which have the same ones
@@ -96,12 +97,12 @@ class Optimizer(torch.optim.Optimizer):
     ValueError and RuntimeError name the parameter that they are about; Error is what the
     compiler or the engine says."""
 
-    def __init__(self, params, rules, *, mesh=None, reduces=False, overlap=True,
+    def __init__(self, params, rules="", *, mesh=None, reduces=False, overlap=True,
                  schedule="", strict=False, deadline=600):
         if reduces and strict:
             raise ValueError("a strict plan adds up gradients of each microbatch, which "
                              "torch does not keep: reduces or strict, not both")
-        named = layout.named(params)
+        named, rules = layout.read(params, rules)
         where = layout.Mesh(named, mesh)
         self.source = layout.source(named, where, rules, reduces, schedule)
         self.bound = [Bound(name, param) for name, param in named.items()]

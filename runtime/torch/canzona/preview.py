@@ -28,9 +28,9 @@ class Plan:
                 "</iframe>")
 
 
-def plan(params, rules, *, mesh=None, reduces=False, schedule="", strict=False):
+def plan(params, rules="", *, mesh=None, reduces=False, schedule="", strict=False):
     """What Optimizer would do with these arguments.  `mesh` may also be a dict, such as
     {"dp": 8}: ranks that need not be there, over which plain tensors are replicas."""
-    named = layout.named(params)
+    named, rules = layout.read(params, rules)
     return Plan(layout.source(named, layout.Mesh(named, mesh), rules, reduces, schedule),
                 strict)
