@@ -212,28 +212,48 @@ static int64_t place_row(cz_scheduler *s, int row, const group_ops *group_at)
 
 /* ---- the whole matrices, or parts, of one rank ---- */
 
-/* Starts of a group's buffers inside its three blocks, or their sizes.  One
- * workspace serves matrices in turn; where they are shared, all go on together,
- * segment by segment, and each has its own. */
+/* One matrix behind what is stacked.  One workspace serves matrices in turn;
+ * where they are shared, all go on together, segment by segment, and each has
+ * its own. */
+static void stack_one(cz_matrix *m, int column, bool moves,
+                      cz_matrix_scratch *size)
+{
+    const int64_t work = work_bytes(m->full_matrix);
+    const bool in_turn = m->n_owners == 1;
+
+    m->scratch_at[column] = (cz_matrix_scratch){size->gather, size->scatter,
+                                                in_turn ? 0 : size->work};
+    if (moves) {
+        size->gather += slot_bytes(m->full_matrix, CZ_SLOT_GATHER, m->elements);
+        size->scatter +=
+            slot_bytes(m->full_matrix, CZ_SLOT_SCATTER, m->elements);
+    }
+    size->work = in_turn ? largest(size->work, work) : size->work + work;
+}
+
+static bool is_equal(const cz_matrix *a, const cz_matrix *b)
+{
+    return a->full_matrix == b->full_matrix && a->elements == b->elements;
+}
+
+/* Starts of a group's buffers inside its three blocks, or their sizes.  Those
+ * of equal matrices are neighbours, and equally far apart: a GPU computes a
+ * batch of such by one launch a product. */
 static cz_matrix_scratch stack_whole(cz_matrix *list, int n, int column,
                                      bool moves)
 {
     cz_matrix_scratch size = {0, 0, 0};
+
+    for (int i = 0; i < n; i++)
+        if (cz_schedule_owns(&list[i], column))
+            list[i].scratch_at[column].gather = -1;
     for (int i = 0; i < n; i++) {
-        cz_matrix *m = &list[i];
-        const int64_t work = work_bytes(m->full_matrix);
-        const bool in_turn = m->n_owners == 1;
-        if (!cz_schedule_owns(m, column))
-            continue;
-        m->scratch_at[column] = (cz_matrix_scratch){size.gather, size.scatter,
-                                                    in_turn ? 0 : size.work};
-        if (moves) {
-            size.gather +=
-                slot_bytes(m->full_matrix, CZ_SLOT_GATHER, m->elements);
-            size.scatter +=
-                slot_bytes(m->full_matrix, CZ_SLOT_SCATTER, m->elements);
-        }
-        size.work = in_turn ? largest(size.work, work) : size.work + work;
+        const bool is_next = cz_schedule_owns(&list[i], column) &&
+                             list[i].scratch_at[column].gather < 0;
+        for (int k = i; is_next && k < n; k++)
+            if (cz_schedule_owns(&list[k], column) &&
+                is_equal(&list[i], &list[k]))
+                stack_one(&list[k], column, moves, &size);
     }
     return size;
 }
