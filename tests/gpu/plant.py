@@ -28,6 +28,14 @@ def change_file(path, out, name, old, new, is_once=True):
                                  encoding="utf-8")
 
 
+def check_places(folder, mutants, is_once=True):
+    """All of them have their places, before any takes time; each ends in a file, what
+    stands there, and the mistake."""
+    for name, *_, file, old, new in mutants:
+        text = pathlib.Path(folder, file).read_text(encoding="utf-8")
+        change(text, name, old, new, is_once)
+
+
 def run(words, seconds, starts=("",), **options):
     """Exit status, and the first line said that has one of these in it; a
     program that does not end has failed."""

@@ -276,6 +276,7 @@ def status_of(program):
 def main():
     cxx, source = plant.arguments()[:2]
     mutants = MUTANTS
+    plant.check_places(f"{source}/runtime/cuda/kernels", mutants, is_once=False)
     if "--only" in sys.argv:
         test = sys.argv[sys.argv.index("--only") + 1]
         mutants = [m for m in MUTANTS if m[1][0].startswith(test)]

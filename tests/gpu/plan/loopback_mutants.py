@@ -129,8 +129,7 @@ MUTANTS = [
     ("run-time values stay", "loopback", "exec/rank_group.c",
      "(size_t)engine->program->n_hypers, rank->main),", "0, rank->main),"),
     ("a step's words stay", "loopback", "exec/rank_group_list.c",
-     "czr_collect_begin(rank->device.collect, rank->decision,\n"
-     "                              rank->main)",
+     "czr_collect_begin(rank->device.collect, rank->decision, rank->main)",
      "CZR_OK"),
     ("a step's words are cleared behind reductions", "turns", "exec/rank_group_list.c",
      "rank_group->is_open ? CZR_OK : begin_all(rank_group)", "begin_all(rank_group)"),
@@ -308,6 +307,7 @@ class Bench:
 
 def main():
     words = plant.arguments()
+    plant.check_places(f"{words[2]}/runtime/cuda", MUTANTS)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(*words[:3], words[3:], folder)
         few = "--few" in sys.argv

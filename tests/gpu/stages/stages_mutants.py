@@ -97,6 +97,7 @@ class Bench:
 def plant_all(mutants, few, tests=TESTS, words=ARGUMENTS):
     """Whether all are noticed by a test of these files, with these arguments."""
     arguments = plant.arguments()
+    plant.check_places(f"{arguments[2]}/runtime/cuda", mutants)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(*arguments[:5], arguments[5:], folder, tests, words)
         file = mutants[0][1]
