@@ -111,8 +111,9 @@ typedef struct czr_options {
     int late_device;         /* 1: streams run as late as their waits allow */
     int fixed_order_product; /* 1: our own products, as in a `strict` plan */
     int64_t deadline_ms;     /* of one wait for other ranks; 0: 600,000 */
-    /* Threads of a matrix library in one call.  0: an equal share of the
-     * processors that this process may use, at least one. */
+    /* Threads of a matrix library in one call, and of large element-wise
+     * updates.  0: an equal share of the processors that this process may use,
+     * at least one. */
     int threads;
     /* 1: a step in which a rule fails is undone on all ranks (czr_step), which
      * must all ask for it.  It takes a second copy of this rank's states,

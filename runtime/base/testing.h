@@ -11,6 +11,9 @@ void czr_testing_rank_order_reduction(czr_world *world, int is_on);
 /* The n-th allocation of this thread from now on fails, once; 0: none. */
 void czr_testing_fail_allocation(int64_t n);
 
+/* Threads share work of elements from two times n on; not while any works. */
+void czr_testing_thread_elements(int64_t n);
+
 /* The next n eigenvalue routines that this thread calls do not converge. */
 void czr_testing_fail_eigh(int n);
 

@@ -273,6 +273,16 @@ czr_status czr_handshake(czr_engine *engine, czr_status own);
  * from the plan. */
 czr_status czr_handshake_sum(czr_engine *engine, int64_t *words, size_t n);
 
+/* threads.c: how many of the engine's threads share so many elements that may
+ * be cut anywhere, at least one, and which ones a thread has.  Runs
+ * body(user, thread) for all of them, on the caller's where the system has no
+ * more, and returns when all are done. */
+enum { CZR_MAX_THREADS = 64 };
+typedef void (*czr_thread_body)(void *user, int thread);
+int czr_threads_worth(const czr_engine *engine, int64_t elements);
+czr_range czr_thread_range(int64_t elements, int n_threads, int thread);
+void czr_threads_run(int n_threads, czr_thread_body body, void *user);
+
 /* loose.c: tensors of the caller that lie elsewhere.  Of which buckets they may
  * be used where they are; and whether those of a binding are. */
 void czr_loose_prepare(czr_engine *engine);

@@ -185,32 +185,69 @@ float *czr_reduced_at(const czr_engine *engine, int param, int64_t offset)
                : spaces->reduced + (offset - spaces->slice.first);
 }
 
+/* Of a bucket, elements of gradients shared by threads. */
+typedef struct reduction {
+    const czr_engine *engine;
+    int bucket, n_threads;
+    int64_t n; /* elements of all its parameters on this rank */
+    int32_t largest[CZR_MAX_THREADS];
+} reduction;
+
+static void reduce_run(const reduction *own, int param, czr_range run,
+                       int32_t *largest)
+{
+    const czr_engine *engine = own->engine;
+    const czr_bucket *bucket = &engine->program->buckets[own->bucket];
+    const czr_loose *grad = &engine->bindings[param].grad;
+    const czr_collective sum = {
+        .kind = CZR_COLLECTIVE_REDUCE_SCATTER,
+        .of.reduce_scatter = {
+            .grad = grad_at(engine, param, run.first),
+            .dtype = bucket->grad_dtype,
+            .n_grads = bucket->n_grads,
+            .grad_stride = grad->used ? grad->strides[0] : bucket->length,
+            .n = run.n,
+            .out = is_reduced(engine, own->bucket)
+                       ? NULL
+                       : czr_reduced_at(engine, param, run.first),
+            .scale = (float)(1.0 / (double)bucket->divisor),
+            .largest = largest}};
+    const czr_collective *const members[] = {&sum};
+
+    czr_sum_grads(&sum.of.reduce_scatter, members, 1, false);
+}
+
+static void reduce_share(void *user, int thread)
+{
+    reduction *own = user;
+    const czr_engine *engine = own->engine;
+    const czr_range share = czr_thread_range(own->n, own->n_threads, thread);
+    int64_t at = 0; /* of the parameter, among all */
+
+    for (int param = 0; param < engine->program->n_params; param++) {
+        const czr_range held = engine->held[param].range;
+        if (engine->program->places[param].bucket != own->bucket)
+            continue;
+        const czr_range run = czr_range_overlap(
+            held, (czr_range){held.first + share.first - at, share.n});
+        if (run.n > 0)
+            reduce_run(own, param, run, &own->largest[thread]);
+        at += held.n;
+    }
+}
+
 void czr_loose_reduce(czr_engine *engine, int b)
 {
-    const czr_program *program = engine->program;
-    const czr_bucket *bucket = &program->buckets[b];
+    reduction own = {.engine = engine, .bucket = b};
 
-    for (int param = 0; param < program->n_params; param++) {
-        const czr_range range = engine->held[param].range;
-        const czr_loose *grad = &engine->bindings[param].grad;
-        if (program->places[param].bucket != b || range.n == 0)
-            continue;
-        const czr_collective own = {
-            .kind = CZR_COLLECTIVE_REDUCE_SCATTER,
-            .of.reduce_scatter = {
-                .grad = grad_at(engine, param, range.first),
-                .dtype = bucket->grad_dtype,
-                .n_grads = bucket->n_grads,
-                .grad_stride = grad->used ? grad->strides[0] : bucket->length,
-                .n = range.n,
-                .out = is_reduced(engine, b)
-                           ? NULL
-                           : czr_reduced_at(engine, param, range.first),
-                .scale = (float)(1.0 / (double)bucket->divisor),
-                .largest = engine->largest_at}};
-        const czr_collective *const members[] = {&own};
-        czr_sum_grads(&own.of.reduce_scatter, members, 1, false);
-    }
+    for (int param = 0; param < engine->program->n_params; param++)
+        if (engine->program->places[param].bucket == b)
+            own.n += engine->held[param].range.n;
+    own.n_threads = czr_threads_worth(engine, own.n);
+    czr_threads_run(own.n_threads, reduce_share, &own);
+    for (int thread = 0; thread < own.n_threads; thread++)
+        if (own.largest[thread] > *engine->largest_at)
+            *engine->largest_at = own.largest[thread];
 }
 
 /* ---- copies ------------------------------------------------------------- */

@@ -84,18 +84,25 @@ void czr_op_count_row(czr_engine *engine, const czr_kernel_entry *row)
     engine->full_matrix[row->param] += stage->is_full_matrix;
 }
 
-static czr_status run_row(czr_engine *engine, const czr_kernel_entry *row)
+/* What a call of a stage points at: room for one. */
+typedef struct call_room {
+    const void **in;
+    void **out;
+    float *scalars;
+} call_room;
+
+static czr_status launch(const czr_engine *engine, const czr_kernel_entry *row,
+                         const call_room *room)
 {
     czr_status status = CZR_OK;
     const czr_stage *stage = &engine->program->stages[row->stage];
 
-    czr_op_find_slots(engine, row, engine->call_in, engine->call_out);
+    czr_op_find_slots(engine, row, room->in, room->out);
     for (int i = 0; i < stage->n_scalars; i++)
-        engine->call_scalars[i] =
-            scalar_of(engine, row->param, stage->scalars[i]);
-    const czr_call call = {.in = engine->call_in,
-                           .out = engine->call_out,
-                           .scalars = engine->call_scalars,
+        room->scalars[i] = scalar_of(engine, row->param, stage->scalars[i]);
+    const czr_call call = {.in = room->in,
+                           .out = room->out,
+                           .scalars = room->scalars,
                            .count = (size_t)row->count,
                            .equal_part = (size_t)row->offset,
                            .work = row->work < 0 ? NULL
@@ -104,6 +111,15 @@ static czr_status run_row(czr_engine *engine, const czr_kernel_entry *row)
                            .status = &status};
     engine->device->ops->launch(
         engine->device, czr_phase_body(engine, row->stage, row->param), &call);
+    return status;
+}
+
+static czr_status run_row(czr_engine *engine, const czr_kernel_entry *row)
+{
+    const call_room room = {engine->call_in, engine->call_out,
+                            engine->call_scalars};
+    const czr_status status = launch(engine, row, &room);
+
     czr_op_count_row(engine, row);
     return status;
 }
@@ -129,6 +145,87 @@ static bool is_in_vain(const czr_engine *engine)
     return engine->undoes && engine->fault.status != CZR_OK;
 }
 
+/* ---- rows that threads share -------------------------------------------- */
+
+enum { SHARED_SCALARS = 64 };
+
+/* Rows of element-wise rules, and how far each thread came without a fault. */
+typedef struct shared_rows {
+    const czr_engine *engine;
+    const czr_kernel_entry *rows;
+    int64_t n, n_elements;
+    int n_threads;
+    struct {
+        const czr_kernel_entry *row;
+        czr_status status;
+    } faults[CZR_MAX_THREADS];
+} shared_rows;
+
+/* A parameter that has no owner is cut anywhere. */
+static bool is_divisible(const czr_engine *engine, const czr_kernel_entry *row)
+{
+    const czr_program *program = engine->program;
+    const czr_place *place = &program->places[row->param];
+    const czr_stage *stage = &program->stages[row->stage];
+
+    return place->owner < 0 && place->shard_owner < 0 &&
+           !stage->is_full_matrix && row->gather < 0 && row->scatter < 0 &&
+           row->temp < 0 && row->work < 0 && stage->n_scalars <= SHARED_SCALARS;
+}
+
+static void run_share(void *user, int thread)
+{
+    shared_rows *own = user;
+    const czr_range share =
+        czr_thread_range(own->n_elements, own->n_threads, thread);
+    const void *in[CZR_MAX_SLOTS];
+    void *out[CZR_MAX_SLOTS];
+    float scalars[SHARED_SCALARS];
+    const call_room room = {in, out, scalars};
+    int64_t at = 0; /* of the row, among all */
+
+    for (int64_t i = 0; i < own->n; i++) {
+        czr_kernel_entry row = own->rows[i];
+        const czr_range run = czr_range_overlap(
+            (czr_range){row.offset, row.count},
+            (czr_range){row.offset + share.first - at, share.n});
+        at += row.count;
+        row.offset = run.first;
+        row.count = run.n;
+        const czr_status status =
+            run.n > 0 ? launch(own->engine, &row, &room) : CZR_OK;
+        if (status != CZR_OK && own->faults[thread].status == CZR_OK) {
+            own->faults[thread].row = &own->rows[i];
+            own->faults[thread].status = status;
+        }
+    }
+}
+
+/* The first row that failed is noted, as if one came after the other. */
+static czr_status run_shared(czr_engine *engine, shared_rows *own)
+{
+    czr_threads_run(own->n_threads, run_share, own);
+    for (int64_t i = 0; i < own->n; i++)
+        czr_op_count_row(engine, &own->rows[i]);
+    for (int thread = 0; thread < own->n_threads; thread++)
+        if (own->faults[thread].status != CZR_OK)
+            return check_row(engine, own->faults[thread].row,
+                             own->faults[thread].status);
+    return CZR_OK;
+}
+
+/* Whether threads share the rows. */
+static bool is_shared(const czr_engine *engine, shared_rows *own)
+{
+    for (int64_t i = 0; i < own->n; i++) {
+        if (!is_divisible(engine, &own->rows[i]))
+            return false;
+        own->n_elements += own->rows[i].count;
+    }
+    own->n_threads = czr_threads_worth(engine, own->n_elements);
+    return own->n_threads > 1;
+}
+
 czr_status czr_op_kernel(czr_engine *engine, int op, czr_segment *segment)
 {
     const czr_program *program = engine->program;
@@ -136,7 +233,11 @@ czr_status czr_op_kernel(czr_engine *engine, int op, czr_segment *segment)
     const czr_range range = czr_program_rows(program, table, engine->rank);
     const czr_kernel_entry *rows = program->tables[table].rows;
 
+    shared_rows shared = {
+        .engine = engine, .rows = rows + range.first, .n = range.n};
     segment->is_last = true;
+    if (!is_in_vain(engine) && is_shared(engine, &shared))
+        return run_shared(engine, &shared);
     for (int64_t i = 0; i < range.n && !is_in_vain(engine); i++) {
         const czr_kernel_entry *row = &rows[range.first + i];
         const czr_status status = check_row(engine, row, run_row(engine, row));

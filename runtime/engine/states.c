@@ -21,15 +21,10 @@ static czr_held find_held(const czr_engine *engine, int param)
     const czr_place *place = &program->places[param];
     const czr_range slice = engine->spaces[place->bucket].slice;
     const int64_t n = czr_program_shard(program, param, engine->rank).n;
-    int64_t first = place->offset, end = place->offset + n;
 
-    if (first < slice.first)
-        first = slice.first;
-    if (end > slice.first + slice.n)
-        end = slice.first + slice.n;
-    return (czr_held){.range = {first, end > first ? end - first : 0},
-                      .owns =
-                          czr_program_is_owner(program, param, engine->rank)};
+    return (czr_held){
+        .range = czr_range_overlap(slice, (czr_range){place->offset, n}),
+        .owns = czr_program_is_owner(program, param, engine->rank)};
 }
 
 /* Elements of a state that this rank has. */

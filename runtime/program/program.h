@@ -12,6 +12,15 @@ typedef struct czr_range {
     int64_t first, n;
 } czr_range;
 
+static inline czr_range czr_range_overlap(czr_range a, czr_range b)
+{
+    const int64_t first = a.first > b.first ? a.first : b.first;
+    const int64_t a_end = a.first + a.n, b_end = b.first + b.n;
+    const int64_t end = a_end < b_end ? a_end : b_end;
+
+    return (czr_range){first, end > first ? end - first : 0};
+}
+
 /* A parameter's shard on one rank: the public layout's geometry. */
 typedef struct czr_shard {
     int n_dims;

@@ -1,6 +1,7 @@
 /* The engine on a hand-written program: any mesh, device and way of binding
  * gives the bits of a loop that knows of none of them. */
 #include "tests/unit/unit.h"
+#include "runtime/base/testing.h"
 #include "runtime/czr.h"
 #include "tests/unit/runtime/engine/toy.h"
 
@@ -206,7 +207,9 @@ static czr_status run_mesh(const toy_options *options, int variant,
                            int unordered)
 {
     job run = {.options = *options,
-               .engine = {.late_device = variant & 1, .deadline_ms = 20000},
+               .engine = {.late_device = variant & 1,
+                          .threads = variant & 1 ? 3 : 1,
+                          .deadline_ms = 20000},
                .with_hooks = variant >> 1 & 1,
                .binding = (binding)(variant >> 2)};
 
@@ -218,10 +221,13 @@ static czr_status run_mesh(const toy_options *options, int variant,
     return czr_world_threads_run(options->dp * options->tp, body, &run);
 }
 
-/* Steps on every mesh, on both devices, with hooks, wherever tensors lie. */
+/* Steps on every mesh, on both devices, with hooks, wherever tensors lie; on
+ * one of the devices threads share them. */
 static void every_mesh_gives_the_same_bits(void **state)
 {
-    enum { VARIANTS = 4 * BINDINGS };
+    enum { VARIANTS = 4 * BINDINGS, THREAD_ELEMENTS = 5 };
+
+    czr_testing_thread_elements(THREAD_ELEMENTS);
 
     for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
         for (int variant = 0; variant < VARIANTS; variant++)
