@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import fail_io
 from processes import PLANS, build, run
 
 UNREADABLE = 3
@@ -30,8 +31,8 @@ FAULTS = [(call, number, error)
 
 
 class Bench:
-    def __init__(self, canzona, tool, runtime, fail_io, folder):
-        self.tool, self.fail_io = tool, fail_io
+    def __init__(self, canzona, tool, runtime, shim, folder):
+        self.tool, self.shim = tool, shim
         self.folder = pathlib.Path(folder)
         self.programs = []
         for source in ("few", "chunks"):
@@ -62,9 +63,8 @@ def check_calls(bench, faults):
     for call, number, error in faults:
         name, log = f"{call}{number}", bench.folder / "log"
         log.unlink(missing_ok=True)
-        done = bench.do("save", name, env=dict(
-            os.environ, LD_PRELOAD=bench.fail_io, FAIL_LOG=str(log),
-            FAIL_CALL=f"{call}:{number}:{error}"))
+        done = bench.do("save", name, env=fail_io.environment(
+            bench.shim, log, f"{call}:{number}:{error}"))
         has_failed = log.exists()
         said = os.strerror(error)
         if done.returncode != (UNREADABLE if has_failed else 0) or (
@@ -140,11 +140,11 @@ def check_files(bench, seed):
 
 
 def main():
-    canzona, tool, runtime, fail_io, *more = sys.argv[1:]
+    canzona, tool, runtime, shim, *more = sys.argv[1:]
     n_kills = int(more[0]) if more else 5
     seed = int(more[1]) if len(more) > 1 else random.randrange(1 << 30)
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(canzona, tool, runtime, fail_io, folder)
+        bench = Bench(canzona, tool, runtime, shim, folder)
         check_kills(bench, n_kills, seed)
         check_files(bench, seed)
         check_calls(bench, FAULTS if n_kills > 10 else FAULTS[::3])

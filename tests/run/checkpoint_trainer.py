@@ -5,18 +5,19 @@ as one that was not.
     checkpoint_trainer.py TRAINER FAIL_IO
 """
 import csv
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+import fail_io
 
 OPTIONS = ["--quiet", "--steps", "4", "--eval-every", "2", "--batch", "4", "--data",
            "/usr/share/common-licenses/GPL-3"]
 
 
 def main():
-    trainer, fail_io = sys.argv[1:]
+    trainer, shim = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         def train(name, *options, **more):
             table = pathlib.Path(folder, name)
@@ -29,9 +30,8 @@ def main():
 
         _, wanted = train("whole", "--ranks", "2x2")
         # Renamed: four files and the manifest of the first save, then one more.
-        done, rows = train("cut", "--ranks", "2x2", "--checkpoint", "kept", env=dict(
-            os.environ, LD_PRELOAD=fail_io, FAIL_CALL="rename:6:28",
-            FAIL_LOG=os.path.join(folder, "log")))
+        done, rows = train("cut", "--ranks", "2x2", "--checkpoint", "kept",
+                           env=fail_io.environment(shim, f"{folder}/log", "rename:6:28"))
         assert done.returncode and "kept/save2.rank" in done.stderr, done
         assert rows == wanted[:1], (rows, wanted)
         done, rows = train("rest", "--ranks", "1x1", "--checkpoint", "kept")
