@@ -195,7 +195,7 @@ static bool test_plan(bench *b, int number, int n_mutants)
 {
     randoms r = {b->seed * 1000003u + (uint64_t)number};
     cz_text text = {0};
-    subject s = {.loaded = {NULL, NULL}};
+    subject s = {.loaded = {NULL, NULL, NULL}};
     /* every other plan has shards of unequal length, every other two share,
      * every other two of these in pairs, the second of both in bf16 */
     const uint64_t uneven = number % 2 ? b->seed * 7919u + (uint64_t)number : 0;
