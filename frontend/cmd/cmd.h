@@ -204,6 +204,13 @@ extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
             0                                                                  \
     }
 
+#define CZ_OPTION_MICROBATCHES                                                 \
+    {                                                                          \
+        "microbatches", CZ_KEY_MICROBATCHES, "N", 0,                           \
+            "Gradients of one step, over all ranks, which a strict plan adds " \
+            "up one by one (default 12)",                                      \
+            0                                                                  \
+    }
 #define CZ_OPTION_FORCE                                                        \
     {                                                                          \
         "force", CZ_KEY_FORCE, NULL, 0,                                        \

@@ -190,6 +190,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case CZ_KEY_MICROBATCHES:
         options->microbatches = parse_count(arg, state, "--microbatches");
+        if (options->microbatches == 0)
+            argp_error(state, "--microbatches takes a number from 1 on");
         return 0;
     case ARGP_KEY_ARG:
         if (options->n_inputs > 0 && !options->takes_files)

@@ -27,9 +27,12 @@ static bool count_leaves(const finder *f, int64_t set, int64_t *n_grads)
     *n_grads = microbatches / ranks;
     if (microbatches > 0 && microbatches % ranks == 0)
         return true;
+    const int64_t more = ranks * (microbatches / ranks + 1);
     const char *message = cz_arena_printf(
-        f->arena, "%lld microbatches cannot be shared by %lld ranks",
-        (long long)microbatches, (long long)ranks);
+        f->arena,
+        "%lld microbatches cannot be shared by %lld ranks; try "
+        "--microbatches=%lld",
+        (long long)microbatches, (long long)ranks, (long long)more);
     if (!cz_diag_has(f->diags, CZ_NOT_DIVISIBLE, message))
         cz_diag_error(f->diags, CZ_NOT_DIVISIBLE, (cz_span){0}, "%s", message);
     return false;

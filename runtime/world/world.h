@@ -54,8 +54,7 @@ typedef struct czr_reduce_scatter {
     int n_grads;
     int64_t grad_stride; /* elements */
     int64_t first, n;
-    float
-        *out; /* [n]; NULL: a gradient that is its own sum stays where it is */
+    float *out; /* [n]; NULL: a gradient that is its own sum stays in place */
     float scale;
     int32_t *largest; /* raised to the bits of the largest magnitude in out */
 } czr_reduce_scatter;

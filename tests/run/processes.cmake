@@ -34,6 +34,11 @@ set(checkpoint run/checkpoint.py $<TARGET_FILE:canzona> $<TARGET_FILE:checkpoint
   ${CMAKE_SOURCE_DIR}/runtime)
 cz_script(run_checkpoint run 300 ${checkpoint} few)
 cz_script(run_checkpoint_all "run;nightly" 1200 ${checkpoint})
+# From each mesh to each other.
+set(matrix run/checkpoint_matrix.py $<TARGET_FILE:canzona> $<TARGET_FILE:checkpoint_tool>
+  ${CMAKE_SOURCE_DIR}/runtime)
+cz_script(run_checkpoint_matrix run 300 ${matrix} few)
+cz_script(run_checkpoint_matrix_all "run;nightly" 3600 ${matrix})
 set(faults run/checkpoint_faults.py $<TARGET_FILE:canzona>
   $<TARGET_FILE:checkpoint_tool> ${CMAKE_SOURCE_DIR}/runtime $<TARGET_FILE:fail_io>)
 cz_script(run_checkpoint_faults run 300 ${faults} 3)

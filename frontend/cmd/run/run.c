@@ -26,8 +26,7 @@ static const struct argp_option options[] = {
      0},
     {"steps", CZ_KEY_STEPS, "N", 0, "Optimizer steps (default 1)", 0},
     {"seed", CZ_KEY_SEED, "N", 0, "Of parameters and gradients (default 0)", 0},
-    {"microbatches", CZ_KEY_MICROBATCHES, "N", 0,
-     "Gradients of one step, over all ranks (default 12)", 0},
+    CZ_OPTION_MICROBATCHES,
     {"check", CZ_KEY_CHECK, "bits|values", OPTION_ARG_OPTIONAL,
      "Compare with one rank, the interpreter and the plan, which is strict "
      "then (bits, the default); or without one rank, the plan as `build` makes "
@@ -53,7 +52,7 @@ static void show_progress(int step, const czr_result *result, void *user)
 static bool members_divide(cz_job *job, const cz_cmd_options *given)
 {
     int64_t members = 1;
-    bool divide = given->microbatches > 0;
+    bool divide = true;
 
     for (int k = 0; k < job->view->n_reductions; k++) {
         const int64_t n =
