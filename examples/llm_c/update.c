@@ -2,7 +2,7 @@
  *
  *     sh examples/llm_c/build.sh LLM_C examples/llm_c/muon.cz
  *
- * Its trainer stays as it is: build.sh has its gpt2_update give way to this one. */
+ * Its trainer stays as it is; its gpt2_update gives way to ours (build.sh). */
 #define gpt2_update gpt2_update_of_llm_c
 #define TESTING /* without main */
 #include "train_gpt2.c"
