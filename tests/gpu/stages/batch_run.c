@@ -20,8 +20,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-enum { STEPS = 4, MAX_ROWS = 256, MAX_TABLES = 64, MOST_BATCH = 3 };
-enum { MAX_TILINGS = 64 };
+enum { STEPS = 4, MAX_ROWS = 256, MAX_TABLES = 64, MOST_BATCH = 8 };
+enum { MAX_TILINGS = 256 };
 /* Of a matrix in a step, and which of them are symmetric. */
 enum { PRODUCTS = 15, SYMMETRIC = 10 };
 /* Where steps are replayed so many are put: the first, and what is captured. */
