@@ -57,7 +57,7 @@ bool cz_mesh_find(const cz_mesh *mesh, const char *axis, int64_t *set);
 int64_t cz_mesh_extent(const cz_mesh *mesh, int64_t set);
 /* A set of pieces in the user's words: "dp x tp". */
 const char *cz_mesh_text(cz_arena *arena, const cz_mesh *mesh, int64_t set);
-/* Every name that an axis may have, the experts' last. */
+/* Name i of those that an axis may have, the experts' last. */
 const char *cz_mesh_name(int i);
 /* Coordinates over pp; at most CZ_MAX_STAGES. */
 int64_t cz_mesh_stages(const cz_mesh *mesh);

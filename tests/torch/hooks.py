@@ -4,15 +4,14 @@ before the step, with the bits of reductions in it, also of micro-batches and wh
 comes later; what would be lost is refused.
 
     hooks.py"""
-import multiprocessing
 import os
 import sys
-import tempfile
 
 import torch
 import torch.distributed as dist
 
 import canzona
+import gloo
 from canzona.world import World
 from refused import refuses
 from small_gpt import MUON, batch, loss_of, make
@@ -102,29 +101,14 @@ def a_rank_that_ends(rank):
     refuses(canzona.Error, ["rank 1"], optimizer.step)
 
 
-def run_rank(rank, folder):
-    torch.set_num_threads(1)
+def run_rank(rank, _):
     count_messages()
-    dist.init_process_group("gloo", rank=rank, world_size=RANKS,
-                            init_method=f"file://{folder}/store")
-    for check in (bits_are_those_of_reductions_in_the_step, what_would_be_lost_is_refused,
-                  a_rank_that_ends):
-        check(rank)
-        if rank == 0:
-            print(check.__name__.replace("_", " "), flush=True)
-    os._exit(0)
+    gloo.each((bits_are_those_of_reductions_in_the_step, what_would_be_lost_is_refused,
+               a_rank_that_ends), rank)
 
 
 def main():
-    fork = multiprocessing.get_context("fork")
-    with tempfile.TemporaryDirectory() as folder:
-        processes = [fork.Process(target=run_rank, args=(rank, folder))
-                     for rank in range(RANKS)]
-        for process in processes:
-            process.start()
-        for process in processes:
-            process.join()
-    return 1 if any(process.exitcode for process in processes) else 0
+    return 0 if gloo.run(RANKS, run_rank) else 1
 
 
 if __name__ == "__main__":

@@ -3,18 +3,16 @@
 says of which parameter, on every rank, and nothing has changed.
 
     refused.py"""
-import multiprocessing
 import os
 import sys
-import tempfile
 
 import torch
-import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 
 import canzona
+import gloo
 from small_gpt import ADAMW, MUON, batch, loss_of, make
 
 RANKS = 4
@@ -183,32 +181,18 @@ def a_rank_that_ends(rank):
     refuses(canzona.Error, ["rank"], optimizer.step)
 
 
-def run_rank(rank, folder):
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=RANKS,
-                            init_method=f"file://{folder}/store")
-    for check in (wrong_placements, wrong_meshes, wrong_gradients, ranks_with_other_rules,
-                  a_rank_that_ends):
-        check(rank)
-        if rank == 0:
-            print(check.__name__.replace("_", " "), flush=True)
-    os._exit(0)
+def run_rank(rank, _):
+    gloo.each((wrong_placements, wrong_meshes, wrong_gradients, ranks_with_other_rules,
+               a_rank_that_ends), rank)
 
 
 def main():
-    fork = multiprocessing.get_context("fork")
-    with tempfile.TemporaryDirectory() as folder:
-        processes = [fork.Process(target=run_rank, args=(rank, folder))
-                     for rank in range(RANKS)]
-        for process in processes:
-            process.start()
-        for process in processes:
-            process.join()
+    is_right = gloo.run(RANKS, run_rank)
     torch.set_num_threads(1)
     for check in (wrong_parameters, wrong_rules, wrong_steps, wrong_states, closed_twice):
         check()
         print(check.__name__.replace("_", " "), flush=True)
-    return 1 if any(process.exitcode for process in processes) else 0
+    return 0 if is_right else 1
 
 
 if __name__ == "__main__":

@@ -4,10 +4,7 @@ precision and with parameters that it ignores; a GradScaler; checkpoints of
 torch.distributed.checkpoint, saved under FSDP2 and loaded there and under TP.
 
     trainers.py"""
-import multiprocessing
-import os
 import sys
-import tempfile
 
 import torch
 import torch.distributed as dist
@@ -18,6 +15,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
 import canzona
+import gloo
 from ranks import cut, same_states, shard
 from small_gpt import MUON, batch, loss_of, make, theirs
 
@@ -104,28 +102,13 @@ def checkpoints(mesh, rank, folder):
 
 
 def run_rank(rank, folder):
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=RANKS,
-                            init_method=f"file://{folder}/store")
     mesh = init_device_mesh("cpu", (RANKS,), mesh_dim_names=("fsdp",))
-    for check in (mixed_precision, ignored_parameters, a_grad_scaler):
-        check(mesh, rank)
-        if rank == 0:
-            print(check.__name__.replace("_", " "), flush=True)
+    gloo.each((mixed_precision, ignored_parameters, a_grad_scaler), rank, mesh)
     checkpoints(mesh, rank, folder)
-    os._exit(0)
 
 
 def main():
-    fork = multiprocessing.get_context("fork")
-    with tempfile.TemporaryDirectory() as folder:
-        processes = [fork.Process(target=run_rank, args=(rank, folder))
-                     for rank in range(RANKS)]
-        for process in processes:
-            process.start()
-        for process in processes:
-            process.join()
-        return 1 if any(process.exitcode for process in processes) else 0
+    return 0 if gloo.run(RANKS, run_rank) else 1
 
 
 if __name__ == "__main__":
