@@ -242,9 +242,10 @@ typedef struct cz_document {
     const cz_document_axis *axes;  /* their coordinates are a rank's */
     const cz_document_axis *names; /* as the source says them; experts' too */
     int64_t data_set; /* axes over which tokens are dealt out: dp, fsdp, cp */
-    int64_t sequence_set, shard_set, pipeline_set; /* cp, fsdp, pp */
-    bool decides;                                  /* clips or skips */
-    bool guards;                                   /* does not clip */
+    int64_t sequence_set, shard_set, pipeline_set,
+        ep_set;           /* cp, fsdp, pp, ep */
+    bool decides;         /* clips or skips */
+    bool guards;          /* does not clip */
     int64_t tokens;       /* of an iteration, over all ranks */
     int n_params, n_ties; /* params: names of ties stand behind */
     int n_constants, n_uneven_reduces, n_reductions, n_matrices, n_states;

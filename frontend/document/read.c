@@ -94,6 +94,7 @@ static void read_name(void *context, const cz_json_at *at, void *entry)
     } known[] = {{"dp", &dp_set, true},
                  {"fsdp", &d->shard_set, true},
                  {"cp", &d->sequence_set, true},
+                 {"ep", &d->ep_set, false},
                  {"pp", &d->pipeline_set, false}};
     cz_document_axis *out = entry;
     const int64_t set = set_of(r, at, "axes");

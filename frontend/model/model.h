@@ -75,6 +75,16 @@ bool cz_mesh_is_expert_axis(const char *name);
 
 enum { CZ_MAX_INDICES = 4, CZ_MAX_WORDS = 32, CZ_MAX_NDIM = 3 };
 
+/* What the schedule may shard over, the inner axis last. */
+enum { CZ_CHUNK_TP, CZ_CHUNK_FSDP, CZ_N_CHUNKS };
+
+/* A dimension, cut inside the shards that other axes make of it. */
+typedef struct cz_chunk {
+    int64_t axes; /* pieces of the mesh; 0: not cut */
+    int dim;
+    bool ceil; /* to ceil-chunks, as torch does; else equally */
+} cz_chunk;
+
 /* One segment of the name: `text`, or, when that is NULL, index `index`. */
 typedef struct cz_word {
     const char *text;
@@ -103,10 +113,8 @@ typedef struct cz_pattern {
     int64_t stored[CZ_MAX_NDIM]; /* the same with padding */
     int64_t shard[CZ_MAX_NDIM];  /* pieces of the mesh: bit a, axis a */
     int n_dims;
-    int64_t chunk_axes; /* pieces that `shard` cuts chunk_dim over, inside the
-                         * shards of its other axes; 0: none */
-    int chunk_dim;
-    bool ceil; /* to ceil-chunks, as FSDP does; else equally */
+    cz_chunk chunks[CZ_N_CHUNKS]; /* each inside the one before it; their axes
+                                   * are in `shard`, too */
     cz_dtype dtype;
     int64_t expert_axes;  /* pieces of the mesh whose coordinates hold other */
     int expert_index;     /* values of this index: coordinate c the c-th part */

@@ -17,14 +17,17 @@ typedef struct chunker {
     int n;
 } chunker;
 
-/* The last clause that matches, or that of all others; NULL: none is there. */
-static const cz_shards *clause_of(chunker *c, const cz_pattern *pattern)
+/* The last clause over that axis that matches, or that of all others; NULL:
+ * none is there. */
+static const cz_shards *clause_of(const chunker *c, const cz_pattern *pattern,
+                                  int over)
 {
     const char *words[CZ_MAX_WORDS];
-    int chosen = 0;
+    int chosen = over;
     cz_pattern_words(c->arena, pattern, pattern->first, words);
-    for (int i = 1; i < c->policy->n_shards; i++)
-        if (cz_match_paths(c->policy->shards[i].paths, words, pattern->n_words))
+    for (int i = CZ_N_CHUNKS; i < c->policy->n_shards; i++)
+        if (c->policy->shards[i].over == over &&
+            cz_match_paths(c->policy->shards[i].paths, words, pattern->n_words))
             chosen = i;
     const cz_shards *shards = &c->policy->shards[chosen];
     return shards->node ? shards : NULL;
@@ -41,42 +44,54 @@ static bool unsupported(const chunker *c, const cz_shards *shards,
 
 /* Equal shards divide what the dimension's other axes leave. */
 static bool check_divides(const chunker *c, const cz_shards *shards,
-                          const cz_pattern *pattern)
+                          int64_t axes, const cz_pattern *pattern)
 {
-    const int64_t size = pattern->stored[shards->dim];
     const int64_t others = cz_mesh_extent(c->mesh, pattern->shard[shards->dim]);
-    const int64_t ways = cz_mesh_extent(c->mesh, shards->axes);
-    if (shards->chunk || size / others % ways == 0)
-        return true;
-    cz_diag_error(c->diags, CZ_NOT_DIVISIBLE, shards->node->span,
-                  "dimension %d of %s, %lld on each rank, cannot be cut by "
-                  "fsdp = %lld: `chunk` allows shards of unequal length",
-                  shards->dim, cz_pattern_first_name(c->arena, pattern),
-                  (long long)(size / others), (long long)ways);
-    return false;
+    const int64_t ways = cz_mesh_extent(c->mesh, axes);
+    for (int64_t p = 0; p < others && !shards->chunk; p++) {
+        int64_t shard[2];
+        cz_chunk_shard(c->mesh, pattern, shards->dim, p, shard);
+        if ((shard[1] - shard[0]) % ways == 0)
+            continue;
+        cz_diag_error(c->diags, CZ_NOT_DIVISIBLE, shards->node->span,
+                      "dimension %d of %s, %lld on %s rank, cannot be cut by "
+                      "%s = %lld: `chunk` allows shards of unequal length",
+                      shards->dim, cz_pattern_first_name(c->arena, pattern),
+                      (long long)(shard[1] - shard[0]), p ? "a" : "each",
+                      cz_mesh_text(c->arena, c->mesh, axes), (long long)ways);
+        return false;
+    }
+    return true;
 }
 
 static bool chunk(const chunker *c, const cz_shards *shards,
                   cz_pattern *pattern)
 {
     int64_t taken = pattern->expert_axes;
-    if (!shards || shards->dim >= pattern->n_dims ||
-        cz_mesh_extent(c->mesh, shards->axes) == 1)
+    if (!shards || shards->dim >= pattern->n_dims)
         return true;
     for (int d = 0; d < pattern->n_dims; d++)
         taken |= pattern->shard[d];
+    /* Of experts FSDP has what their own axes leave. */
+    const int64_t axes = pattern->expert && shards->over == CZ_CHUNK_FSDP
+                             ? shards->axes & ~taken
+                             : shards->axes;
+    if (cz_mesh_extent(c->mesh, axes) == 1)
+        return true;
     if (pattern->n_dims > 2 && shards->dim == 0)
         return unsupported(c, shards, pattern, "shards of a batch of matrices");
-    if (cz_mesh_extent(c->mesh, taken & shards->axes) > 1)
-        return unsupported(c, shards, pattern,
-                           "shards over ranks that experts are cut over or "
-                           "dealt out to");
-    if (!check_divides(c, shards, pattern))
+    if (cz_mesh_extent(c->mesh, taken & axes) > 1) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, shards->node->span,
+                      "%s cuts %s already, as the model says",
+                      cz_mesh_text(c->arena, c->mesh, taken & axes),
+                      cz_pattern_first_name(c->arena, pattern));
         return false;
-    pattern->shard[shards->dim] |= shards->axes;
-    pattern->chunk_axes = shards->axes;
-    pattern->chunk_dim = shards->dim;
-    pattern->ceil = shards->chunk;
+    }
+    if (!check_divides(c, shards, axes, pattern))
+        return false;
+    pattern->shard[shards->dim] |= axes;
+    pattern->chunks[shards->over] =
+        (cz_chunk){axes, shards->dim, shards->chunk};
     return true;
 }
 
@@ -87,7 +102,7 @@ static bool are_alike(const chunker *c, int64_t a, int64_t b)
     char first[24], other[24];
     snprintf(first, sizeof first, "%lld", (long long)a);
     snprintf(other, sizeof other, "%lld", (long long)b);
-    for (int i = 1; i < c->policy->n_shards; i++)
+    for (int i = CZ_N_CHUNKS; i < c->policy->n_shards; i++)
         if (cz_match_tells_apart(c->policy->shards[i].paths, first, other))
             return false;
     return true;
@@ -99,7 +114,10 @@ static bool cut(chunker *c, const cz_pattern *pattern, cz_pattern *some, int k)
     if (k == pattern->n_indices) {
         cz_pattern *made = CZ_PUSH(c->arena, c->patterns, c->n);
         *made = *some;
-        return chunk(c, clause_of(c, some), made);
+        for (int over = 0; over < CZ_N_CHUNKS; over++)
+            if (!chunk(c, clause_of(c, some, over), made))
+                return false;
+        return true;
     }
     const int64_t end = pattern->first[k] + pattern->extents[k];
     for (int64_t from = pattern->first[k], to; from < end; from = to) {
@@ -130,7 +148,7 @@ bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
         if (!cut(&c, &model->patterns[i], &some, 0))
             return false;
     }
-    for (int i = 1; i < policy->n_shards; i++)
+    for (int i = CZ_N_CHUNKS; i < policy->n_shards; i++)
         ok = cz_paths_check(arena, diags, policy->shards[i].paths, model,
                             true) &&
              ok;
@@ -167,14 +185,24 @@ void cz_chunk_shard(const cz_mesh *mesh, const cz_pattern *pattern, int d,
                     int64_t coordinate, int64_t shard[2])
 {
     const int64_t set = pattern->shard[d];
-    const int64_t inner = d == pattern->chunk_dim ? pattern->chunk_axes : 0;
-    const int64_t outer = set & ~inner, parts = cz_mesh_extent(mesh, inner);
-    const int64_t size = pattern->stored[d] / cz_mesh_extent(mesh, outer);
-    const int64_t length =
-        pattern->ceil ? cz_ceil_div(size, parts) : size / parts;
-    const int64_t base = coordinate_over(mesh, set, outer, coordinate) * size;
-    const int64_t first =
-        least(coordinate_over(mesh, set, inner, coordinate) * length, size);
-    shard[0] = base + first;
-    shard[1] = base + least(first + length, size);
+    int64_t outer = set;
+    for (int k = 0; k < CZ_N_CHUNKS; k++)
+        if (pattern->chunks[k].dim == d)
+            outer &= ~pattern->chunks[k].axes;
+    int64_t size = pattern->stored[d] / cz_mesh_extent(mesh, outer);
+    int64_t base = coordinate_over(mesh, set, outer, coordinate) * size;
+    for (int k = 0; k < CZ_N_CHUNKS; k++) {
+        const cz_chunk *inner = &pattern->chunks[k];
+        if (!inner->axes || inner->dim != d)
+            continue;
+        const int64_t parts = cz_mesh_extent(mesh, inner->axes);
+        const int64_t length =
+            inner->ceil ? cz_ceil_div(size, parts) : size / parts;
+        const int64_t first =
+            coordinate_over(mesh, set, inner->axes, coordinate) * length;
+        base += least(first, size);
+        size = least(length, size - least(first, size));
+    }
+    shard[0] = base;
+    shard[1] = base + size;
 }

@@ -30,6 +30,7 @@ typedef struct cz_grads {
 typedef struct cz_shards {
     const cz_node *node;  /* the clause; NULL: none without a path */
     const cz_node *paths; /* for which; NULL: all others */
+    int over;             /* CZ_CHUNK_TP or CZ_CHUNK_FSDP */
     int dim;              /* stored */
     int64_t axes;         /* pieces of the mesh */
     bool chunk;           /* ceil-chunks; else it must divide */
@@ -42,7 +43,7 @@ typedef struct cz_policy {
     int64_t split;       /* pieces that states are split over */
     cz_span master_none; /* `master none`; source is NULL when not written */
     bool strict;
-    cz_shards *shards; /* the first is that of all others */
+    cz_shards *shards; /* those of all others come first, one an axis */
     int n_shards;
     cz_pipeline pipeline;
 } cz_policy;
@@ -159,10 +160,11 @@ void cz_tile_grid(const cz_pattern *pattern, cz_storage_view view, int64_t tile,
 bool cz_tile_is_mapped(const cz_pattern *pattern, cz_storage_view view,
                        int64_t tile);
 
-/* `shard dim E over fsdp`: one dimension of each tensor is cut over an axis of
- * its own, inside the shards that the architecture's axes leave of it: to equal
- * parts, or, with `chunk`, as FSDP does: ceil(n / N) elements to each of the
- * first ranks, then a shorter shard, then none. */
+/* `shard dim E over fsdp`, or over tp: one dimension of each tensor is cut over
+ * an axis of its own, inside the shards that the architecture's axes leave of
+ * it, fsdp inside those of tp: to equal parts, or, with `chunk`, as torch does:
+ * ceil(n / N) elements to each of the first ranks, then a shorter shard, then
+ * none.  FSDP cuts experts over what their own axes leave of fsdp. */
 
 /* Cut all patterns that the clauses match and that have the dimension.  False
  * after reporting one that cannot be cut so, or a path that matches nothing. */

@@ -178,25 +178,28 @@ static void read_shard(cz_clauses *c, const cz_node *node)
         cz_clause_unsupported(c, node->span, "sharding over several axes is");
         return;
     }
-    if (strcmp(cz_item(axes, 0)->text, "fsdp") != 0) {
+    const char *axis = cz_item(axes, 0)->text;
+    if (strcmp(axis, "fsdp") != 0 && strcmp(axis, "tp") != 0) {
         cz_diag_error(c->diags, CZ_BAD_SCHEDULE, cz_item(axes, 0)->span,
-                      "what the schedule shards over is the axis fsdp");
+                      "what the schedule shards over is the axis fsdp or tp");
         c->failed = true;
         return;
     }
+    shards.over = strcmp(axis, "tp") == 0 ? CZ_CHUNK_TP : CZ_CHUNK_FSDP;
     if (!cz_eval_size(cz_shard_dim(node), c->env, c->diags, "dimension", 0,
                       CZ_MAX_NDIM - 1, &dim)) {
         c->failed = true;
         return;
     }
     shards.dim = (int)dim;
-    cz_mesh_find(c->mesh, "fsdp", &shards.axes);
+    cz_mesh_find(c->mesh, axis, &shards.axes);
+    cz_shards *rest = &policy->shards[shards.over];
     if (shards.paths)
         *CZ_PUSH(c->env->arena, policy->shards, policy->n_shards) = shards;
-    else if (policy->shards[0].node)
-        cz_clause_repeated(c, node, policy->shards[0].node);
+    else if (rest->node)
+        cz_clause_repeated(c, node, rest->node);
     else
-        policy->shards[0] = shards;
+        *rest = shards;
 }
 
 static void read_pipeline(cz_clauses *c, const cz_node *node)
@@ -350,7 +353,9 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
     *grads = (cz_grads){.dtype = CZ_F32, .axes = policy->split};
     if (cz_mesh_find(mesh, "cp", &cp) && cz_mesh_extent(mesh, cp) > 1)
         grads->axes |= cp;
-    *CZ_PUSH(globals->arena, policy->shards, policy->n_shards) = (cz_shards){0};
+    for (int k = 0; k < CZ_N_CHUNKS; k++)
+        *CZ_PUSH(globals->arena, policy->shards, policy->n_shards) =
+            (cz_shards){.over = k};
 }
 
 bool cz_policy_build(const cz_node *file, const cz_mesh *mesh,

@@ -65,6 +65,7 @@ bool cz_reduction_find(const cz_compile_options *options, const cz_mesh *mesh,
     const bool expert = choice->pattern.expert && mesh->has_experts;
     int64_t edp;
     cz_mesh_find(mesh, "edp", &edp);
+    edp &= ~choice->pattern.chunks[CZ_CHUNK_FSDP].axes;
     *out = (cz_reduction){
         .dtype = grads->dtype,
         .reduce =

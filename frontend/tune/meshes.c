@@ -52,7 +52,7 @@ static bool is_cut(const cz_compiled_model *m, const cz_pattern *p, int axis)
         shard |= p->shard[d];
     return axis == CZ_TUNE_PP   ? p->residents != 0
            : axis == CZ_TUNE_EP ? ((p->expert_axes | shard) & set) != 0
-                                : ((shard | p->chunk_axes) & set) != 0;
+                                : (shard & set) != 0;
 }
 
 static bool knows(const cz_tune_space *s, const cz_compiled_model *m, int axis)
@@ -142,8 +142,7 @@ static cuts cuts_of(const cz_compiled_model *const *alone, const cz_pattern *p)
         cz_mesh_find(&m->mesh, cz_mesh_name(axes[k]), &set);
         for (int d = 0; d < of->n_dims; d++)
             if (axes[k] == CZ_TUNE_FSDP)
-                out.is_sharded[d] = (of->shard[d] & set) != 0 ||
-                                    (of->chunk_axes != 0 && of->chunk_dim == d);
+                out.is_sharded[d] = (of->shard[d] & set) != 0;
             else if (of->shard[d] & set)
                 out.cut_by[d] = axes[k];
         out.is_expert |= of->expert;
@@ -212,17 +211,22 @@ static void fill_param(const cz_tune_space *s, const cz_mesh *mesh,
                        const cz_tune_param *from, int64_t pp_set,
                        cz_document_param *out)
 {
+    int64_t fsdp = 0, etp = 0;
     *out = from->param;
+    cz_mesh_find(mesh, "fsdp", &fsdp);
+    if (from->is_expert) { /* FSDP has what their own axes leave */
+        cz_mesh_find(mesh, "ep", &out->expert_set);
+        cz_mesh_find(mesh, "etp", &etp);
+        fsdp &= ~(out->expert_set | etp);
+    }
     for (int d = 0; d < out->n_dims; d++) {
         int64_t set = 0;
         if (from->is_sharded[d])
-            cz_mesh_find(mesh, "fsdp", &out->cuts[d]);
+            out->cuts[d] = fsdp;
         if (from->cut_by[d] >= 0 &&
             cz_mesh_find(mesh, cz_mesh_name(from->cut_by[d]), &set))
             out->cuts[d] |= set;
     }
-    if (from->is_expert)
-        cz_mesh_find(mesh, "ep", &out->expert_set);
     if (from->stages != 0 && pp_set != 0) {
         int64_t *at = CZ_NEW(s->arena, int64_t, CZ_MAX_STAGES);
         for (int i = 0; i < CZ_MAX_STAGES; i++)
@@ -336,6 +340,7 @@ static bool look_at(cz_tune_space *s, int pp, cz_tune_candidate *candidate)
         cz_mesh_find(&mesh, "cp", &d.sequence_set);
         cz_mesh_find(&mesh, "fsdp", &d.shard_set);
         cz_mesh_find(&mesh, "pp", &d.pipeline_set);
+        cz_mesh_find(&mesh, "ep", &d.ep_set);
         d.data_set = dp | d.sequence_set | d.shard_set;
         for (int i = 0; i < s->params[pp].n; i++)
             fill_param(s, &mesh, &s->params[pp].list[i], d.pipeline_set,

@@ -95,7 +95,8 @@ static cz_wide held_elements(const cz_plan_view *view,
 static int64_t data_set(const cz_plan_view *view, const cz_fact_pattern *fact)
 {
     static const char *const dense[] = {"pp", "dp", "fsdp", "cp"};
-    const int64_t set = fact->expert_axes | fact->resident_axes;
+    const int64_t set = fact->expert_axes | fact->resident_axes |
+                        cz_view_shard_set_of(&fact->shard);
     int64_t data = 0;
     if (set & cz_view_named_set(view, "ep"))
         return cz_view_named_set(view, "edp") | cz_view_named_set(view, "pp");

@@ -212,7 +212,10 @@ static void add_terms(cz_simulation *s, share *of, int p, int64_t width,
                                           "linear_proj", "c_proj", NULL};
     static const char *const keys[] = {"k_proj", "wk", "k", NULL};
     const cz_document_param *param = &s->document->params[p];
-    const int64_t fsdp = s->document->shard_set, spread = param->expert_set;
+    /* Experts' own axes may be parts of fsdp. */
+    const int64_t spread = param->expert_set,
+                  fsdp = s->document->shard_set &
+                         ~(is_expert(param) ? s->document->ep_set : 0);
     int64_t cut = 0;
     for (int d = 0; d < param->n_dims; d++)
         cut |= param->cuts[d];

@@ -42,6 +42,8 @@ cz_plan_jsons(chunks ${plans}/chunks.cz "dp;fsdp" 2x3 1x8 3x2)
 # Factorisations, whose kernels are of a kind of their own.
 cz_plan_jsons(factor ${plans}/factor.cz "dp;tp" 1x1 2x2 2x4)
 cz_plan_jsons(fsdp ${plans}/fsdp.cz "dp;fsdp;tp" 2x3x2 1x2x4 1x5x2)
+cz_plan_jsons(uneven_tp ${plans}/uneven_tp.cz "dp;fsdp;tp" 2x2x3 1x1x4)
+cz_plan_jsons(experts_fsdp ${plans}/experts_fsdp.cz "dp;fsdp;edp;ep" 2x4x4x2 1x4x1x4 2x2x2x2)
 cz_plan_sees(plan_json_sees_fsdp -D mesh.dp=1 -D mesh.fsdp=2 -D layers=1
   ${plans}/fsdp.cz)
 # Of 36 rows each rank along tp has 18, and of these along fsdp 6: the second

@@ -12,7 +12,8 @@ def named(plan, *names):
 
 def data_axes(plan, param):
     """Along which ranks make different gradients."""
-    dealt_out = named(plan, "ep") & set(param["spread"] + plan.home(param)[0])
+    dealt_out = named(plan, "ep") & {*param["spread"], *plan.home(param)[0],
+                                     *plan.shard_axes(param)}
     return named(plan, *(EXPERTS if dealt_out else DENSE))
 
 

@@ -74,6 +74,10 @@ endforeach()
 # FSDP's chunks, replicas x chunks; the same inside shards of tp: replicas x chunks x
 # tp.
 cz_runs(chunks ${plans}/chunks.cz "dp;fsdp" --steps=2 1x1 2x3 1x3 1x8 3x2)
+# Uneven and empty shards of tp, FSDP inside; experts that have some of FSDP's ranks.
+cz_runs(uneven_tp ${plans}/uneven_tp.cz "dp;fsdp;tp" --steps=2 2x2x3 1x1x4 1x3x2)
+cz_runs(experts_fsdp ${plans}/experts_fsdp.cz "dp;fsdp;edp;ep" "--late;--steps=2"
+  2x4x4x2 1x4x1x4 2x2x2x2)
 cz_runs(fsdp ${plans}/fsdp.cz "dp;fsdp;tp" --steps=2 1x2x2 2x3x2 1x5x2 1x2x4 3x1x2)
 
 # Experts that factor the ranks in a way of their own: edp x ep x etp, of 8 ranks

@@ -297,9 +297,10 @@ class Simulation:
         out = key = None
         spread, cut_experts = set(), set()
         for p in params:
-            cuts = [[a for a in cut if a not in fsdp] for cut in p["shard"]]
+            own = set(fsdp) - set(self.named("ep") if self.is_expert(p) else ())
+            cuts = [[a for a in cut if a not in own] for cut in p["shard"]]
             parts = self.mesh.extent([a for cut in cuts for a in cut])
-            if any(a in fsdp for cut in p["shard"] for a in cut):
+            if any(a in own for cut in p["shard"] for a in cut):
                 gathered += p["element_count"] // parts * BYTES[p["dtype"]]
                 if p["bucket"] is not None:
                     grads += p["element_count"] // parts * BYTES[p["grad"]]
