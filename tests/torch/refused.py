@@ -129,8 +129,6 @@ def wrong_placements(rank):
     def lay(mesh, placements, rows=8, columns=8):
         return distribute_tensor(torch.zeros(rows, columns), mesh, placements)
 
-    refuses(ValueError, ["odd (9, 8)", "Shard(dim=0) over tp", "do not divide 9"],
-            optimizer_of, named(odd=lay(line, [Shard(0)], rows=9)))
     refuses(ValueError, ["both (8, 8)", "over fsdp", "before tp"],
             optimizer_of, named(both=lay(square, [Shard(0), Shard(0)])))
     refuses(ValueError, ["wide (8, 9)", "Shard(dim=1) over fsdp", "do not divide 9"],
@@ -141,6 +139,31 @@ def wrong_placements(rank):
     refuses(ValueError, ["tall (4, 2, 2, 2)", "Shard(dim=0)"], optimizer_of, named(tall=tall))
     for_nobody = init_device_mesh("cpu", (4,), mesh_dim_names=("heads",))
     refuses(ValueError, ["'heads'", "tp"], optimizer_of, named(a=lay(for_nobody, [Shard(0)])))
+
+
+def wrong_experts(rank):
+    """Batches of matrices."""
+    dense = init_device_mesh("cpu", (4,), mesh_dim_names=("fsdp",))
+    sparse = init_device_mesh("cpu", (2, 2), mesh_dim_names=("efsdp", "ep"))
+
+    def experts(mesh, placements, n=8):
+        rest = distribute_tensor(torch.zeros(8, 8), dense, [Shard(0)])
+        return named(rest=rest, e=distribute_tensor(torch.zeros(n, 6, 5), mesh, placements))
+
+    refuses(ValueError, ["e (7, 6, 5)", "Shard(dim=0) over ep", "do not divide 7"],
+            optimizer_of, experts(sparse, [Replicate(), Shard(0)], 7))
+    refuses(ValueError, ["e (6, 6, 5)", "Shard(dim=0) over fsdp", "do not divide 6"],
+            optimizer_of, experts(dense, [Shard(0)], 6))
+    refuses(ValueError, ["e (8, 6, 5)", "Shard(dim=1) over fsdp", "2 of the 4 ranks"],
+            optimizer_of, experts(sparse, [Shard(1), Replicate()]))
+    refuses(ValueError, ["e (8, 6, 5)", "Shard(dim=2) over fsdp", "do not divide 5"],
+            optimizer_of, experts(sparse, [Shard(2), Shard(0)]))
+    both = init_device_mesh("cpu", (2, 2), mesh_dim_names=("ep", "efsdp"))
+    for mesh, placements in ((sparse, [Shard(0), Shard(0)]), (both, [Shard(0), Shard(0)]),
+                             (sparse, [Shard(1), Shard(0)]), (sparse, [Replicate(), Shard(0)])):
+        optimizer = optimizer_of(experts(mesh, placements), "use muon(lr = 1) on **")
+        assert "mesh experts" in optimizer.source
+        optimizer.close()
 
 
 def wrong_meshes(rank):
@@ -162,6 +185,11 @@ def wrong_gradients(rank):
     p.grad = DTensor.from_local(torch.ones(8, 8), line, [Partial()])
     optimizer.step()  # the sum of all
     p.grad = distribute_tensor(torch.ones(8, 8), line, [Replicate()])
+    optimizer.step()  # its rows
+    p.grad = distribute_tensor(torch.ones(8, 8), line, [Shard(1)])
+    refuses(RuntimeError, ["w: its gradient lies as", "Shard(dim=1)"], optimizer.step)
+    other = init_device_mesh("cpu", (2, 2), mesh_dim_names=("fsdp", "tp"))
+    p.grad = distribute_tensor(torch.ones(8, 8), other, [Shard(0), Replicate()])
     refuses(RuntimeError, ["w: its gradient lies as", "Replicate"], optimizer.step)
     optimizer.close()
 
@@ -182,7 +210,7 @@ def a_rank_that_ends(rank):
 
 
 def run_rank(rank, _):
-    gloo.each((wrong_placements, wrong_meshes, wrong_gradients, ranks_with_other_rules,
+    gloo.each((wrong_placements, wrong_experts, wrong_meshes, wrong_gradients, ranks_with_other_rules,
                a_rank_that_ends), rank)
 
 

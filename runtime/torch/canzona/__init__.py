@@ -8,7 +8,7 @@
     ''')
 
 How the parameters are sharded is read from the live model: plain tensors, those of
-DDP, FSDP2, tensor parallelism, and both of these together.  canzona.plan shows what an
+DDP, FSDP2, tensor parallelism, both of these together, and experts beside FSDP2.  canzona.plan shows what an
 optimizer would do.
 """
 from .czr import Error

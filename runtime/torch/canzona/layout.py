@@ -8,10 +8,13 @@ import torch
 import torch.distributed as dist
 
 DTYPES = {torch.float32: "f32", torch.bfloat16: "bf16"}
-# Dimensions of device meshes, as trainers name them, and the axes that they are.
+# Dimensions of device meshes, as trainers name them, and the axes that they are; those
+# in which experts alone are sharded.
 AXES = {"dp": "dp", "ddp": "dp", "replicate": "dp", "dp_replicate": "dp",
         "fsdp": "fsdp", "shard": "fsdp", "dp_shard": "fsdp", "dp_shard_cp": "fsdp",
         "cp": "cp", "tp": "tp"}
+EXPERTS = {"ep": "ep", "etp": "etp", "edp": "edp", "efsdp": "edp", "dp_mod_ep": "edp",
+           "dp_shard_mod_ep": "edp"}
 WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
 
 
@@ -99,14 +102,28 @@ def read(params, rules):
     return found, "\n".join([rules, *uses])
 
 
+def _has_experts(mesh):
+    return any(name in EXPERTS for name in mesh.mesh_dim_names or ())
+
+
+def _factoring(axes, sizes, names):
+    """Axes and sizes; neighbours of one axis are one."""
+    found = {}
+    for axis, size in zip(axes, sizes):
+        if axis in found and next(reversed(found)) != axis:
+            raise ValueError(f"two dimensions of the mesh {names} are the same axis of {axes}")
+        found[axis] = found.get(axis, 1) * size
+    return found
+
+
 class Mesh:
-    """How ranks are factored: `axes` maps axes to sizes, major to minor, `ranks` are
-    those of torch.distributed in that order, `names` its dimensions, None of one that
-    has no names.  Of a dict of axes, of ranks that need not be there, it has no ranks."""
+    """How ranks are factored: `axes` maps axes to sizes, major to minor, `experts` those
+    of experts, if they have their own.  `ranks` are those of torch.distributed in that
+    order.  Of a dict of axes, of ranks that need not be there, it has no ranks."""
 
     def __init__(self, params, device_mesh):
         meshes = [p.device_mesh for p in params.values() if hasattr(p, "placements")]
-        self.names, self.device_mesh = (), device_mesh
+        self.roots, self.axes_of, self.experts = [], {}, {}
         if isinstance(device_mesh, dict):
             if meshes:
                 raise ValueError("parameters lie on a mesh of their own: a dict is for "
@@ -118,38 +135,51 @@ class Mesh:
             self.ranks = list(range(dist.get_world_size())) if is_shared else [0]
             self.axes = {"dp": len(self.ranks)}
             return
-        if device_mesh is None:
-            self.device_mesh = max(meshes, key=lambda mesh: mesh.ndim)
-        self.ranks = self.device_mesh.mesh.flatten().tolist()
+        dense = self._largest(meshes) if device_mesh is None else device_mesh
+        self.roots, self.ranks = [dense], dense.mesh.flatten().tolist()
         if device_mesh is None and len(self.ranks) != dist.get_world_size():
             raise ValueError(
                 f"parameters lie on a mesh of {len(self.ranks)} ranks, and there are "
                 f"{dist.get_world_size()}: give mesh=, the mesh of all")
         if dist.get_rank() not in self.ranks:
             raise ValueError(f"the mesh has no rank {dist.get_rank()}")
-        sizes = list(self.device_mesh.mesh.shape)
-        self.names = self.device_mesh.mesh_dim_names
-        axes = self._axes(params, sizes)
-        if len(set(axes)) != len(axes):
-            raise ValueError(f"two dimensions of the mesh {self.names} are the same axis "
-                             f"of {axes}")
-        self.axes = dict(zip(axes, sizes))
-
-    def _axes(self, params, sizes):
-        """The axis of each dimension.  One that is called dp, and that shards, is fsdp."""
-        if self.names is None:
-            if len(sizes) > 2:
-                raise ValueError("a mesh of three dimensions and more needs their names")
-            return ["dp", "fsdp"][-len(sizes):]
-        for name in self.names:
-            if name not in AXES:
-                raise ValueError(f"dimension {name!r} of the mesh: they are called "
-                                 f"{', '.join(AXES)}")
+        self.roots += [mesh for mesh in {m: 0 for m in meshes if _has_experts(m)}
+                       if mesh != dense and mesh.mesh.flatten().tolist() == self.ranks]
         sharding = {dim for name, param in params.items()
                     for dim, placement in self.placements(name, param)
                     if is_sharded(placement)}
-        return ["fsdp" if AXES[name] == "dp" and name in sharding else AXES[name]
-                for name in self.names]
+        self.axes = self._read(dense, sharding, False)
+        for root in self.roots:
+            if _has_experts(root):
+                self.experts = self._read(root, sharding, True)
+                break
+
+    @staticmethod
+    def _largest(meshes):
+        """Of the meshes of all ranks, not the experts' if there is another."""
+        return max(meshes, key=lambda mesh: (mesh.size(), not _has_experts(mesh), mesh.ndim))
+
+    def _read(self, root, sharding, is_of_experts):
+        """Its factoring.  Notes which axis each dimension is to a parameter; one that is
+        called dp, and that shards, is fsdp."""
+        names, sizes = root.mesh_dim_names, list(root.mesh.shape)
+        if names is None:
+            if len(sizes) > 2:
+                raise ValueError("a mesh of three dimensions and more needs their names")
+            self.axes_of.update(zip(range(len(sizes)), ["dp", "fsdp"][-len(sizes):]))
+            return dict(zip(["dp", "fsdp"][-len(sizes):], sizes))
+        for name in names:
+            if name not in AXES and name not in EXPERTS:
+                raise ValueError(f"dimension {name!r} of the mesh: they are called "
+                                 f"{', '.join([*AXES, *EXPERTS])}")
+            axis = AXES.get(name) or EXPERTS[name]
+            if axis in ("dp", "edp") and name in sharding:
+                axis = "fsdp"
+            self.axes_of[name] = {"edp": "dp"}.get(axis, axis)
+        as_axis = ({"dp": "edp", "fsdp": "edp", "cp": "edp", "tp": "etp"} if is_of_experts
+                   else {"ep": "dp", "etp": "tp"})
+        axes = [as_axis.get(self.axes_of[name], self.axes_of[name]) for name in names]
+        return _factoring(axes, sizes, names)
 
     def placements(self, name, param):
         """(dimension, placement) over each dimension of the parameter's own mesh, by
@@ -157,88 +187,128 @@ class Mesh:
         if not hasattr(param, "placements"):
             return []
         own = param.device_mesh
-        if own == self.device_mesh:
-            return list(zip(self.names or range(own.ndim), param.placements))
-        whole = dict(zip(self.names or (), self.device_mesh.mesh.shape))
-        names = own.mesh_dim_names or ("",)
-        if any(whole.get(n) != size for n, size in zip(names, own.mesh.shape)):
-            raise ValueError(f"{name}: its mesh {own} is no part of {self.device_mesh}")
-        return list(zip(names, param.placements))
+        names = own.mesh_dim_names or range(own.ndim)
+        for root in self.roots:
+            whole = dict(zip(root.mesh_dim_names or (), root.mesh.shape))
+            if own == root or all(whole.get(n) == size for n, size in zip(names, own.mesh.shape)):
+                return list(zip(names, param.placements))
+        raise ValueError(f"{name}: its mesh {own} is no part of {self.roots[0]}")
 
     def axis_placements(self, name, param):
-        """The same by axis, in the mesh's order, without axes of one rank."""
-        names = self.names or range(len(self.axes))
-        axis_of = dict(zip(names, self.axes))
-        found = {axis_of[n]: p for n, p in self.placements(name, param)}
-        return {axis: found[axis] for axis, size in self.axes.items()
-                if size > 1 and axis in found}
+        """(axis, placement, number of ranks), in the mesh's order, without axes of one
+        rank.  To experts fsdp may be a part of that axis."""
+        found = self.placements(name, param)
+        sizes = param.device_mesh.mesh.shape if found else ()
+        return [(self.axes_of[dim], placement, size)
+                for (dim, placement), size in zip(found, sizes) if size > 1]
 
 
-def _dimensions(name, param, mesh):
-    """The parameter's shape as a source has it, and the dimension that fsdp cuts."""
-    placements = mesh.axis_placements(name, param)
-    shape = [int(size) for size in param.shape]
-    sizes, cuts, fsdp = list(shape), [""] * len(shape), None
-    for axis, placement in placements.items():
-        at = f"{name} {tuple(shape)}: {placement!r} over {axis}"
-        if placement.is_partial():
-            raise ValueError(f"{at}: a partial sum is no parameter")
-        if not is_sharded(placement):
-            continue
-        if is_flat(param):
-            raise ValueError(f"{at}: four dimensions and more are not sharded")
-        d = placement.dim
-        if axis == "fsdp":
-            fsdp = d
-        elif axis == "dp":
-            raise ValueError(f"{at}, beside fsdp: shards over both have no plan")
-        elif sizes[d] % mesh.axes[axis]:
-            raise ValueError(f"{at}, whose {mesh.axes[axis]} ranks do not divide {sizes[d]}")
-        else:
-            sizes[d] //= mesh.axes[axis]
-            cuts[d] += f"/{axis}"
-    if fsdp is not None:
-        _check_fsdp(name, shape, sizes[fsdp], placements, mesh)
-    if is_flat(param):
-        return str(math.prod(shape)), fsdp
-    return ", ".join(f"{n}{cut}" for n, cut in zip(shape, cuts)), fsdp
+class Shape:
+    """A parameter as a source has it: `text` is its dimensions, `clauses` what the
+    schedule says of it.
 
+    The first of three dimensions counts matrices, as of experts.  Where FSDP cuts it
+    inside the shards of ep, rank c has part order[c] of it in torch, and part c in the
+    plan: to an optimizer one matrix is as good as another.  Else `order` is None."""
 
-def _check_fsdp(name, shape, size, placements, mesh):
-    """`size` is what other axes leave of the dimension; fsdp has to cut it last."""
-    placement, n = placements["fsdp"], mesh.axes["fsdp"]
-    at = f"{name} {tuple(shape)}: {placement!r} over fsdp"
-    order = list(placements)
-    later = math.prod(mesh.axes[a] for a in order[order.index("fsdp") + 1:]
-                      if is_sharded(placements[a]) and placements[a].dim == placement.dim)
-    if getattr(placement, "split_factor", 1) != later:
-        raise ValueError(f"{at}, before tp: fsdp has to cut the shards of others, as "
-                         "fully_shard does behind parallelize_module")
-    if placement.dim and size % n:
-        raise ValueError(f"{at}, whose {n} ranks do not divide {size}: only dimension 0 "
-                         "has uneven shards")
+    def __init__(self, name, param, mesh):
+        self.name, self.mesh, self.order = name, mesh, None
+        self.shape = [int(size) for size in param.shape]
+        self.left, self.axes = list(self.shape), [[] for _ in self.shape]
+        self.clauses, self.is_batch = [], len(self.shape) == 3
+        shards = []
+        for axis, placement, size in mesh.axis_placements(name, param):
+            at = f"{name} {tuple(self.shape)}: {placement!r} over {axis}"
+            if placement.is_partial():
+                raise ValueError(f"{at}: a partial sum is no parameter")
+            if not is_sharded(placement):
+                continue
+            if is_flat(param):
+                raise ValueError(f"{at}: four dimensions and more are not sharded")
+            if axis == "dp":
+                raise ValueError(f"{at}, beside fsdp: shards over both have no plan")
+            shards.append((axis, placement, size, at))
+        for axis, placement, size, at in shards:
+            if axis != "fsdp":
+                self._divide(placement.dim, axis, size, at)
+        for i, shard in enumerate(shards):
+            if shard[0] == "fsdp":
+                self._shard(shards[:i], shard, shards[i + 1:])
+        self.text = (str(math.prod(self.shape)) if is_flat(param) else
+                     ", ".join("/".join([str(n), *axes])
+                               for n, axes in zip(self.shape, self.axes)))
+
+    def _divide(self, d, axis, size, at):
+        """Over an axis of the model's: to equal shards, or as torch.chunk does."""
+        if self.left[d] % size == 0:
+            self.left[d] //= size
+            self.axes[d].append(axis)
+            return
+        if axis != "tp" or (self.is_batch and d == 0):
+            raise ValueError(f"{at}, whose {size} ranks do not divide {self.left[d]}")
+        self.clauses.append(f"shard dim {d} over tp chunk on {self.name}")
+        self.left[d] = -(-self.left[d] // size)
+
+    def _shard(self, before, fsdp, behind):
+        """Over fsdp, which has to cut last what others cut, too."""
+        _, placement, size, at = fsdp
+        d, whole = placement.dim, self.mesh.axes["fsdp"]
+        first, later = (math.prod(n for _, p, n, _ in shards if p.dim == d)
+                        for shards in (before, behind))
+        counts = self.is_batch and d == 0  # matrices
+        factor = getattr(placement, "split_factor", 1)
+        if factor != later and not (counts and factor == 1):
+            raise ValueError(f"{at}, before tp: fsdp has to cut the shards of others, as "
+                             "fully_shard does behind parallelize_module")
+        if (d or counts) and self.left[d] % size:
+            raise ValueError(f"{at}, whose {size} ranks do not divide {self.left[d]}: only "
+                             "dimension 0 of vectors and matrices has uneven shards")
+        if size < whole and not any("ep" in axes for axes in self.axes):
+            raise ValueError(f"{at}: {size} of the {whole} ranks of fsdp, whose others have "
+                             "no experts of their own")
+        if not counts:
+            self.clauses.append(f"shard dim {d} over fsdp {'' if d else 'chunk '}on "
+                                f"{self.name}")
+            return
+        if size < whole and (self.axes[0] != ["ep"] or first * size * later != whole):
+            raise ValueError(f"{at}, and {'/'.join(self.axes[0]) or 'no ep'}: together they "
+                             "are not the axis fsdp")
+        if factor == later:
+            self.order = [(a * later + b) * size + f for a in range(first)
+                          for f in range(size) for b in range(later)]
+        self.axes[0] = ["fsdp"] if size < whole else [
+            axis for axis, p, _, _ in (*before, fsdp, *behind) if p.dim == 0]
+
+    def torch_row(self, row):
+        """Of dimension 0, where torch has the plan's row."""
+        if self.order is None:
+            return row
+        n = self.shape[0] // len(self.order)
+        return self.order[row // n] * n + row % n
 
 
 def source(params, mesh, rules, reduces, clauses):
     """The whole text.  `rules` come first, so that errors count their lines; `clauses`
     are the caller's of the schedule."""
-    lines, schedule, cut = [], [], {}
+    lines, schedule, clauses_of = [], [], {}
     for name, param in params.items():
-        shape, fsdp = _dimensions(name, param, mesh)
-        lines.append(f"        {name} : {DTYPES[param.dtype]}[{shape}]")
-        if fsdp is not None:
-            cut[name] = fsdp
+        shape = Shape(name, param, mesh)
+        lines.append(f"        {name} : {DTYPES[param.dtype]}[{shape.text}]")
+        if shape.clauses:
+            clauses_of[name] = shape.clauses
     arrive = "partial over dp" if reduces else "reduced"
     first = next(iter(params.values())).dtype
     schedule.append(f"grads {DTYPES[first]} {arrive}")
     schedule += [f"grads {DTYPES[p.dtype]} {arrive} on {name}"
                  for name, p in params.items() if p.dtype != first]
-    if len(cut) == len(params) and set(cut.values()) == {0}:
-        schedule.append("shard dim 0 over fsdp chunk")
+    usual = "shard dim 0 over fsdp chunk"
+    if len(clauses_of) == len(params) and all(
+            own == [f"{usual} on {name}"] for name, own in clauses_of.items()):
+        schedule.append(usual)
     else:
-        schedule += [f"shard dim {d} over fsdp {'' if d else 'chunk '}on {name}"
-                     for name, d in cut.items()]
-    axes = ", ".join(f"{axis} = {size}" for axis, size in mesh.axes.items())
+        schedule += [clause for own in clauses_of.values() for clause in own]
+    meshes = [f"mesh {word}" + ", ".join(f"{axis} = {size}" for axis, size in axes.items())
+              for word, axes in (("", mesh.axes), ("experts ", mesh.experts)) if axes]
     return "\n".join([
-        rules.rstrip(), "", f"mesh {axes}", "model live {", "    params f32 {", *lines,
+        rules.rstrip(), "", *meshes, "model live {", "    params f32 {", *lines,
         "    }", "}", "schedule {", *(f"    {c}" for c in schedule), clauses, "}", ""])

@@ -1,6 +1,7 @@
 """torch.optim.Optimizer over an engine."""
 import contextlib
 import ctypes as ct
+import re
 
 import torch
 
@@ -33,8 +34,9 @@ class Slot:
 class Bound:
     """A parameter of the trainer's, as the engine has it."""
 
-    def __init__(self, name, param):
+    def __init__(self, name, param, mesh):
         self.name, self.param, self.key = name, param, name.encode()
+        self.torch_row = layout.Shape(name, param, mesh).torch_row
         self.is_flat, self.is_shared = layout.is_flat(param), hasattr(param, "placements")
         self.has_master = param.dtype != torch.float32
         self.version, self.numbers = None, []
@@ -56,17 +58,20 @@ class Bound:
                                "and take from the optimizer what never gets one")
         if grad.layout != torch.strided or grad.dtype != param.dtype:
             raise RuntimeError(f"{self.name}: its gradient is {grad.layout} {grad.dtype}")
-        placements = getattr(grad, "placements", None)
-        if placements != getattr(param, "placements", None):
-            # Under sequence parallelism a norm's gradient is a partial sum over tp.
-            if not any(p.is_partial() for p in placements or ()):
-                raise RuntimeError(f"{self.name}: its gradient lies as {placements}, the "
-                                   f"parameter as {getattr(param, 'placements', None)}")
-            grad = grad.redistribute(placements=param.placements)
+        found, own = (getattr(tensor, "placements", None) for tensor in (grad, param))
+        if found != own:
+            # Under sequence parallelism a norm's gradient is a partial sum over tp, and
+            # that of an uneven embedding is whole on each rank.
+            if not (found and own and grad.device_mesh == param.device_mesh and
+                    all(a == b or a.is_partial() or a.is_replicate()
+                        for a, b in zip(found, own))):
+                raise RuntimeError(f"{self.name}: its gradient lies as {found}, the "
+                                   f"parameter as {own}")
+            grad = grad.redistribute(placements=own)
         return self.local(grad)
 
 
-def _memory(address, start, shape, strides, dtype):
+def _memory(address, shape, strides, dtype):
     """A tensor over a box of the engine's, or of the trainer's, memory."""
     if 0 in shape:
         return torch.empty(shape, dtype=TORCH[dtype])
@@ -105,7 +110,7 @@ class Optimizer(torch.optim.Optimizer):
         named, rules = layout.read(params, rules)
         where = layout.Mesh(named, mesh)
         self.source = layout.source(named, where, rules, reduces, schedule)
-        self.bound = [Bound(name, param) for name, param in named.items()]
+        self.bound = [Bound(name, param, where) for name, param in named.items()]
         self._library, address = program.load(self.source, strict)
         self._world = World(where.ranks)
         self._engine, self._hooks = ct.c_void_p(), None
@@ -280,20 +285,24 @@ class Optimizer(torch.optim.Optimizer):
         """(parameter, name of the state, tensor of a checkpoint, its boxes) of all states
         and masters; a box is its part of the whole tensor, and memory."""
         tensor, box = czr.CheckpointTensor(), czr.CheckpointBox()
-        by_name = {one.name: one.param for one in self.bound}
+        by_name = {one.name: one for one in self.bound}
         for i in range(czr.lib.czr_checkpoint_count(self._engine)):
             self._check(czr.lib.czr_checkpoint_get(self._engine, i, ct.byref(tensor)))
             if tensor.state is None:
                 continue
             name, bracket, matrix = tensor.name.decode().partition("[")
-            n, boxes = tensor.n_dims, []
+            one, n, boxes = by_name[name], tensor.n_dims, []
+            if bracket:  # of a batch
+                matrix = re.sub(r"^\d+", lambda m: str(one.torch_row(int(m[0]))), matrix)
             for k in range(tensor.n_boxes):
                 self._check(czr.lib.czr_checkpoint_get_box(self._engine, i, k, ct.byref(box)))
-                window = tuple(slice(a, a + size)
-                               for a, size in zip(box.start[:n], box.shape[:n]))
-                boxes.append((window, _memory(box.data, box.start[:n], box.shape[:n],
-                                              box.strides[:n], tensor.dtype)))
-            yield by_name[name], tensor.state.decode() + bracket + matrix, tensor, boxes
+                start = box.start[:n]
+                if n == 3:
+                    start[0] = one.torch_row(start[0])
+                window = tuple(slice(a, a + size) for a, size in zip(start, box.shape[:n]))
+                boxes.append((window, _memory(box.data, box.shape[:n], box.strides[:n],
+                                              tensor.dtype)))
+            yield one.param, tensor.state.decode() + bracket + matrix, tensor, boxes
 
     @torch.no_grad()
     def state_dict(self):
