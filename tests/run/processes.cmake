@@ -4,8 +4,8 @@ cz_tool(processes_tool czr)
 target_include_directories(processes_tool PRIVATE ${CMAKE_SOURCE_DIR})
 set(processes run/processes.py $<TARGET_FILE:canzona> $<TARGET_FILE:processes_tool>
   ${CMAKE_SOURCE_DIR}/runtime)
-cz_script(run_processes run 300 ${processes} gram few equal strict
-  pipeline)
+cz_script(run_processes run 300 ${processes} gpt_2 gram few equal strict
+  pipeline gpt_16)
 cz_script(run_processes_all "run;nightly" 1200 ${processes})
 
 if(TARGET czr_mpi)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Ranks that are processes have the bytes of ranks that are threads, of parameters,
-states and masters, and send what plans say.  All cases together have units of all
+"""Ranks that are processes, 2 to 16, have the bytes of ranks that are threads, of
+parameters, states and masters, and send what plans say.  All cases together have units of all
 kinds, and sums in another order are found out.
 
     processes.py CANZONA TOOL RUNTIME [NAME...]
@@ -19,6 +19,8 @@ EXAMPLES = TESTS.parent / "examples"
 # stages of a pipeline, factorisations, experts, phases, externs, fused storage.
 CASES = {
     "gpt": (EXAMPLES / "gpt.cz", "mesh.dp=2 mesh.tp=2"),
+    "gpt_2": (EXAMPLES / "gpt.cz", "mesh.dp=2 mesh.tp=1"),
+    "gpt_16": (EXAMPLES / "gpt.cz", "mesh.dp=4 mesh.tp=4"),
     "gpt_3x2": (EXAMPLES / "gpt.cz", "mesh.dp=3 mesh.tp=2"),
     "adamw": (EXAMPLES / "gpt_adamw.cz", "mesh.dp=4 mesh.tp=1"),
     "gram": (EXAMPLES / "gpt.cz", "mesh.tp=4 tp_strategy=gram"),
@@ -35,6 +37,9 @@ CASES = {
     "chunks": (PLANS / "chunks.cz", "mesh.dp=2 mesh.fsdp=3"),
     "strict": (PLANS / "chunks.cz", "--strict mesh.dp=2 mesh.fsdp=3"),
     "fsdp": (PLANS / "fsdp.cz", "mesh.dp=1 mesh.fsdp=5 mesh.tp=2"),
+    "chunks_3": (PLANS / "chunks.cz", "mesh.dp=1 mesh.fsdp=3"),
+    "uneven_tp": (PLANS / "uneven_tp.cz", "mesh.dp=2 mesh.fsdp=2 mesh.tp=3"),
+    "experts_fsdp": (PLANS / "experts_fsdp.cz", "mesh.dp=2 mesh.fsdp=4"),
     "pipeline": (PLANS / "pipeline_chunks.cz",
                  "mesh.pp=2 mesh.dp=2 mesh.tp=2"),
     "factor": (PLANS / "factor.cz", "mesh.dp=2 mesh.tp=2"),

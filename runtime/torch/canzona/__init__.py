@@ -8,8 +8,8 @@
     ''')
 
 How the parameters are sharded is read from the live model: plain tensors, those of
-DDP, FSDP2, tensor parallelism, both of these together, and experts beside FSDP2.  canzona.plan shows what an
-optimizer would do.
+DDP, FSDP2, tensor parallelism, both together, and experts beside FSDP2.  canzona.plan
+shows what an optimizer would do.
 """
 from .czr import Error
 from .optimizer import Optimizer

@@ -20,7 +20,7 @@
 
 #include "runtime/czr_transport.h"
 
-enum { PROCESSES_MOST = 12, PROCESSES_WORDS = CZR_CHANNELS };
+enum { PROCESSES_MOST = 16, PROCESSES_WORDS = CZR_CHANNELS };
 
 /* One rank, in its process. */
 typedef struct process {
