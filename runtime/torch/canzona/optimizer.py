@@ -22,12 +22,15 @@ class Slot:
         self.of = czr.Tensor(tensor.data_ptr() or None, DTYPES[tensor.dtype], tensor.dim(),
                              self.dims(*tensor.shape), self.dims(*self.stride))
 
+    def is_at(self, tensor):
+        return (tensor.data_ptr() or None) == self.of.data and tensor.stride() == self.stride
+
     def moves(self, tensor):
         """To where that tensor of the same shape lies; whether that is elsewhere."""
-        place, stride = tensor.data_ptr() or None, tensor.stride()
-        if place == self.of.data and stride == self.stride:
+        if self.is_at(tensor):
             return False
-        self.of.data, self.stride, self.of.strides = place, stride, self.dims(*stride)
+        self.stride = tensor.stride()
+        self.of.data, self.of.strides = tensor.data_ptr() or None, self.dims(*self.stride)
         return True
 
 
@@ -98,8 +101,9 @@ class Optimizer(torch.optim.Optimizer):
     strict    bits do not depend on the mesh
     deadline  seconds that one wait for another rank may last
 
-    Construction, step, state_dict and load_state_dict are collective over the mesh.
-    ValueError and RuntimeError name the parameter that they are about; Error is what the
+    Construction, step, state_dict and load_state_dict are collective over the mesh: what
+    is wrong on one rank is an exception on all, and nothing has changed.  ValueError and
+    RuntimeError name the parameter that they are about; Error is what the
     compiler or the engine says."""
 
     def __init__(self, params, rules="", *, mesh=None, reduces=False, overlap=True,
@@ -109,11 +113,12 @@ class Optimizer(torch.optim.Optimizer):
                              "torch does not keep: reduces or strict, not both")
         named, rules = layout.read(params, rules)
         where = layout.Mesh(named, mesh)
-        self.source = layout.source(named, where, rules, reduces, schedule)
-        self.bound = [Bound(name, param, where) for name, param in named.items()]
-        self._library, address = program.load(self.source, strict)
-        self._world = World(where.ranks)
         self._engine, self._hooks = ct.c_void_p(), None
+        self._world, self.source = World(where.ranks, deadline), ""
+        with self._together(lambda: self.source):
+            self.source = layout.source(named, where, rules, reduces, schedule)
+            self.bound = [Bound(name, param, where) for name, param in named.items()]
+            self._library, address = program.load(self.source, strict)
         options = czr.Options(deadline_ms=int(1000 * deadline),
                               threads=torch.get_num_threads())
         self._check(czr.lib.czr_open(address, self._world.pointer, ct.byref(options),
@@ -131,6 +136,16 @@ class Optimizer(torch.optim.Optimizer):
         self._note_step(0)
         if reduces and overlap and len(where.ranks) > 1:
             self._hooks = Hooks(self._engine, self.bound, self._check)
+
+    @contextlib.contextmanager
+    def _together(self, text=str):
+        """What fails on one rank in here is an exception on all; so are other texts."""
+        failure = None
+        try:
+            yield
+        except Exception as error:
+            failure = error
+        self._world.agree(failure, text())
 
     # ---- construction -------------------------------------------------------
     def _check(self, status):
@@ -205,7 +220,7 @@ class Optimizer(torch.optim.Optimizer):
         return czr.Hyper(values, len(values))
 
     def _check_param(self, one):
-        if one.slot.moves(one.local(one.param)):
+        if not one.slot.is_at(one.local(one.param)):
             raise RuntimeError(f"{one.name} lies elsewhere than when the optimizer was made: "
                                "make it behind whatever moves the model")
         if one.has_master and one.version not in (None, one.param._version):
@@ -220,18 +235,19 @@ class Optimizer(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         self._need_open()
-        for one in self.bound:
-            self._check_param(one)
         told = {}
-        if self._hooks:
-            self._hooks.wait()
-            told = self._hooks.told
-        kept = [(one, one.take_grad()) for one in self.bound if one not in told]
+        with self._together():
+            for one in self.bound:
+                self._check_param(one)
+            if self._hooks:
+                self._hooks.wait()
+                told = self._hooks.told
+            kept = [(one, one.take_grad()) for one in self.bound if one not in told]
+            hyper = self._values()
         for one, grad in kept:
             if one.grad.moves(grad):
                 self._check(czr.lib.czr_grad_bind(self._engine, one.key,
                                                   ct.byref(one.grad.of)))
-        hyper = self._values()
         status = czr.lib.czr_step(self._engine, ct.byref(hyper), None,
                                   ct.byref(self.result))
         told.clear()
@@ -326,7 +342,8 @@ class Optimizer(torch.optim.Optimizer):
     def load_state_dict(self, state_dict):
         """What state_dict has made, on any mesh of the same parameters and rules."""
         self._need_open()
-        found = self._match(state_dict)
+        with self._together():
+            found = self._match(state_dict)
         super().load_state_dict({**state_dict, "state": {}})
         for param, state, _, boxes in self._checkpoint():
             for window, memory in boxes:
