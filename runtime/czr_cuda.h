@@ -95,17 +95,30 @@ typedef enum czr_cuda_form {
 /* One of the `arguments` of a kernel:
  *
  * - i below these numbers: operand i of the loop;
+ * - CZR_CUDA_ENTRY + i: the same, of a kernel whose launch has several entries;
  * - CZR_CUDA_SUM + i: partial sums of result i;
  * - CZR_CUDA_LARGEST + i: partial largest values of result i;
  * - CZR_CUDA_STATUS: two parameters, by which it reports what is not finite. */
 enum {
+    CZR_CUDA_ENTRY = 0x2000,
     CZR_CUDA_SUM = 0x4000,
     CZR_CUDA_LARGEST = 0x8000,
     CZR_CUDA_STATUS = 0xffff
 };
 
 /* A kernel of NAME.cu.  Its parameters are the extents, then `arguments`, then
- * the skip pointer.  Extents: n of a flat loop, else rows and columns. */
+ * the skip pointer.  Extents: n of a flat loop, else rows and columns.
+ *
+ * With `entries`, calls of the same loop share a launch, so many at most.  In
+ * the place of extents there is one parameter, of multiples of 8 bytes but for
+ * u32:
+ *
+ *     u64 n[entries]            elements of each
+ *     u64 of[entries][]         its ENTRY arguments, then its status
+ *     u32 ends[entries]         blocks of it and of those before
+ *     u32 n_entries
+ *
+ * The other arguments, which all share, are parameters behind it. */
 typedef struct czr_cuda_kernel {
     const char *name;
     const uint16_t *arguments; /* [n_arguments] */
@@ -115,6 +128,7 @@ typedef struct czr_cuda_kernel {
     uint8_t width;         /* neighbours that a thread takes at once */
     uint8_t row_blocks;    /* equal parts of the rows, each with its own sums */
     uint8_t column_blocks; /* the same of columns; 1: all are one part */
+    uint8_t entries;       /* calls that a launch has at most; 0: one */
 } czr_cuda_kernel;
 
 /* The kernels of a loop of NAME.c, in order of launch: [first, first + n). */

@@ -41,6 +41,10 @@ typedef void cz_cuda_parameter(const cz_cuda_kernel *k, cz_cuda_role role,
                                int i);
 /* Calls `put` for each of them, in order. */
 void cz_cuda_parameters(const cz_cuda_kernel *k, cz_cuda_parameter *put);
+/* Most entries of kernel tables that a launch of it has, as one parameter, an
+ * entry_table of elementwise.cuh; 0: a launch has one, each array a parameter.
+ */
+int cz_cuda_most_entries(const cz_cuda_kernel *k);
 /* Whether the kernel tells what is not finite: two more parameters. */
 bool cz_cuda_is_checked(const cz_cuda_kernel *k);
 /* Calls `put` for each kernel of a loop, in the order of their launches. */

@@ -8,6 +8,15 @@
 /* A wide access, and neighbours of a thread that adds them up. */
 enum { WIDE_BYTES = 16, SUM_WIDTH = 8 };
 
+/* Entries of a launch: by what its parameters may have in all, and as many as
+ * one block of threads finds its own among at once. */
+enum {
+    PARAMETER_BYTES = 4096,
+    POINTER_BYTES = 8,
+    ENTRY_BYTES = 8 + 4, /* besides its pointers: elements, blocks */
+    MOST_ENTRIES = 64
+};
+
 /* Neighbours that are 16 bytes of the narrowest array.  Where there are sums it
  * is one number for all: types must not decide their order. */
 static int width_of(const cz_cuda_kernel *k)
@@ -57,7 +66,13 @@ void cz_cuda_parameters(const cz_cuda_kernel *k, cz_cuda_parameter *put)
             put(k, CZ_CUDA_KEPT, i);
 }
 
-static void put_parameter(const cz_cuda_kernel *k, cz_cuda_role role, int i)
+/* The type that a parameter points to, and its name. */
+typedef struct pointer {
+    const char *constant, *type;
+    char name[16];
+} pointer;
+
+static pointer pointer_of(const cz_cuda_kernel *k, cz_cuda_role role, int i)
 {
     static const struct {
         const char *constant, *name;
@@ -77,10 +92,73 @@ static void put_parameter(const cz_cuda_kernel *k, cz_cuda_role role, int i)
         dtype = k->loop->in_dtype[i];
     else if (role != CZ_CUDA_ACCUMULATOR)
         dtype = cz_cuda_step(k)->out_dtype[i];
-    cz_text_printf(k->out, ",\n    %s%s *__restrict__ %s", words[role].constant,
-                   cz_c_type(dtype), words[role].name);
-    if (role != CZ_CUDA_ACCUMULATOR)
-        cz_text_printf(k->out, "%d", i);
+    pointer p = {words[role].constant, cz_c_type(dtype), ""};
+    if (role == CZ_CUDA_ACCUMULATOR)
+        snprintf(p.name, sizeof p.name, "%s", words[role].name);
+    else
+        snprintf(p.name, sizeof p.name, "%s%d", words[role].name, i);
+    return p;
+}
+
+/* What all entries have alike is a parameter of its own. */
+static void put_parameter(const cz_cuda_kernel *k, cz_cuda_role role, int i)
+{
+    const pointer p = pointer_of(k, role, i);
+
+    if (role == CZ_CUDA_SCALAR || cz_cuda_most_entries(k) == 0)
+        cz_text_printf(k->out, ",\n    %s%s *__restrict__ %s", p.constant,
+                       p.type, p.name);
+}
+
+static void put_member(const cz_cuda_kernel *k, cz_cuda_role role, int i)
+{
+    const pointer p = pointer_of(k, role, i);
+
+    if (role != CZ_CUDA_SCALAR)
+        cz_text_printf(k->out, "    %s%s *%s;\n", p.constant, p.type, p.name);
+}
+
+static void put_entry(const cz_cuda_kernel *k, cz_cuda_role role, int i)
+{
+    const pointer p = pointer_of(k, role, i);
+
+    if (role != CZ_CUDA_SCALAR)
+        cz_cuda_line(k, "%s%s *__restrict__ const %s = entry.%s;", p.constant,
+                     p.type, p.name, p.name);
+}
+
+/* ---- entries ---- */
+
+int cz_cuda_most_entries(const cz_cuda_kernel *k)
+{
+    const cz_view_step *step = cz_cuda_step(k);
+    int common = 2, own = k->is_epilogue + cz_cuda_is_checked(k);
+
+    if (k->form != CZ_CUDA_RUN || cz_cuda_reduces(k))
+        return 0;
+    for (int i = cz_cuda_first_in(k); i < step->n_in; i++)
+        if (step->access[i] == CZ_ACCESS_SCALAR)
+            common++;
+        else
+            own += cz_loop_written_by(k->loop, i) < 0;
+    own += step->n_out;
+    const int most = (PARAMETER_BYTES - (common + 1) * POINTER_BYTES) /
+                     (own * POINTER_BYTES + ENTRY_BYTES);
+    return most < MOST_ENTRIES ? most : MOST_ENTRIES;
+}
+
+static void put_table(const cz_cuda_kernel *k)
+{
+    if (cz_cuda_most_entries(k) == 0)
+        return;
+    cz_text_printf(k->out, "struct loop_%d_entry {\n", k->number);
+    cz_cuda_parameters(k, put_member);
+    if (cz_cuda_is_checked(k))
+        cz_text_puts(k->out, "    int *status;\n");
+    cz_text_printf(
+        k->out,
+        "};\ntypedef entry_table<loop_%d_entry, %d> loop_%d_entries;\n\n",
+        k->number, cz_cuda_most_entries(k), k->number);
 }
 
 static void put_scalar(const cz_cuda_kernel *k, cz_cuda_role role, int i)
@@ -97,28 +175,36 @@ bool cz_cuda_is_checked(const cz_cuda_kernel *k)
 
 static void put_signature(const cz_cuda_kernel *k)
 {
+    const bool has_entries = cz_cuda_most_entries(k) > 0;
+
     cz_text_printf(
         k->out,
         "extern \"C\" __global__ void __launch_bounds__(THREADS, BLOCKS) "
-        "loop_%d%s(%s",
-        k->number, k->by_columns ? "_columns" : "",
-        k->loop->flat ? "u64 n" : "u64 rows, u64 columns");
+        "loop_%d%s(",
+        k->number, k->by_columns ? "_columns" : "");
+    if (has_entries)
+        cz_text_printf(k->out,
+                       "const __grid_constant__ loop_%d_entries entries",
+                       k->number);
+    else
+        cz_text_puts(k->out, k->loop->flat ? "u64 n" : "u64 rows, u64 columns");
     cz_cuda_parameters(k, put_parameter);
     if (cz_cuda_is_checked(k))
-        cz_text_puts(k->out, ",\n    int *status, int failure");
+        cz_text_puts(k->out, has_entries ? ",\n    int failure"
+                                         : ",\n    int *status, int failure");
     cz_text_puts(k->out, ",\n    const int *skip)\n{\n");
     cz_text_puts(k->out, "    if (is_skipped(skip))\n        return;\n");
     cz_cuda_parameters(k, put_scalar);
-    if (cz_cuda_is_checked(k))
+    if (cz_cuda_is_checked(k) && !has_entries)
         cz_cuda_line(k, "u32 wild = 0;");
 }
 
-static void put_end(const cz_cuda_kernel *k)
+static void put_check(const cz_cuda_kernel *k, const char *status)
 {
-    if (cz_cuda_is_checked(k))
-        cz_text_puts(k->out,
-                     "    if (wild)\n        keep_first(status, failure);\n");
-    cz_text_puts(k->out, "}\n\n");
+    if (!cz_cuda_is_checked(k))
+        return;
+    cz_cuda_line(k, "if (wild)");
+    cz_cuda_line(k, "    keep_first(%s, failure);", status);
 }
 
 /* ---- runs ---- */
@@ -196,21 +282,39 @@ static void put_chunks(cz_cuda_kernel *k)
     cz_cuda_line(k, "}");
 }
 
-static void put_run(cz_cuda_kernel *k)
+/* A block of threads for so many elements of an entry, then of others. */
+static void put_entries(cz_cuda_kernel *k)
 {
-    put_wide(k);
-    if (cz_cuda_reduces(k)) {
-        put_chunks(k);
-        return;
-    }
-    cz_cuda_line(k,
-                 "for (u64 at = %d * thread_in_grid(); at < n; "
-                 "at += %d * threads_in_grid()) {",
-                 k->width, k->width);
+    cz_cuda_line(k, "for (u32 block = blockIdx.x; block < blocks_of(entries); "
+                    "block += gridDim.x) {");
     k->depth++;
+    cz_cuda_line(k, "const u32 number = entry_of(entries, block);");
+    cz_cuda_line(k, "const loop_%d_entry &entry = entries.of[number];",
+                 k->number);
+    cz_cuda_parameters(k, put_entry);
+    cz_cuda_line(k,
+                 "const u64 n = entries.n[number], at = "
+                 "%d * thread_in_entry(entries, number, block);",
+                 k->width);
+    cz_cuda_line(k, "if (at >= n)");
+    cz_cuda_line(k, "    continue;");
+    if (cz_cuda_is_checked(k))
+        cz_cuda_line(k, "u32 wild = 0;");
+    cz_cuda_alignment(k, NULL);
     cz_cuda_neighbours(k, "n - at");
+    put_check(k, "entry.status");
     k->depth--;
     cz_cuda_line(k, "}");
+}
+
+static void put_run(cz_cuda_kernel *k)
+{
+    if (cz_cuda_most_entries(k) > 0) {
+        put_entries(k);
+        return;
+    }
+    put_wide(k);
+    put_chunks(k);
 }
 
 /* ---- kernels ---- */
@@ -267,9 +371,12 @@ static void put_kernel(cz_cuda_kernel *k, void *user)
 
     (void)user;
     put_finish(k);
+    put_table(k);
     put_signature(k);
     put[k->form](k);
-    put_end(k);
+    if (cz_cuda_most_entries(k) == 0)
+        put_check(k, "status");
+    cz_text_puts(k->out, "}\n\n");
 }
 
 /* What is reduced down columns comes first: the other kernel may overwrite what

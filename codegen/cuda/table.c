@@ -22,15 +22,17 @@ static int n_pointers(const cz_cuda_kernel *k, int end)
 /* The number of a parameter among the loop's pointers in C, from 0. */
 static void put_argument(const cz_cuda_kernel *k, cz_cuda_role role, int i)
 {
-    const char *kind = "";
+    const char *kind = role != CZ_CUDA_SCALAR && cz_cuda_most_entries(k)
+                           ? "CZR_CUDA_ENTRY + "
+                           : "";
 
     if (role == CZ_CUDA_PARTIAL)
         kind = cz_cuda_is_largest(k, i) ? "CZR_CUDA_LARGEST + "
                                         : "CZR_CUDA_SUM + ";
     if (role == CZ_CUDA_ACCUMULATOR)
-        cz_text_puts(k->out, "0, ");
+        cz_text_printf(k->out, "%s0, ", kind);
     else if (role == CZ_CUDA_SCALAR || role == CZ_CUDA_OPERAND)
-        cz_text_printf(k->out, "%d, ", n_pointers(k, i));
+        cz_text_printf(k->out, "%s%d, ", kind, n_pointers(k, i));
     else
         cz_text_printf(k->out, "%s%d, ", kind,
                        n_pointers(k, cz_cuda_step(k)->n_in) + i);
@@ -58,11 +60,12 @@ static void put_row(cz_cuda_kernel *k, void *user)
     cz_text_printf(r->kernels,
                    "    {\"loop_%d%s\", loop_%d%s_arguments, "
                    "sizeof loop_%d%s_arguments / sizeof(uint16_t), "
-                   "CZR_CUDA_%s, %d, %d, %d, %d},\n",
+                   "CZR_CUDA_%s, %d, %d, %d, %d, %d},\n",
                    k->number, columns, k->number, columns, k->number, columns,
                    forms[k->form], k->loop->flat, k->width,
                    has_parts && by_rows ? k->blocks : 1,
-                   has_parts && !by_rows ? k->blocks : 1);
+                   has_parts && !by_rows ? k->blocks : 1,
+                   cz_cuda_most_entries(k));
     r->n++;
 }
 

@@ -83,12 +83,14 @@ void cz_cuda_alignment(const cz_cuda_kernel *k, const char *length)
 {
     if (for_arrays(k, pass_over) == 0)
         return;
-    cz_text_puts(k->out, "    const bool is_wide = ");
+    for (int i = 0; i < k->depth; i++)
+        cz_text_puts(k->out, "    ");
+    cz_text_puts(k->out, "const bool is_wide = ");
     if (length)
         cz_text_printf(k->out, "%s %% %d == 0 && ", length, k->width);
     cz_text_puts(k->out, "are_aligned(");
     for_arrays(k, put_name);
-    cz_text_puts(k->out, ");\n\n");
+    cz_text_puts(k->out, k->depth > 1 ? ");\n" : ");\n\n");
 }
 
 /* Whether an element's column is asked for by its number. */

@@ -1,5 +1,5 @@
-/* Which equal matrices of one rank's rows may run as one: the rows alone tell.
- */
+/* Which equal matrices of one rank's rows, and element-wise rows, may run as
+ * one: the rows alone tell. */
 #include "passes/gpu/batch.h"
 
 #include <stdlib.h>
@@ -30,6 +30,7 @@ typedef enum place {
 
 typedef struct finder {
     const cz_plan_view *view;
+    const cz_batch_rule *rule;
     const cz_view_kernel_entry *rows; /* of the table */
     cz_arena *arena;                  /* for what is gone behind it */
     matrix *matrices;
@@ -39,14 +40,23 @@ typedef struct finder {
 /* ---- matrices --------------------------------------------------------------
  */
 
+/* Whether it has one row, which may have any number of elements. */
+static bool is_element_wise(const finder *f, const matrix *m)
+{
+    return f->rule->most_element_wise > 0 && m->n_rows == 1 &&
+           !cz_view_is_shaped(&f->view->stages[f->rows[m->first].stage]);
+}
+
 static bool is_alike(const finder *f, const matrix *a, const matrix *b)
 {
+    const bool is_any_count = is_element_wise(f, a);
+
     if (a->n_rows != b->n_rows)
         return false;
     for (int i = 0; i < a->n_rows; i++) {
         const cz_view_kernel_entry *x = &f->rows[a->first + i];
         const cz_view_kernel_entry *y = &f->rows[b->first + i];
-        if (x->stage != y->stage || x->count != y->count)
+        if (x->stage != y->stage || (x->count != y->count && !is_any_count))
             return false;
     }
     return true;
@@ -264,10 +274,12 @@ static void add_batch(const finder *f, int from, int64_t n, range reused,
         }
 }
 
-static void add_class(const finder *f, const cz_batch_rule *rule, int first,
-                      cz_arena *arena, cz_batch_list *out)
+static void add_class(const finder *f, int first, cz_arena *arena,
+                      cz_batch_list *out)
 {
+    const cz_batch_rule *rule = f->rule;
     const matrix *of = &f->matrices[first];
+    const bool is_any_count = is_element_wise(f, of);
     const int class = of->class;
     int64_t left = 0;
 
@@ -278,10 +290,11 @@ static void add_class(const finder *f, const cz_batch_rule *rule, int first,
     if (left < 2 || !find_reused(f, of, &reused))
         return;
     const int64_t bytes = reused.end - reused.start;
-    int64_t each =
-        rule->count(rule->user, &f->rows[of->first], of->n_rows, left);
-    if (bytes > 0 && each > rule->cap / bytes)
-        each = rule->cap / bytes;
+    int64_t each = is_any_count ? rule->most_element_wise
+                                : rule->count(rule->user, &f->rows[of->first],
+                                              of->n_rows, left);
+    if (bytes > 0 && (is_any_count || each > rule->cap / bytes))
+        each = is_any_count ? 0 : rule->cap / bytes;
     for (int u = first; each > 1 && left > 1; u++)
         if (f->matrices[u].class == of->class && !f->matrices[u].batch) {
             const int64_t n = left < each ? left : each;
@@ -302,19 +315,35 @@ static void write_rows(const finder *f, int table, cz_arena *arena,
             out->of_row[f->matrices[u].first + i] = f->matrices[u].batch;
 }
 
-static void add_all(const finder *f, const cz_batch_rule *rule, int table,
-                    cz_arena *arena, cz_batch_list *out)
+/* Those that are element-wise, or all others; none if they conflict. */
+static void add_classes(const finder *f, bool element_wise, cz_arena *arena,
+                        cz_batch_list *out)
 {
     const int n_before = out->n;
     int class = 0;
 
     for (int u = 0; u < f->n_matrices; u++)
         if (f->matrices[u].class == class) {
-            add_class(f, rule, u, arena, out);
+            if (is_element_wise(f, &f->matrices[u]) == element_wise)
+                add_class(f, u, arena, out);
             class ++;
         }
-    if (out->n > n_before && has_conflict(f, out))
-        out->n = n_before;
+    if (out->n == n_before || !has_conflict(f, out))
+        return;
+    out->n = n_before;
+    for (int u = 0; u < f->n_matrices; u++)
+        if (f->matrices[u].batch > n_before)
+            f->matrices[u].batch = 0;
+}
+
+static void add_all(const finder *f, int table, cz_arena *arena,
+                    cz_batch_list *out)
+{
+    const int n_before = out->n;
+
+    add_classes(f, false, arena, out);
+    if (f->rule->most_element_wise > 0)
+        add_classes(f, true, arena, out);
     if (out->n > n_before)
         write_rows(f, table, arena, out);
 }
@@ -325,11 +354,12 @@ void cz_batch_find(const cz_plan_view *view, const cz_batch_rule *rule,
 {
     cz_arena scratch;
     finder f = {.view = view,
+                .rule = rule,
                 .rows = view->tables[table].rows.kernel,
                 .arena = &scratch};
 
     cz_arena_init(&scratch);
     if (find_matrices(&f, first, end))
-        add_all(&f, rule, table, arena, out);
+        add_all(&f, table, arena, out);
     cz_arena_fini(&scratch);
 }

@@ -18,6 +18,10 @@ typedef struct cz_batch_rule {
                      int64_t available);
     void *user;
     int64_t cap; /* bytes that a batch takes at most */
+    /* Matrices of one element-wise row each are alike whatever their counts
+     * are, and so many at most make a batch, which has no bytes.  0: they are
+     * as all others. */
+    int64_t most_element_wise;
 } cz_batch_rule;
 
 /* Those of one rank's rows, [first, end) of a kernel table, added to *out: runs

@@ -1,4 +1,4 @@
-/* Pass: equal matrices that a GPU computes as one.
+/* Pass: equal matrices that a GPU computes as one, and element-wise rows.
  *
  * requires: ops, tables, arena; the fact gpu, without which nothing is done
  * provides: batches of kernel tables, batch_arena
@@ -11,6 +11,7 @@
 
 enum {
     MOST_MATRICES = 128,
+    MOST_ELEMENT_WISE = 1024,
     STREAM = 0, /* whose operations may have batches */
     GROUP_BYTES = 1 << 30
 };
@@ -69,22 +70,32 @@ static int64_t count(void *user, const cz_view_kernel_entry *rows, int n_rows,
     return most;
 }
 
+static int64_t count_none(void *user, const cz_view_kernel_entry *rows,
+                          int n_rows, int64_t available)
+{
+    (void)user, (void)rows, (void)n_rows, (void)available;
+    return 0;
+}
+
 /* ---- tables ------------------------------------------------------------- */
 
-/* By table; none where what they take would be in no cap on memory. */
+/* By table; of matrices none where what they take would be in no cap on
+ * memory, and none of a strict plan. */
 static cz_batch_list *find_all(cz_arena *arena, const cz_plan_view *view)
 {
     const int64_t group = view->policy->micro_group_bytes;
     cz_batch_list *all = CZ_NEW(arena, cz_batch_list, view->n_tables + 1);
     cz_gpu_model model;
 
-    if (view->policy->memory_bytes > 0 || !cz_gpu_model_of(arena, view, &model))
-        return all;
-    counter c = {.model = &model,
-                 .products = cz_gpu_products_of(arena, view),
-                 .arena = arena};
-    const cz_batch_rule rule = {
-        .count = count, .user = &c, .cap = group > 0 ? group : GROUP_BYTES};
+    const bool has_batches =
+        view->policy->memory_bytes == 0 && cz_gpu_model_of(arena, view, &model);
+    counter c = {.model = &model, .arena = arena};
+    if (has_batches)
+        c.products = cz_gpu_products_of(arena, view);
+    const cz_batch_rule rule = {.count = has_batches ? count : count_none,
+                                .user = &c,
+                                .cap = group > 0 ? group : GROUP_BYTES,
+                                .most_element_wise = MOST_ELEMENT_WISE};
     for (int op = 0; op < view->n_ops; op++) {
         const int table = view->ops[op].table;
         if (table < 0 || view->tables[table].kind != CZ_ENTRY_KERNEL ||

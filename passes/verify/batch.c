@@ -1,8 +1,9 @@
-/* V11: equal matrices that a GPU computes as one.  Their rows run together, in
- * the place of the first, and bytes [scratch, scratch + bytes) of the arena
- * each has for itself behind it.  So they are alike, nothing else of the
- * operation has a part of what they keep where it is, and, as V6 looks at,
- * what they have for themselves comes from nobody and goes to nobody. */
+/* V11: equal matrices that a GPU computes as one, and element-wise rows of any
+ * length.  Their rows run together, in the place of the first, and bytes
+ * [scratch, scratch + bytes) of the arena each has for itself behind it.  So
+ * they are alike, nothing else of the operation has a part of what they keep
+ * where it is, and, as V6 looks at, what they have for themselves comes from
+ * nobody and goes to nobody. */
 #include "passes/verify/conflict.h"
 #include "passes/verify/internal.h"
 
@@ -41,6 +42,17 @@ static int64_t room_of(const verifier *v, int64_t rank)
     return arena ? arena->bytes
                        .v[cz_view_coordinate(v->view, &arena->selector, rank)]
                  : 0;
+}
+
+/* Whether its matrices are one element-wise row each, which has no bytes for
+ * itself: these have the bits that they have alone, and may differ in length.
+ */
+static bool is_element_wise(const operation *o, const cz_view_batch *batch)
+{
+    const cz_view_kernel_entry *first = row_of(o, batch->first);
+
+    return batch->n_rows == 1 && batch->bytes == 0 &&
+           !cz_view_is_shaped(&o->v->view->stages[first->stage]);
 }
 
 /* NULL: the bytes are there, in the arena and behind it. */
@@ -94,7 +106,8 @@ static const char *find_matrix_fault(const operation *o,
         const cz_view_kernel_entry *first = row_of(o, batch->first + i);
         if (o->table->batch_of_row[row + i] != number || own->param != param)
             return "has rows of a matrix that is not in it with all of them";
-        if (own->stage != first->stage || own->count != first->count)
+        if (own->stage != first->stage ||
+            (own->count != first->count && !is_element_wise(o, batch)))
             return "has matrices of unequal shape";
     }
     return NULL;
@@ -133,7 +146,7 @@ static void check_batch(const operation *o, int64_t number)
     if (batch->n_matrices < MIN_MATRICES || batch->n_rows < 1 ||
         batch->n_matrices > o->rows.end - o->rows.first)
         why = "is not of two matrices or more";
-    else if (o->v->view->program->strict)
+    else if (o->v->view->program->strict && !is_element_wise(o, batch))
         why = "is one of a strict plan, whose matrices run one by one";
     else if (o->table->batch_of_row[batch->first] != number)
         why = "begins with a row that is not in it";

@@ -135,6 +135,45 @@ DEV void write_wide(T *p, const wide<T, V> &w, int left, bool is_wide)
             p[k] = w.v[k];
 }
 
+// ---- entries: runs that one launch has ----
+
+// Of kernels that reduce nothing.  A block of threads has so many neighbours
+// each of one entry, and finds it by the blocks of those before.
+template <class Entry, int N> struct entry_table {
+    u64 n[N]; // elements of each
+    Entry of[N];
+    u32 ends[N]; // blocks of it and of those before
+    u32 n_entries;
+};
+
+template <class Entry, int N> DEV u32 blocks_of(const entry_table<Entry, N> &t)
+{
+    return t.ends[t.n_entries - 1];
+}
+
+template <class Entry, int N>
+DEV u32 entry_of(const entry_table<Entry, N> &t, u32 block)
+{
+    u32 low = 0, high = t.n_entries - 1;
+
+    while (low < high) {
+        const u32 middle = (low + high) / 2;
+        if (block < t.ends[middle])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+template <class Entry, int N>
+DEV u64 thread_in_entry(const entry_table<Entry, N> &t, u32 number, u32 block)
+{
+    const u32 first = number ? t.ends[number - 1] : 0;
+
+    return (u64)(block - first) * THREADS + threadIdx.x;
+}
+
 DEV u64 thread_in_grid()
 {
     return (u64)blockIdx.x * THREADS + threadIdx.x;

@@ -1,6 +1,6 @@
 /* Steps as launches.  Loops: grids from extents and multiprocessors, partial
  * sums in the call's room, and the kernels that end them.  Products of several
- * calls: those that go together. */
+ * calls, and loops that reduce nothing: those that go together. */
 #include "runtime/cuda/products/internal.h"
 
 /* As in elementwise.cuh. */
@@ -18,6 +18,9 @@ enum { BLOCKS_EACH = 8 };
 
 /* Extents, what says what is not finite, and the skip pointer. */
 enum { MAX_ARGUMENTS = UINT8_MAX + 5 };
+
+/* Of all parameters of a kernel: what any driver takes. */
+enum { PARAMETER_WORDS = 4096 / sizeof(uint64_t) };
 
 static size_t divide_up(size_t n, size_t by)
 {
@@ -189,6 +192,112 @@ static czr_status put_kernel(const space *s, void *kernel)
                s->call->stream);
 }
 
+/* ---- entries ---- */
+
+static bool is_of_entry(unsigned argument)
+{
+    return (argument & CZR_CUDA_ENTRY) && argument < CZR_CUDA_SUM;
+}
+
+/* Whether both calls give the kernel the same but for what entries have. */
+static bool is_shared(const czr_cuda_kernel *kernel,
+                      const czr_cuda_loop_step *loop, const czr_cuda_call *a,
+                      const czr_cuda_call *b)
+{
+    bool same = a->skip == b->skip && a->stream == b->stream;
+
+    for (int i = 0; i < kernel->n_arguments && same; i++) {
+        const unsigned argument = kernel->arguments[i];
+        if (!is_of_entry(argument) && argument != CZR_CUDA_STATUS)
+            same = find(a, &loop->operands[argument]) ==
+                   find(b, &loop->operands[argument]);
+    }
+    return same;
+}
+
+/* How many of n calls whose next step is this loop have one launch of it. */
+static size_t n_shared(const czr_cuda_call *calls, size_t n,
+                       const czr_cuda_loop_step *loop)
+{
+    const czr_cuda_program *program = calls->stages->program;
+    const czr_cuda_loop_kernels kernels = program->loops[loop->loop];
+    const czr_cuda_kernel *kernel = &program->kernels[kernels.first];
+    size_t same = 1;
+
+    if (kernels.n != 1)
+        return 1;
+    while (same < n && same < kernel->entries &&
+           calls[same].next == calls->next &&
+           is_shared(kernel, loop, calls, &calls[same]))
+        same++;
+    return same;
+}
+
+/* An entry_table of elementwise.cuh. */
+typedef struct entries {
+    uint64_t words[PARAMETER_WORDS];
+    uint32_t n, n_blocks;
+} entries;
+
+static void add_entry(entries *to, const space *s)
+{
+    const size_t most = s->kernel->entries;
+    const uint64_t n = s->rows * s->columns;
+    const size_t blocks = blocks_wanted(s->kernel, s->rows, s->columns);
+    size_t n_words = 0, at = 0;
+
+    for (int i = 0; i < s->kernel->n_arguments; i++)
+        n_words += is_of_entry(s->kernel->arguments[i]) ||
+                   s->kernel->arguments[i] == CZR_CUDA_STATUS;
+    uint64_t *own = to->words + most + to->n * n_words;
+    uint32_t *ends = (void *)(to->words + most + most * n_words);
+
+    for (int i = 0; i < s->kernel->n_arguments; i++) {
+        const unsigned argument = s->kernel->arguments[i];
+        if (argument == CZR_CUDA_STATUS)
+            own[at++] = czr_address_of(s->call->status);
+        else if (is_of_entry(argument))
+            own[at++] = czr_address_of(
+                find(s->call, &s->operands[argument - CZR_CUDA_ENTRY]));
+    }
+    to->words[to->n] = n;
+    to->n_blocks += (uint32_t)blocks;
+    ends[to->n++] = to->n_blocks;
+    ends[most] = to->n;
+}
+
+static czr_status put_entries(const czr_cuda_call *calls, size_t n,
+                              const czr_cuda_loop_step *loop, int number)
+{
+    const czr_cuda_stages *stages = calls->stages;
+    const czr_cuda_kernel *kernel = &stages->program->kernels[number];
+    const void *values[MAX_ARGUMENTS];
+    entries all = {.n = 0};
+    void *arguments[MAX_ARGUMENTS] = {all.words};
+    int failure = CZR_ERR_PARAM, at = 1, n_values = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const space s = space_of(&calls[i], kernel, loop);
+        if (s.rows * s.columns > 0)
+            add_entry(&all, &s);
+    }
+    for (int i = 0; i < kernel->n_arguments; i++) {
+        const unsigned argument = kernel->arguments[i];
+        if (argument == CZR_CUDA_STATUS) {
+            arguments[at++] = &failure;
+        } else if (!is_of_entry(argument)) {
+            values[n_values] = find(calls, &loop->operands[argument]);
+            arguments[at++] = &values[n_values++];
+        }
+    }
+    values[n_values] = calls->skip;
+    arguments[at] = &values[n_values];
+    return put(stages, stages->kernels[number], all.n_blocks, arguments,
+               calls->stream);
+}
+
+/* ---- sums ---- */
+
 /* One block adds up parts, a thread each column of strips. */
 static czr_status put_end(const space *s, unsigned argument, int number)
 {
@@ -242,16 +351,21 @@ void czr_cuda_loop_prepare(czr_cuda_stages *stages,
     }
 }
 
-static czr_status put_loop(const czr_cuda_call *call,
+/* As many calls as n_shared says. */
+static czr_status put_loop(const czr_cuda_call *calls, size_t n,
                            const czr_cuda_loop_step *loop)
 {
-    const czr_cuda_stages *stages = call->stages;
+    const czr_cuda_stages *stages = calls->stages;
     const czr_cuda_loop_kernels kernels = stages->program->loops[loop->loop];
     czr_status status = CZR_OK;
 
     for (int i = kernels.first;
          i < kernels.first + kernels.n && status == CZR_OK; i++) {
-        const space s = space_of(call, &stages->program->kernels[i], loop);
+        const space s = space_of(calls, &stages->program->kernels[i], loop);
+        if (s.kernel->entries) {
+            status = put_entries(calls, n, loop, i);
+            continue;
+        }
         status = put_kernel(&s, stages->kernels[i]);
         if (status == CZR_OK)
             status = put_ends(&s);
@@ -353,10 +467,12 @@ static size_t put_products(const czr_cuda_call *calls, size_t n,
 static size_t put_step(const czr_cuda_call *calls, size_t n, czr_status *status)
 {
     const czr_cuda_stage step = calls->next;
+    size_t n_put = 1;
 
     switch (step->kind) {
     case CZR_CUDA_LOOP_STEP:
-        *status = put_loop(calls, &step->of.loop);
+        n_put = n_shared(calls, n, &step->of.loop);
+        *status = put_loop(calls, n_put, &step->of.loop);
         break;
     case CZR_CUDA_COPY_STEP:
         *status = put_copy(calls, &step->of.copy);
@@ -369,7 +485,7 @@ static size_t put_step(const czr_cuda_call *calls, size_t n, czr_status *status)
     case CZR_CUDA_END:
         break;
     }
-    return 1;
+    return n_put;
 }
 
 czr_status czr_cuda_stages_put(czr_cuda_call *calls, size_t n)

@@ -167,17 +167,28 @@ extern "C" __global__ void prologue(const double *t, const double *clip,
 
 // stage_0: loop_0.
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(u64 n,
-    const float *__restrict__ x1,
-    float *__restrict__ y0,
-    float *__restrict__ y1,
+struct loop_0_entry {
+    const float *x1;
+    float *y0;
+    float *y1;
+};
+typedef entry_table<loop_0_entry, 64> loop_0_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(const __grid_constant__ loop_0_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const bool is_wide = are_aligned(x1, y0, y1);
-
-    for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_0_entry &entry = entries.of[number];
+        const float *__restrict__ const x1 = entry.x1;
+        float *__restrict__ const y0 = entry.y0;
+        float *__restrict__ const y1 = entry.y1;
+        const u64 n = entries.n[number], at = 4 * thread_in_entry(entries, number, block);
+        if (at >= n)
+            continue;
+        const bool is_wide = are_aligned(x1, y0, y1);
         const int left = left_of<4>(n - at);
         wide<float, 4> wx1 = read_wide<4>(x1 + at, left, is_wide);
         wide<float, 4> wy0 = read_wide<4>(y0 + at, left, is_wide);
@@ -226,16 +237,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 n,
-    const double *__restrict__ x0,
-    float *__restrict__ y0,
+struct loop_2_entry {
+    const double *x0;
+    float *y0;
+};
+typedef entry_table<loop_2_entry, 64> loop_2_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(const __grid_constant__ loop_2_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const bool is_wide = are_aligned(x0, y0);
-
-    for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_2_entry &entry = entries.of[number];
+        const double *__restrict__ const x0 = entry.x0;
+        float *__restrict__ const y0 = entry.y0;
+        const u64 n = entries.n[number], at = 4 * thread_in_entry(entries, number, block);
+        if (at >= n)
+            continue;
+        const bool is_wide = are_aligned(x0, y0);
         const int left = left_of<4>(n - at);
         wide<double, 4> wx0 = read_wide<4>(x0 + at, left, is_wide);
         wide<float, 4> wy0;
@@ -249,17 +270,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_2(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
-    const float *__restrict__ x0,
-    const float *__restrict__ x1,
-    czr_bf16 *__restrict__ y0,
+struct loop_3_entry {
+    const float *x0;
+    const float *x1;
+    czr_bf16 *y0;
+};
+typedef entry_table<loop_3_entry, 64> loop_3_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(const __grid_constant__ loop_3_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const bool is_wide = are_aligned(x0, y0);
-
-    for (u64 at = 8 * thread_in_grid(); at < n; at += 8 * threads_in_grid()) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_3_entry &entry = entries.of[number];
+        const float *__restrict__ const x0 = entry.x0;
+        const float *__restrict__ const x1 = entry.x1;
+        czr_bf16 *__restrict__ const y0 = entry.y0;
+        const u64 n = entries.n[number], at = 8 * thread_in_entry(entries, number, block);
+        if (at >= n)
+            continue;
+        const bool is_wide = are_aligned(x0, y0);
         const int left = left_of<8>(n - at);
         wide<float, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
         wide<czr_bf16, 8> wy0;
@@ -273,16 +305,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_3(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(u64 n,
-    const czr_bf16 *__restrict__ x0,
-    czr_bf16 *__restrict__ y0,
+struct loop_4_entry {
+    const czr_bf16 *x0;
+    czr_bf16 *y0;
+};
+typedef entry_table<loop_4_entry, 64> loop_4_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_4(const __grid_constant__ loop_4_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const bool is_wide = are_aligned(x0, y0);
-
-    for (u64 at = 8 * thread_in_grid(); at < n; at += 8 * threads_in_grid()) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_4_entry &entry = entries.of[number];
+        const czr_bf16 *__restrict__ const x0 = entry.x0;
+        czr_bf16 *__restrict__ const y0 = entry.y0;
+        const u64 n = entries.n[number], at = 8 * thread_in_entry(entries, number, block);
+        if (at >= n)
+            continue;
+        const bool is_wide = are_aligned(x0, y0);
         const int left = left_of<8>(n - at);
         wide<czr_bf16, 8> wx0 = read_wide<8>(x0 + at, left, is_wide);
         wide<czr_bf16, 8> wy0;
@@ -348,16 +390,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_5(u64 rows, u
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_6(u64 n,
-    const double *__restrict__ x0,
-    float *__restrict__ y0,
+struct loop_6_entry {
+    const double *x0;
+    float *y0;
+};
+typedef entry_table<loop_6_entry, 64> loop_6_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_6(const __grid_constant__ loop_6_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const bool is_wide = are_aligned(x0, y0);
-
-    for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_6_entry &entry = entries.of[number];
+        const double *__restrict__ const x0 = entry.x0;
+        float *__restrict__ const y0 = entry.y0;
+        const u64 n = entries.n[number], at = 4 * thread_in_entry(entries, number, block);
+        if (at >= n)
+            continue;
+        const bool is_wide = are_aligned(x0, y0);
         const int left = left_of<4>(n - at);
         wide<double, 4> wx0 = read_wide<4>(x0 + at, left, is_wide);
         wide<float, 4> wy0;
@@ -371,16 +423,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_6(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_7(u64 n,
-    const double *__restrict__ x0,
-    float *__restrict__ y0,
+struct loop_7_entry {
+    const double *x0;
+    float *y0;
+};
+typedef entry_table<loop_7_entry, 64> loop_7_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_7(const __grid_constant__ loop_7_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const bool is_wide = are_aligned(x0, y0);
-
-    for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_7_entry &entry = entries.of[number];
+        const double *__restrict__ const x0 = entry.x0;
+        float *__restrict__ const y0 = entry.y0;
+        const u64 n = entries.n[number], at = 4 * thread_in_entry(entries, number, block);
+        if (at >= n)
+            continue;
+        const bool is_wide = are_aligned(x0, y0);
         const int left = left_of<4>(n - at);
         wide<double, 4> wx0 = read_wide<4>(x0 + at, left, is_wide);
         wide<float, 4> wy0;
@@ -516,16 +578,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(u64 n,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_12(u64 n,
-    const double *__restrict__ x0,
-    float *__restrict__ y0,
+struct loop_12_entry {
+    const double *x0;
+    float *y0;
+};
+typedef entry_table<loop_12_entry, 64> loop_12_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_12(const __grid_constant__ loop_12_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const bool is_wide = are_aligned(x0, y0);
-
-    for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_12_entry &entry = entries.of[number];
+        const double *__restrict__ const x0 = entry.x0;
+        float *__restrict__ const y0 = entry.y0;
+        const u64 n = entries.n[number], at = 4 * thread_in_entry(entries, number, block);
+        if (at >= n)
+            continue;
+        const bool is_wide = are_aligned(x0, y0);
         const int left = left_of<4>(n - at);
         wide<double, 4> wx0 = read_wide<4>(x0 + at, left, is_wide);
         wide<float, 4> wy0;
@@ -562,18 +634,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_13(u64 rows, 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_14(u64 n,
-    const float *__restrict__ acc,
-    const float *__restrict__ x2,
-    const float *__restrict__ x3,
-    float *__restrict__ y0,
+struct loop_14_entry {
+    const float *acc;
+    const float *x2;
+    const float *x3;
+    float *y0;
+};
+typedef entry_table<loop_14_entry, 64> loop_14_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_14(const __grid_constant__ loop_14_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const bool is_wide = are_aligned(acc, x2, y0);
-
-    for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_14_entry &entry = entries.of[number];
+        const float *__restrict__ const acc = entry.acc;
+        const float *__restrict__ const x2 = entry.x2;
+        const float *__restrict__ const x3 = entry.x3;
+        float *__restrict__ const y0 = entry.y0;
+        const u64 n = entries.n[number], at = 4 * thread_in_entry(entries, number, block);
+        if (at >= n)
+            continue;
+        const bool is_wide = are_aligned(acc, x2, y0);
         const int left = left_of<4>(n - at);
         wide<float, 4> wacc = read_wide<4>(acc + at, left, is_wide);
         wide<float, 4> wx2 = read_wide<4>(x2 + at, left, is_wide);
@@ -590,20 +674,31 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_14(u64 n,
 
 // stage_2: loop_15.
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_15(u64 n,
+struct loop_15_entry {
+    const float *x1;
+    float *y0;
+    int *status;
+};
+typedef entry_table<loop_15_entry, 64> loop_15_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_15(const __grid_constant__ loop_15_entries entries,
     const float *__restrict__ at0,
-    const float *__restrict__ x1,
-    float *__restrict__ y0,
-    int *status, int failure,
+    int failure,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
     const float x0 = *at0;
-    u32 wild = 0;
-    const bool is_wide = are_aligned(x1, y0);
-
-    for (u64 at = 4 * thread_in_grid(); at < n; at += 4 * threads_in_grid()) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_15_entry &entry = entries.of[number];
+        const float *__restrict__ const x1 = entry.x1;
+        float *__restrict__ const y0 = entry.y0;
+        const u64 n = entries.n[number], at = 4 * thread_in_entry(entries, number, block);
+        if (at >= n)
+            continue;
+        u32 wild = 0;
+        const bool is_wide = are_aligned(x1, y0);
         const int left = left_of<4>(n - at);
         wide<float, 4> wx1 = read_wide<4>(x1 + at, left, is_wide);
         wide<float, 4> wy0 = read_wide<4>(y0 + at, left, is_wide);
@@ -615,8 +710,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_15(u64 n,
             wild |= czr_nonfinite_f32(wy0.v[k]);
         }
         write_wide(y0 + at, wy0, left, is_wide);
+        if (wild)
+            keep_first(entry.status, failure);
     }
-    if (wild)
-        keep_first(status, failure);
 }
 

@@ -8,6 +8,7 @@
 
 #include "tests/gpu/simt/atomics.hpp"
 
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -19,17 +20,40 @@ namespace simt_double
 {
 
 // Pointers that the device has not are an illegal address, as there.
-template <class T> bool is_reachable(const void *argument)
+inline bool is_reachable_at(std::uint64_t address)
 {
-    if constexpr (std::is_pointer_v<T>) {
-        const auto address = reinterpret_cast<std::uint64_t>(
-            *static_cast<const T *>(argument));
-        if (address && !fake_is_reachable(address)) {
-            fake_at(address, 1);
-            return false;
-        }
+    if (!address || fake_is_reachable(address))
+        return true;
+    fake_at(address, 1);
+    return false;
+}
+
+template <class T, class = void> constexpr bool has_entries = false;
+template <class T>
+constexpr bool has_entries<T, std::void_t<decltype(T::n_entries)>> = true;
+
+// Entries are pointers, one behind the other.
+template <class Table> bool are_reachable(const Table &table)
+{
+    for (std::uint32_t e = 0; e < table.n_entries; e++) {
+        std::uint64_t addresses[sizeof table.of[e] / sizeof(std::uint64_t)];
+        std::memcpy(addresses, &table.of[e], sizeof addresses);
+        for (const std::uint64_t address : addresses)
+            if (!is_reachable_at(address))
+                return false;
     }
     return true;
+}
+
+template <class T> bool is_reachable(const void *argument)
+{
+    if constexpr (std::is_pointer_v<T>)
+        return is_reachable_at(
+            reinterpret_cast<std::uint64_t>(*static_cast<const T *>(argument)));
+    else if constexpr (has_entries<T>)
+        return are_reachable(*static_cast<const T *>(argument));
+    else
+        return true;
 }
 
 template <class... T, std::size_t... I>
@@ -41,8 +65,7 @@ void launch(void (*kernel)(T...), void **arguments, std::index_sequence<I...>)
         });
 }
 
-template <class... T>
-void launch_all(void (*kernel)(T...), void **arguments)
+template <class... T> void launch_all(void (*kernel)(T...), void **arguments)
 {
     launch(kernel, arguments, std::index_sequence_for<T...>());
 }
@@ -52,8 +75,7 @@ template <auto kernel> void run(void **arguments)
     launch_all(kernel, arguments);
 }
 
-template <auto kernel, class... T>
-void add(const char *name, void (*)(T...))
+template <auto kernel, class... T> void add(const char *name, void (*)(T...))
 {
     const int bytes[] = {static_cast<int>(sizeof(std::decay_t<T>))...};
     fake_register_sized(name, run<kernel>, sizeof...(T), bytes);

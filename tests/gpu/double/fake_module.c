@@ -15,7 +15,8 @@ enum {
     MAX_THREADS = 1024,
     UNASKED_SHARED = 48 << 10,
     MAX_SHARED = 232448,
-    ALIGNED = 128 /* arguments: tensor maps are */
+    MOST_ARGUMENT_BYTES = 4096, /* of a driver before CUDA 12.1 */
+    ALIGNED = 128               /* arguments: tensor maps are */
 };
 
 typedef struct fake_function {
@@ -264,7 +265,12 @@ static int check_launch(const czr_launch_config *config,
         (uint64_t)config->block[0] * config->block[1] * config->block[2];
     const uint64_t shared =
         config->shared_memory_bytes + (uint64_t)kernel->fixed_shared;
+    size_t bytes = 0;
 
+    for (int i = 0; i < kernel->n_arguments; i++)
+        bytes += ((size_t)kernel->bytes[i] + 7) / 8 * 8;
+    if (bytes > MOST_ARGUMENT_BYTES)
+        return CZR_CUDA_INVALID_VALUE;
     if (!config->grid[0] || !config->grid[1] || !config->grid[2] ||
         config->grid[1] > UINT16_MAX || config->grid[2] > UINT16_MAX ||
         !threads || threads > MAX_THREADS)

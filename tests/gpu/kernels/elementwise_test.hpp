@@ -61,6 +61,25 @@ inline double *partial(int which, u64 n)
     return partials[which].sums.data();
 }
 
+// A run as entries of one launch, cut at any elements; some are empty.
+template <class Entry, int N, class F>
+void split(entry_table<Entry, N> &to, u64 width, u64 n, F place)
+{
+    const u64 in_block = width * THREADS;
+    u64 start = 0;
+    u32 ends = 0;
+
+    to.n_entries = 1 + static_cast<u32>(simt::draw() % N);
+    for (u32 e = 0; e < to.n_entries; e++) {
+        const u64 left = to.n_entries - e, rest = n - start;
+        to.n[e] = left == 1 ? rest : simt::draw() % (2 * rest / left + 1);
+        ends += static_cast<u32>((to.n[e] + in_block - 1) / in_block);
+        to.ends[e] = ends;
+        place(to.of[e], start);
+        start += to.n[e];
+    }
+}
+
 inline u64 strips_of(u64 rows)
 {
     return (rows + STRIP_ROWS - 1) / STRIP_ROWS;

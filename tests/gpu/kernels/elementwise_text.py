@@ -3,7 +3,9 @@ call a loop and its kernels with the same arguments (elementwise_test.hpp)."""
 import re
 
 LOOP = re.compile(r"^static void loop_(\d+)\((.*?)\)\n\{\n(.*?)^}$", re.S | re.M)
-KERNEL = re.compile(r'((?:^// y\d+: [^\n]*\n)*)^extern "C" __global__ void '
+KERNEL = re.compile(r'((?:^// y\d+: [^\n]*\n)*)'
+                    r"(?:^struct loop_\d+_entry \{\n([^}]*)\};\n[^\n]*\n\n)?"
+                    r'^extern "C" __global__ void '
                     r"__launch_bounds__\(THREADS, BLOCKS\) loop_(\d+)(_columns)?"
                     r"\((.*?)\)\n\{\n(.*?)^}$", re.S | re.M)
 FINISH = re.compile(r"// y(\d+): (\w+) of partial\d+(?:, (\d+) of them)?\.")
@@ -28,12 +30,15 @@ class Kernel:
     """One of the kernels that a loop has."""
 
     def __init__(self, match):
-        finish, self.loop, columns, parameters, self.body = match.groups()
+        finish, entry, self.loop, columns, parameters, self.body = match.groups()
         self.name = f"loop_{self.loop}{columns or ''}"
         self.parameters = [p.split()[-1].split("*")[-1].replace("__restrict__", "")
                            for p in parameters.split(",")]
         self.types = [p.replace("__restrict__", " ") for p in
                       parameters.split(",")]
+        # members of an entry: type, name
+        self.entry = [line.strip(" ;").rsplit("*", 1)
+                      for line in (entry or "").splitlines()]
         # result, kernel that ends it, parts
         self.finish = [(int(y), verb, int(parts or 1))
                        for y, verb, parts in FINISH.findall(finish)]
@@ -64,7 +69,7 @@ class Loop:
     def text(self):
         """What tells loops apart, of several programs."""
         return re.sub(r"\b(body|loop)_\d+", r"\1", "".join(
-            str(k.types) + k.body for k in self.kernels))
+            str(k.types) + str(k.entry) + k.body for k in self.kernels))
 
     def sums(self):
         """Results that are added up or the largest."""
@@ -85,7 +90,7 @@ def loops(c, cuda):
     """The loops of a program that have kernels."""
     found = {m.group(1): Loop(m) for m in LOOP.finditer(c)}
     for match in KERNEL.finditer(cuda):
-        found[match.group(2)].kernels.append(Kernel(match))
+        found[match.group(3)].kernels.append(Kernel(match))
     return [loop for loop in found.values() if loop.kernels]
 
 
@@ -109,7 +114,17 @@ def call_kernel(loop, kernel):
         lines.append(f"double *const partial{y} = partial({which}, {n});")
     for name, text in zip(kernel.parameters, kernel.types):
         kind = text.rsplit(None, 1)[0].strip()
-        if name in ("rows", "columns"):
+        if name == "entries":
+            members = " ".join(
+                f"e.{m} = static_cast<{t}*>(p[{given[m]}])"
+                f"{' + start' if f'({m} + at' in kernel.body else ''};"
+                for t, m in kernel.entry)
+            width = re.search(r"(\d+) \* thread_in_entry", kernel.body).group(1)
+            lines.append(f"loop_{loop.number}_entries entries; split(entries, {width}, "
+                         f"rows * columns, [&](auto &e, u64 start) {{ (void)start; "
+                         f"{members} }});")
+            words.append(name)
+        elif name in ("rows", "columns"):
             words.append(name)
         elif name == "n":
             words.append("rows * columns")

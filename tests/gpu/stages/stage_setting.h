@@ -24,6 +24,7 @@ void register_kernels(void);
 void factor_kernels(void); /* of factor.cu, where a test is built with them */
 
 enum { MAX_SLOTS = 64, MAX_SCALARS = 4096, SPARE = 1 << 14, ALIGN = 256 };
+enum { MAX_CALLS = 256 };
 
 /* The NVRTC that tests open. */
 static const char *setting_nvrtc = NVRTC_PATH;
@@ -167,37 +168,67 @@ static inline czr_status run_host(const setting *s, const layout *l, int stage,
     return status;
 }
 
-/* Flags on the device: the status, and whether to skip. */
-static inline czr_status run_device(setting *s, const layout *l, int stage,
-                                    czr_cuda_stage body,
-                                    const czr_kernel_entry *row,
-                                    unsigned char *memory, int32_t flags[2])
-{
-    const czr_stage *of = &plan.stages[stage];
-    czr_context *context = s->bench.context;
+/* One of the calls that a row is cut into, element by element. */
+typedef struct part {
     const void *in[MAX_SLOTS];
     void *out[MAX_SLOTS];
-    const float *scalars[MAX_SCALARS];
+} part;
 
-    for (int i = 0; i < of->n_in; i++)
-        in[i] = czr_pointer_of(s->memory + place_of(l, of->in[i]));
-    for (int i = 0; i < of->n_out; i++)
-        out[i] = czr_pointer_of(s->memory + place_of(l, of->out[i]));
-    for (int i = 0; i < of->n_scalars; i++)
-        scalars[i] = czr_pointer_of(s->scalars + of->scalars[i] % MAX_SCALARS *
-                                                     sizeof(float));
-    czr_cuda_call call = {.next = body,
-                          .in = in,
-                          .out = out,
-                          .scalars = scalars,
-                          .count = (size_t)row->count,
-                          .equal_part = (size_t)row->offset,
-                          .work = czr_pointer_of(s->memory + l->work),
-                          .workspace = czr_pointer_of(s->room),
-                          .status = czr_pointer_of(s->flags),
-                          .skip = czr_pointer_of(s->flags + sizeof(int32_t)),
-                          .stream = s->stream,
-                          .stages = &s->stages};
+static inline void *slot_at(const setting *s, const layout *l, czr_slot slot,
+                            size_t first)
+{
+    return czr_pointer_of(s->memory + place_of(l, slot) +
+                          first * czr_dtype_bytes((czr_dtype)slot.dtype));
+}
+
+/* How a row is cut into calls: of an element-wise stage; scalars of every other
+ * one lie elsewhere. */
+typedef struct cutting {
+    size_t n_calls;
+    bool has_other_scalars;
+} cutting;
+
+/* Flags on the device: the status, and whether to skip. */
+static inline czr_status run_calls(setting *s, const layout *l, int stage,
+                                   czr_cuda_stage body,
+                                   const czr_kernel_entry *row,
+                                   unsigned char *memory, int32_t flags[2],
+                                   cutting how)
+{
+    static part parts[MAX_CALLS];
+    static czr_cuda_call calls[MAX_CALLS];
+    const czr_stage *of = &plan.stages[stage];
+    const size_t n = (size_t)row->count, n_calls = how.n_calls;
+    czr_context *context = s->bench.context;
+    const float *scalars[2][MAX_SCALARS];
+
+    for (int i = 0; i < of->n_scalars; i++) {
+        const size_t at = of->scalars[i] % MAX_SCALARS;
+        scalars[0][i] = czr_pointer_of(s->scalars + at * sizeof(float));
+        scalars[1][i] = czr_pointer_of(
+            s->scalars + (at + MAX_SCALARS / 2) % MAX_SCALARS * sizeof(float));
+    }
+    for (size_t c = 0; c < n_calls; c++) {
+        const size_t first = c * n / n_calls;
+        const size_t which = how.has_other_scalars ? c % 2 : 0;
+        for (int i = 0; i < of->n_in; i++)
+            parts[c].in[i] = slot_at(s, l, of->in[i], first);
+        for (int i = 0; i < of->n_out; i++)
+            parts[c].out[i] = slot_at(s, l, of->out[i], first);
+        calls[c] =
+            (czr_cuda_call){.next = body,
+                            .in = parts[c].in,
+                            .out = parts[c].out,
+                            .scalars = scalars[which],
+                            .count = (c + 1) * n / n_calls - first,
+                            .equal_part = (size_t)row->offset,
+                            .work = czr_pointer_of(s->memory + l->work),
+                            .workspace = czr_pointer_of(s->room),
+                            .status = czr_pointer_of(s->flags),
+                            .skip = czr_pointer_of(s->flags + sizeof(int32_t)),
+                            .stream = s->stream,
+                            .stages = &s->stages};
+    }
     const size_t bytes = 2 * sizeof *flags;
     czr_status status = czr_context_copy(
         context, s->memory, czr_address_of(memory), l->bytes, s->stream);
@@ -205,7 +236,7 @@ static inline czr_status run_device(setting *s, const layout *l, int stage,
         status = czr_context_copy(context, s->flags, czr_address_of(flags),
                                   bytes, s->stream);
     if (status == CZR_OK)
-        status = czr_cuda_stages_put(&call, 1);
+        status = czr_cuda_stages_put(calls, n_calls);
     if (status == CZR_OK)
         status = czr_context_copy(context, czr_address_of(memory), s->memory,
                                   l->bytes, s->stream);
@@ -214,6 +245,15 @@ static inline czr_status run_device(setting *s, const layout *l, int stage,
                                   bytes, s->stream);
     return status == CZR_OK ? czr_context_synchronize(context, s->stream, 0)
                             : status;
+}
+
+static inline czr_status run_device(setting *s, const layout *l, int stage,
+                                    czr_cuda_stage body,
+                                    const czr_kernel_entry *row,
+                                    unsigned char *memory, int32_t flags[2])
+{
+    return run_calls(s, l, stage, body, row, memory, flags,
+                     (cutting){1, false});
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -286,6 +326,8 @@ static inline czr_status make_scalars(setting *s)
         status = czr_context_synchronize(context, s->stream, 0);
     for (int i = 0; i < MAX_SCALARS && status == CZR_OK; i++)
         compare_scalars(i, made[i], s->host_scalars[i]);
+    memcpy(s->host_scalars + MAX_SCALARS / 2, s->host_scalars,
+           sizeof s->host_scalars / 2);
     return status == CZR_OK ? send_scalars(s) : status;
 }
 

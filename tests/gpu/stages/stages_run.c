@@ -128,6 +128,95 @@ static void computes_what_c_does(void **state)
     }
 }
 
+/* ---- calls together ----------------------------------------------------- */
+
+static int64_t count_launches(void)
+{
+    int64_t n, sum = 0;
+    const fake_entry *log = fake_log(&n);
+
+    for (int64_t i = 0; i < n; i++)
+        sum += log[i].kind == FAKE_LAUNCH;
+    return sum;
+}
+
+/* Of one loop and no more, whose calls share launches: so many at most; else 0.
+ */
+static size_t calls_of_launch(czr_cuda_stage steps)
+{
+    const czr_cuda_loop_kernels kernels =
+        plan_cuda
+            .loops[steps->kind == CZR_CUDA_LOOP_STEP ? steps->of.loop.loop : 0];
+
+    return steps->kind == CZR_CUDA_LOOP_STEP && kernels.n == 1 &&
+                   steps[1].kind == CZR_CUDA_END
+               ? plan_cuda.kernels[kernels.first].entries
+               : 0;
+}
+
+static bool takes_scalars(czr_cuda_stage steps)
+{
+    const czr_cuda_loop_step *loop = &steps->of.loop;
+    const czr_cuda_kernel *kernel =
+        &plan_cuda.kernels[plan_cuda.loops[loop->loop].first];
+
+    for (int i = 0; i < kernel->n_arguments; i++)
+        if (kernel->arguments[i] < CZR_CUDA_ENTRY &&
+            loop->operands[kernel->arguments[i]].place == CZR_CUDA_SCALAR)
+            return true;
+    return false;
+}
+
+static void test_together(setting *s, const czr_kernel_entry *row, cutting how,
+                          size_t launches)
+{
+    const layout l = lay_out(&plan.stages[row->stage], row);
+    unsigned char *wanted = draw_memory(&l, how.n_calls % 2);
+    unsigned char *got = malloc(l.bytes);
+    int32_t flags[2] = {CZR_OK, 0};
+
+    assert_non_null(got);
+    memcpy(got, wanted, l.bytes);
+    const czr_status status =
+        run_host(s, &l, row->stage, plan.stages[row->stage].run, row, wanted);
+    const int64_t before = count_launches();
+    assert_int_equal(run_calls(s, &l, row->stage, plan_cuda.stages[row->stage],
+                               row, got, flags, how),
+                     CZR_OK);
+    assert_int_equal(count_launches() - before, launches);
+    assert_int_equal(flags[0], status);
+    compare(&l, row->stage, got, wanted);
+    free(got);
+    free(wanted);
+}
+
+static const czr_kernel_entry *find_row(int stage);
+
+/* A row of each element-wise stage, cut into calls, some of them empty. */
+static void element_wise_calls_share_launches(void **state)
+{
+    static const size_t counts[] = {2, 3, 64, 65, 200};
+    int n_tested = 0;
+    setting s;
+
+    (void)state;
+    start(&s, first_seed);
+    assert_int_equal(open_setting(&s, &plan_cuda), CZR_OK);
+    for (int i = 0; i < plan.n_stages; i++) {
+        const size_t each = calls_of_launch(plan_cuda.stages[i]);
+        if (plan.stages[i].is_full_matrix || !each || is_left_out[i])
+            continue;
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+            test_together(&s, find_row(i), (cutting){counts[k], false},
+                          (counts[k] + each - 1) / each);
+        test_together(&s, find_row(i), (cutting){5, true},
+                      takes_scalars(plan_cuda.stages[i]) ? 5 : 1);
+        n_tested++;
+    }
+    print_message("%d of %d stages share launches\n", n_tested, plan.n_stages);
+    close_setting(&s);
+}
+
 static const czr_kernel_entry *find_row(int stage)
 {
     for (int t = 0; t < plan.n_tables; t++) {
@@ -191,8 +280,8 @@ static void fails_cleanly_at_every_call(void **state)
 /* Also where a plan and its kernels do not fit together. */
 static void names_what_is_missing(void **state)
 {
-    const czr_cuda_kernel nobody = {"nobody", NULL, 0, CZR_CUDA_RUN,
-                                    1,        4,    1, 1};
+    const czr_cuda_kernel nobody = {"nobody", NULL, 0, CZR_CUDA_RUN, 1, 4,
+                                    1,        1,    0};
     czr_cuda_program odd = plan_cuda;
     setting s;
 
@@ -209,6 +298,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computes_what_c_does),
+        cmocka_unit_test(element_wise_calls_share_launches),
         cmocka_unit_test(fails_cleanly_at_every_call),
         cmocka_unit_test(names_what_is_missing),
     };

@@ -30,6 +30,7 @@ typedef struct plan {
     cz_view_table table;
     cz_plan_view view;
     int64_t each; /* matrices that a batch shall have */
+    int64_t most_element_wise;
     cz_arena arena;
     cz_batch_list out;
 } plan;
@@ -80,7 +81,10 @@ static void add(plan *p, int64_t stage, int64_t param, int64_t gather,
 
 static void find(plan *p, int64_t cap)
 {
-    const cz_batch_rule rule = {.count = count, .user = p, .cap = cap};
+    const cz_batch_rule rule = {.count = count,
+                                .user = p,
+                                .cap = cap,
+                                .most_element_wise = p->most_element_wise};
 
     cz_batch_find(&p->view, &rule, 0, 0, p->starts[1], &p->arena, &p->out);
 }
@@ -229,6 +233,77 @@ static void shapes_and_lengths_are_told_apart(void **state)
     assert_none(&p);
 }
 
+/* ---- element-wise rows ---- */
+
+static void open_element_wise(plan *p, int64_t most)
+{
+    open_plan(p, 8);
+    p->most_element_wise = most;
+    for (int i = 0; i < N_STAGES; i++) {
+        p->facts[i].work_bytes = 0;
+        p->stages[i].where = CZ_WHERE_ELEMENT_WISE;
+    }
+}
+
+static void element_wise_rows_have_any_length(void **state)
+{
+    static const int64_t of_row[] = {1, 0, 1, 1, 2, 2};
+    plan p;
+
+    (void)state;
+    open_element_wise(&p, 3);
+    add_owned(&p, 6, -1);
+    for (int i = 0; i < 6; i++)
+        p.rows[i].count = COUNT - i;
+    find(&p, 0);
+    assert_int_equal(p.out.n, 2);
+    expect(&p, 0, 0, 1, 3, 0, 0);
+    expect(&p, 1, 4, 1, 2, 0, 0);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(p.out.of_row[i], of_row[i]);
+    cz_arena_fini(&p.arena);
+}
+
+static void element_wise_rows_have_no_bytes_in_turn(void **state)
+{
+    plan p;
+
+    (void)state;
+    open_element_wise(&p, 8);
+    p.facts[0].work_bytes = WORK;
+    add_owned(&p, 4, INT64_C(100) * SLOT);
+    assert_none(&p);
+    open_element_wise(&p, 8);
+    add_owned(&p, 4, -1);
+    p.rows[3].scatter = p.rows[2].gather;
+    assert_none(&p);
+    /* A matrix's rows come one after the other. */
+    open_element_wise(&p, 8);
+    add_owned(&p, 2, -1);
+    add(&p, 0, 1, 8 * SLOT, 9 * SLOT, -1);
+    assert_none(&p);
+}
+
+/* Of a conflict of theirs the others' batch has nothing. */
+static void element_wise_rows_do_not_spoil_matrices(void **state)
+{
+    plan p;
+
+    (void)state;
+    open_element_wise(&p, 8);
+    p.stages[0].where = CZ_WHERE_FULL_MATRIX;
+    p.facts[0].work_bytes = WORK - 8;
+    for (int i = 0; i < 2; i++)
+        add(&p, 0, i, 2 * i * SLOT, (2 * i + 1) * SLOT, INT64_C(100) * SLOT);
+    for (int i = 2; i < 4; i++)
+        add(&p, 1, i, 2 * i * SLOT, (2 * i + 1) * SLOT, -1);
+    p.rows[3].gather = p.rows[2].scatter;
+    find(&p, INT64_MAX);
+    assert_int_equal(p.out.n, 1);
+    expect(&p, 0, 0, 1, 2, INT64_C(100) * SLOT, WORK);
+    cz_arena_fini(&p.arena);
+}
+
 /* ---- drawn -------------------------------------------------------------- */
 
 static int draw(int n)
@@ -336,6 +411,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_depends_on_order_is_no_batch),
         cmocka_unit_test(one_shape_does_not_spoil_another),
         cmocka_unit_test(shapes_and_lengths_are_told_apart),
+        cmocka_unit_test(element_wise_rows_have_any_length),
+        cmocka_unit_test(element_wise_rows_have_no_bytes_in_turn),
+        cmocka_unit_test(element_wise_rows_do_not_spoil_matrices),
         cmocka_unit_test(drawn_rows_do_not_meet),
     };
 
