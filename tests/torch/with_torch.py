@@ -13,7 +13,7 @@ import subprocess
 import sys
 import venv
 
-PACKAGES = ["numpy", "torch"]
+PACKAGES = ["numpy", "torch", "transformers", "accelerate", "torchtitan"]
 SKIPPED = 77
 INSTALL_S = 2400
 

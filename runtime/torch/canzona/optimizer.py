@@ -320,6 +320,13 @@ class Optimizer(torch.optim.Optimizer):
                                               tensor.dtype)))
             yield one.param, tensor.state.decode() + bracket + matrix, tensor, boxes
 
+    def state_names(self):
+        """For each parameter a dict with the names of all that state_dict has of it."""
+        found = {one.param: {"step": None} for one in self.bound}
+        for param, state, _, _ in self._checkpoint():
+            found[param][state] = None
+        return found
+
     @torch.no_grad()
     def state_dict(self):
         """torch's form, with whole tensors on every rank: any mesh loads what another one
