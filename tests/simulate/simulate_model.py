@@ -1,6 +1,7 @@
 """Training iterations, simulated: a second evaluator, written from
 dsl/SIMULATE.md alone.  A flow of completions in float64, where the compiler
 walks one list in whole numbers."""
+import bisect
 import math
 
 STREAMS = 3
@@ -152,15 +153,25 @@ def layer_number(name):
     return None
 
 
-def merged(spans):
-    """Spans in order, those that touch as one."""
-    found = []
-    for at, to in spans:
-        if found and at <= found[-1][1]:
-            found[-1][1] = max(found[-1][1], to)
-        else:
-            found.append([at, to])
-    return found
+class Covered:
+    """What spans, which may overlap, cover of time."""
+
+    def __init__(self, spans):
+        self.starts, self.ends, self.before = [], [], []
+        covered = 0
+        for at, to in sorted(spans):
+            if self.ends and at <= self.ends[-1]:
+                covered += max(0, to - self.ends[-1])
+                self.ends[-1] = max(self.ends[-1], to)
+            else:
+                self.starts.append(at)
+                self.ends.append(to)
+                self.before.append(covered)
+                covered += to - at
+
+    def until(self, time):
+        i = bisect.bisect_right(self.starts, time) - 1
+        return self.before[i] + min(time, self.ends[i]) - self.starts[i] if i >= 0 else 0
 
 
 class Simulation:
@@ -591,12 +602,12 @@ class Simulation:
             if op.stream != 0:
                 for r, ps in op.ps.items():
                     busy.setdefault(r, []).append((end[number][r] - ps, end[number][r]))
-        apart = {r: merged(sorted(spans)) for r, spans in busy.items()}
+        apart = {r: Covered(spans) for r, spans in busy.items()}
         for number, op in enumerate(self.ops):
             if op.stream == 0 and op.part != "bubble":
-                yield number, {r: sum(
-                    max(0, min(end[number][r], to) - max(end[number][r] - ps, at))
-                    for at, to in apart.get(r, ())) for r, ps in op.ps.items()}
+                yield number, {
+                    r: apart[r].until(end[number][r]) - apart[r].until(end[number][r] - ps)
+                    if r in apart else 0 for r, ps in op.ps.items()}
 
     def contended(self):
         end, calm = self.run(), [op.ps for op in self.ops]
