@@ -217,9 +217,10 @@ def phase_ps(m, stage, phase, n):
 
 
 def update_ps(plan, t, together):
-    """An operation has the matrices of a micro-group, or of a bucket those that
-    nothing shards."""
+    """An operation has the matrices of a micro-group, or those that nothing shards:
+    of a bucket, or of all where updates are joined."""
     ranks, counts = [0] * len(plan.ranks), {}
+    joins = plan.data["policy"]["joins_updates"]
     m = constants(plan)
     for matrix in plan.data["matrices"]:
         param = plan.params[matrix["parameter"]]
@@ -229,7 +230,7 @@ def update_ps(plan, t, together):
         turn = 0 if together else param["turn"] or 0
         phase = stage["phases"].index(phase_of(stage, turn, t)) if stage["phases"] else -1
         operation = (matrix["micro_group"], param["bucket"]
-                     if matrix["micro_group"] is None else None)
+                     if matrix["micro_group"] is None and not joins else None)
         for rank in plan.owners(matrix):
             key = rank, operation, param["rule"], phase
             counts[key] = counts.get(key, 0) + 1
