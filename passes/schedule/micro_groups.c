@@ -11,9 +11,9 @@
 enum { EACH_NUMBER = 8, MOST_GROUPS = 32 };
 
 /* Groups of shared matrices wait for each other segment by segment: their order
- * says as much as their number.  A tenth of what the order of the one that is
- * taken is worth. */
-enum { TRIAL_EFFORT = 30000000 };
+ * says as much as their number.  A hundredth of what the order of the one that
+ * is taken is worth. */
+enum { TRIAL_EFFORT = 3000000 };
 
 typedef struct chooser {
     cz_scheduler *s;

@@ -4,8 +4,11 @@
 #include "dsl/plan/metrics.h"
 #include "passes/grid/bucket.h"
 
-/* A tenth of a second; of lists with sums, which are longer, three. */
-enum { ORDER_EFFORT = 100000000, SHARED_EFFORT = 3 * ORDER_EFFORT };
+/* Where ranks share matrices, segments wait for each other: moves make steps up
+ * to a fifth shorter.  Of other micro-groups a few are worth it; many more end
+ * the update sooner, and what the forward pass needs first later.  Where
+ * nothing is sharded the order of need is the best. */
+enum { BY_NEED = 1, GROUPS_EFFORT = 3000000, SHARED_EFFORT = 300000000 };
 
 cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op)
 {
@@ -124,6 +127,13 @@ int64_t cz_schedule_excess(const cz_scheduler *s)
     return excess;
 }
 
+static int64_t order_effort(const cz_scheduler *s)
+{
+    if (cz_schedule_has_subgroups(s))
+        return SHARED_EFFORT;
+    return s->sharded.n_micro_groups > 0 ? GROUPS_EFFORT : BY_NEED;
+}
+
 static bool schedule(cz_scheduler *s)
 {
     if (!cz_schedule_collect(s))
@@ -131,8 +141,7 @@ static bool schedule(cz_scheduler *s)
     cz_schedule_micro_groups(s);
     cz_schedule_list(s);
     if (s->prices)
-        cz_schedule_order(s, cz_schedule_has_subgroups(s) ? SHARED_EFFORT
-                                                          : ORDER_EFFORT);
+        cz_schedule_order(s, order_effort(s));
     cz_schedule_scratch(s);
     cz_schedule_tables(s);
     cz_schedule_waits(s);

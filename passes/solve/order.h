@@ -13,7 +13,8 @@ typedef struct cz_order_problem {
     int n_micro_groups; /* `of` is below; -1: of none.  A group is open from its
                          * first operation to its last */
     int64_t effort; /* times of one operation on one rank that are looked up,
-                     * about; 0: none but for the list's own order */
+                     * about; less than one try: the order of need
+                     * alone; 0: the list's own */
 } cz_order_problem;
 
 typedef struct cz_order {
