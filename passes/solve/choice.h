@@ -15,12 +15,7 @@ void cz_choice_offer(cz_arena *arena, const cz_solve_problem *problem,
 void cz_choice_offer_baselines(cz_arena *arena, const cz_solve_problem *problem,
                                cz_solved *best);
 
-/* In the engine's order: longest first, what is divisible in one piece, after
- * a local search that looks at `work` deals. */
-void cz_choice_offer_undivided(cz_arena *arena, const cz_solve_problem *problem,
-                               cz_solved *best, int64_t work);
-
-/* Plans of these counts, with what is divisible poured in several ways. */
+/* The plan of these counts, with what is divisible poured. */
 void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,
                             cz_solved *best, const cz_counts *counts,
                             const char *method);

@@ -18,9 +18,8 @@ typedef struct cz_solved {
  * - by bucket: items into even shares of each bucket, with more or less room,
  *   then local search inside buckets;
  *
- * each with what is divisible poured so that load, or state, or buckets come
- * out even, unless padded slices or equal parts cut it; and longest first with
- * all tensors in one piece.  In the trainer's
+ * each with what is divisible poured so that load comes out even, unless padded
+ * slices or equal parts cut it.  In the trainer's
  * order, contiguous slices by coordinate descent and beam search (line.h), by
  * time, elements, state and mixtures of them.  In both, what public optimizers
  * do (baseline.h).  A problem without items, or with one rank, has a plan too.

@@ -92,21 +92,13 @@ static void measure_by(filler *f, const int64_t *heights, int64_t rise)
     f->rise = rise > 0 ? rise : f->length;
 }
 
-/* Caps of a rank's part: what it should have of the bucket, at least the level
- * that all together need; then its state. */
-static void find_caps(filler *f, int64_t most, bool has_most)
+/* The most of the bucket that each rank may have under the cap on state, which
+ * rises where all together need more. */
+static void find_caps(filler *f)
 {
     const int n_ranks = f->problem->n_ranks;
     for (int r = 0; r < n_ranks; r++)
         f->caps[r] = f->length;
-    if (has_most) {
-        measure_by(f, f->elements, f->length);
-        const int64_t level =
-            cz_round_up(cz_solve_max(find_level(f), most), f->problem->align);
-        for (int r = 0; r < n_ranks; r++)
-            f->caps[r] = cz_solve_min(f->length,
-                                      cz_solve_max(0, level - f->elements[r]));
-    }
     if (f->state_cap == INT64_MAX || f->bytes == 0)
         return;
     measure_by(f, f->state, f->bytes);
@@ -132,38 +124,31 @@ static void pour(const filler *f, int64_t *amounts)
     assert(left == 0);
 }
 
-static int64_t measure_of(const cz_solve_class *c, bool by_state)
-{
-    return by_state ? c->state_bytes : c->cost_ps;
-}
-
 /* Amounts were poured as if all of the bucket were equally dense.  Moves each
- * rank's end to where its part of the measure ends: parameters lie one behind
+ * rank's end to where its part of the time ends: parameters lie one behind
  * the other, in gradient order. */
 static void stretch(const filler *f, const int *slot_of, int bucket,
-                    bool by_state, int64_t *amounts)
+                    int64_t *amounts)
 {
     const cz_solve_problem *problem = f->problem;
-    const int64_t all = by_state ? f->bytes : f->ps;
     int item = problem->bucket_start[bucket];
     int64_t poured = 0, cut = 0, begin = 0, before = 0;
     for (int r = 0; r < problem->n_ranks; r++) {
         poured += amounts[r];
-        const int64_t want = cz_solve_fraction(all, poured, f->length);
+        const int64_t want = cz_solve_fraction(f->ps, poured, f->length);
         int64_t end = begin;
         for (; item < problem->bucket_start[bucket + 1]; item++) {
             const cz_solve_class *c =
                 &problem->classes[problem->class_of[item]];
             const int64_t n = cz_round_up(c->elements, problem->align);
-            const int64_t weight = measure_of(c, by_state);
             if (slot_of[item] >= 0)
                 continue;
-            if (before + weight > want) {
-                end = begin + cz_solve_fraction(n, want - before, weight) /
+            if (before + c->cost_ps > want) {
+                end = begin + cz_solve_fraction(n, want - before, c->cost_ps) /
                                   problem->align * problem->align;
                 break;
             }
-            before += weight;
+            before += c->cost_ps;
             begin += n;
             end = begin;
         }
@@ -174,18 +159,16 @@ static void stretch(const filler *f, const int *slot_of, int bucket,
 }
 
 /* Whether all of a bucket is as dense, but for a thousandth. */
-static bool is_even(const filler *f, const int *slot_of, int bucket,
-                    bool by_state)
+static bool is_even(const filler *f, const int *slot_of, int bucket)
 {
     const cz_solve_problem *problem = f->problem;
-    const int64_t all = by_state ? f->bytes : f->ps;
     for (int i = problem->bucket_start[bucket];
          i < problem->bucket_start[bucket + 1]; i++) {
         const cz_solve_class *c = &problem->classes[problem->class_of[i]];
-        const int64_t weight = measure_of(c, by_state);
-        const int64_t mean = cz_solve_fraction(all, c->elements, f->length);
-        if (slot_of[i] < 0 && (weight > mean + mean / 1000 + 1 ||
-                               mean > weight + weight / 1000 + 1))
+        const int64_t ps = c->cost_ps;
+        const int64_t mean = cz_solve_fraction(f->ps, c->elements, f->length);
+        if (slot_of[i] < 0 &&
+            (ps > mean + mean / 1000 + 1 || mean > ps + ps / 1000 + 1))
             return false;
     }
     return true;
@@ -234,8 +217,8 @@ static void spare(const filler *f, const int *slot_of, int bucket,
         amounts[r] = f->spared[r];
 }
 
-static void fill_bucket(filler *f, const cz_fill *fill, const int *slot_of,
-                        int bucket, int64_t *amounts)
+static void fill_bucket(filler *f, const int *slot_of, int bucket,
+                        int64_t *amounts)
 {
     const int n_ranks = f->problem->n_ranks;
     const bool is_whole = f->ps < f->little_ps && f->bytes < f->little_bytes;
@@ -250,19 +233,16 @@ static void fill_bucket(filler *f, const cz_fill *fill, const int *slot_of,
                 best = r;
         amounts[best] = f->length;
     } else {
-        find_caps(f, fill->most ? fill->most[bucket] : 0, fill->most != NULL);
-        if (fill->by_state)
-            measure_by(f, f->state, f->bytes);
-        else
-            measure_by(f, f->load_ps, f->ps);
+        find_caps(f);
+        measure_by(f, f->load_ps, f->ps);
         pour(f, amounts);
     }
     for (int r = 0; r < n_ranks; r++) {
         f->load_ps[r] += cz_solve_fraction(f->ps, amounts[r], f->length);
         f->state[r] += cz_solve_fraction(f->bytes, amounts[r], f->length);
     }
-    if (!is_even(f, slot_of, bucket, fill->by_state))
-        stretch(f, slot_of, bucket, fill->by_state, amounts);
+    if (!is_even(f, slot_of, bucket))
+        stretch(f, slot_of, bucket, amounts);
     if (!is_whole && f->problem->cut_ps > 0)
         spare(f, slot_of, bucket, amounts);
 }
@@ -306,7 +286,7 @@ static int by_length(const void *left, const void *right)
 
 /* Buckets with little to fill first: what is most levels the others out. */
 void cz_place_fill(cz_arena *scratch, const cz_solve_problem *problem,
-                   const int *slot_of, const cz_fill *fill, int64_t *amounts)
+                   const int *slot_of, int64_t *amounts)
 {
     filler f = {.problem = problem};
     sized *order = CZ_NEW(scratch, sized, problem->n_buckets + 1);
@@ -324,6 +304,6 @@ void cz_place_fill(cz_arena *scratch, const cz_solve_problem *problem,
         if (order[i].length == 0)
             continue;
         look_at(&f, slot_of, b);
-        fill_bucket(&f, fill, slot_of, b, row);
+        fill_bucket(&f, slot_of, b, row);
     }
 }

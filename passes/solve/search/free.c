@@ -38,46 +38,18 @@ static int64_t work_of(const cz_solve_problem *problem)
     return is_small(problem) ? SMALL_WORK : LARGE_WORK;
 }
 
-/* Something is divisible, and plans say where. */
-static bool is_poured(const cz_solve_problem *problem)
-{
-    if (problem->geometry != CZ_SLICES_UNEVEN)
-        return false;
-    for (int i = 0; i < problem->n_items; i++)
-        if (problem->classes[problem->class_of[i]].divisible)
-            return true;
-    return false;
-}
-
-static void offer_counts(cz_arena *arena, const cz_solve_problem *problem,
-                         cz_solved *best, const cz_counts *counts,
-                         const int64_t *most, const char *method)
-{
-    int *slot_of = CZ_NEW(arena, int, problem->n_items + 1);
-    cz_place_items(arena, counts, slot_of);
-    /* These places, with what is divisible poured in each way. */
-    const cz_fill fills[] = {
-        {false, NULL}, {false, most}, {true, most}, {true, NULL}};
-    int64_t *amounts =
-        CZ_NEW(arena, int64_t,
-               (size_t)problem->n_buckets * (size_t)problem->n_ranks + 1);
-    const int n = is_poured(problem) ? 4 : 1;
-    for (int f = 0; f < n; f++) {
-        cz_place_fill(arena, problem, slot_of, &fills[f], amounts);
-        const cz_solve_plan plan =
-            cz_place_plan(arena, problem, slot_of, amounts);
-        cz_choice_offer(arena, problem, best, &plan, method);
-        if (!is_small(problem) && cz_solve_excess(problem, &best->score) == 0)
-            return;
-    }
-}
-
 void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,
                             cz_solved *best, const cz_counts *counts,
                             const char *method)
 {
-    offer_counts(arena, problem, best, counts, shares(arena, problem, 0),
-                 method);
+    int *slot_of = CZ_NEW(arena, int, problem->n_items + 1);
+    int64_t *amounts =
+        CZ_NEW(arena, int64_t,
+               (size_t)problem->n_buckets * (size_t)problem->n_ranks + 1);
+    cz_place_items(arena, counts, slot_of);
+    cz_place_fill(arena, problem, slot_of, amounts);
+    const cz_solve_plan plan = cz_place_plan(arena, problem, slot_of, amounts);
+    cz_choice_offer(arena, problem, best, &plan, method);
 }
 
 static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
@@ -93,7 +65,7 @@ static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
         cz_counts_pack(arena, &packed);
         packed.goal_ps = cz_solve_max(cz_counts_mean(&packed), full_matrix_ps);
         cz_counts_improve(&packed, work_of(problem));
-        offer_counts(arena, problem, best, &packed, packed.most, "by bucket");
+        cz_choice_offer_counts(arena, problem, best, &packed, "by bucket");
     }
 }
 
@@ -101,17 +73,14 @@ void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
                    cz_solved *best)
 {
     const int64_t full_matrix_ps = cz_solve_bound_find(problem).item_ps;
-    const int64_t *tight = shares(arena, problem, 0);
     cz_counts longest = cz_counts_make(arena, problem, false);
     longest.goal_ps = cz_solve_max(longest.goal_ps, full_matrix_ps);
     cz_counts_lpt(arena, &longest);
     cz_counts_improve(&longest, work_of(problem));
-    offer_counts(arena, problem, best, &longest, tight, "longest first");
+    cz_choice_offer_counts(arena, problem, best, &longest, "longest first");
     if (!is_small(problem) && cz_solve_excess(problem, &best->score) == 0 &&
         best->score.max_load_ps - longest.goal_ps <= longest.goal_ps / CLOSE)
         return;
     try_by_bucket(arena, problem, best, full_matrix_ps);
-    if (is_poured(problem))
-        cz_choice_offer_undivided(arena, problem, best, work_of(problem));
     cz_choice_offer_baselines(arena, problem, best);
 }

@@ -12,18 +12,11 @@
  * slots, and -1 for what is divisible.  O(B R + n log R). */
 void cz_place_items(cz_arena *scratch, const cz_counts *counts, int *slot_of);
 
-/* How what is divisible is dealt out. */
-typedef struct cz_fill {
-    bool by_state;       /* evens state out, else load */
-    const int64_t *most; /* [n_buckets] elements that a rank should have, or
-                          * more where that is not enough for all; NULL: any */
-} cz_fill;
-
 /* Each rank's part of each bucket's divisible elements, amounts[n_buckets *
- * n_ranks], aligned: water-filling, which evens the lowest ranks out, under
- * the cap on state where that can be kept. */
+ * n_ranks], aligned: water-filling, which evens loads out from the lowest
+ * rank on, under the cap on state where that can be kept. */
 void cz_place_fill(cz_arena *scratch, const cz_solve_problem *problem,
-                   const int *slot_of, const cz_fill *fill, int64_t *amounts);
+                   const int *slot_of, int64_t *amounts);
 
 /* The plan of these places and amounts. */
 cz_solve_plan cz_place_plan(cz_arena *arena, const cz_solve_problem *problem,

@@ -31,14 +31,12 @@ static cz_solve_problem one_bucket(void)
                               .align = 4};
 }
 
-static void expect(const cz_solve_problem *problem, bool by_state,
-                   const int64_t *most, int64_t first)
+static void expect(const cz_solve_problem *problem, int64_t first)
 {
     cz_arena arena;
     int64_t amounts[2];
-    const cz_fill fill = {by_state, most};
     cz_arena_init(&arena);
-    cz_place_fill(&arena, problem, slot_of, &fill, amounts);
+    cz_place_fill(&arena, problem, slot_of, amounts);
     assert_int_equal(amounts[0], first);
     assert_int_equal(amounts[1], 60 - first);
     const cz_solve_plan plan = cz_place_plan(&arena, problem, slot_of, amounts);
@@ -46,28 +44,23 @@ static void expect(const cz_solve_problem *problem, bool by_state,
     cz_arena_fini(&arena);
 }
 
-static void test_pouring_evens_out_what_it_is_told_to(void **unused)
+static void test_pouring_evens_out_load_under_the_cap_on_state(void **unused)
 {
-    const int64_t even[] = {0}, roomy[] = {60};
     cz_solve_problem problem = one_bucket();
     (void)unused;
-    expect(&problem, false, NULL, 0);       /* load: 100 against 60 */
-    expect(&problem, true, NULL, 24);       /* bytes: 34 against 36 */
-    expect(&problem, false, even, 8);       /* elements: 48 and 52, aligned */
-    expect(&problem, false, roomy, 0);      /* 60 elements are allowed */
+    expect(&problem, 0);                    /* 100 against 60 */
     problem.state = (cz_solve_cap){11, 10}; /* 38 bytes of 35 */
-    expect(&problem, false, NULL, 24);
+    expect(&problem, 24);
 }
 
 /* A matrix of 40 elements and 10 ps on rank 0; two vectors of 30 and 30 ps: the
  * even cut, behind 24 elements, would be in the first of them. */
-static void pour_vectors(int64_t cut_ps, const int64_t *most, int64_t first)
+static void pour_vectors(int64_t cut_ps, int64_t first)
 {
     static const cz_solve_class kinds[] = {
         {.elements = 40, .cost_ps = 10, .state_bytes = 1 << 20},
         {.elements = 30, .cost_ps = 30, .state_bytes = 60, .divisible = true}};
     static const int of[] = {0, 1, 1}, start[] = {0, 3}, slots[] = {0, -1, -1};
-    const cz_fill fill = {false, most};
     cz_solve_problem problem = one_bucket();
     cz_arena arena;
     int64_t amounts[2];
@@ -77,7 +70,7 @@ static void pour_vectors(int64_t cut_ps, const int64_t *most, int64_t first)
     problem.n_items = 3;
     problem.cut_ps = cut_ps;
     cz_arena_init(&arena);
-    cz_place_fill(&arena, &problem, slots, &fill, amounts);
+    cz_place_fill(&arena, &problem, slots, amounts);
     assert_int_equal(amounts[0], first);
     assert_int_equal(amounts[1], 64 - first);
     cz_arena_fini(&arena);
@@ -85,12 +78,10 @@ static void pour_vectors(int64_t cut_ps, const int64_t *most, int64_t first)
 
 static void test_what_takes_less_than_a_cut_stays_whole(void **unused)
 {
-    const int64_t even[] = {0};
     (void)unused;
-    pour_vectors(0, NULL, 24);
-    pour_vectors(30, NULL, 24);
-    pour_vectors(31, NULL, 32);
-    pour_vectors(31, even, 8); /* rank 1 has no room for both */
+    pour_vectors(0, 24);
+    pour_vectors(30, 24);
+    pour_vectors(31, 32);
 }
 
 /* Two buckets of two equal items each: each rank should get one of each. */
@@ -118,7 +109,7 @@ static void test_equal_items_spread_over_buckets(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pouring_evens_out_what_it_is_told_to),
+        cmocka_unit_test(test_pouring_evens_out_load_under_the_cap_on_state),
         cmocka_unit_test(test_what_takes_less_than_a_cut_stays_whole),
         cmocka_unit_test(test_equal_items_spread_over_buckets),
     };

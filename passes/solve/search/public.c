@@ -1,5 +1,4 @@
-/* Plans that cut no tensor, so that none is rounded up to the alignment twice:
- * what public optimizers do, and the longest to the least loaded. */
+/* What public optimizers do: plans that cut no tensor. */
 #include "passes/solve/baseline.h"
 #include "passes/solve/choice.h"
 
@@ -41,17 +40,4 @@ void cz_choice_offer_baselines(cz_arena *arena, const cz_solve_problem *problem,
             cz_solve_baseline_plan(arena, problem, cz_solve_baseline_kinds[k]);
         cz_choice_offer(arena, problem, best, &plan, plan.method);
     }
-}
-
-void cz_choice_offer_undivided(cz_arena *arena, const cz_solve_problem *problem,
-                               cz_solved *best, int64_t work)
-{
-    const cz_solve_problem whole = cz_solve_undivided(arena, problem);
-    cz_counts counts = cz_counts_make(arena, &whole, false);
-    cz_solved solved = {.n_tried = 0};
-    cz_counts_lpt(arena, &counts);
-    cz_counts_improve(&counts, work);
-    cz_choice_offer_counts(arena, &whole, &solved, &counts, "undivided");
-    disown(problem, &solved.plan);
-    cz_choice_offer(arena, problem, best, &solved.plan, solved.plan.method);
 }
