@@ -22,7 +22,7 @@ from torch.distributed.tensor.parallel import (ColwiseParallel, RowwiseParallel,
 from torch.nn.parallel import DistributedDataParallel
 
 import canzona
-from small_gpt import MUON_EXPERTS, RULES, batch, loss_of, make, theirs
+from small_gpt import HAS_FSDP, MUON_EXPERTS, RULES, batch, loss_of, make, theirs
 
 STEPS = 20
 # How far losses may be from torch's: AdamW's rounding, and that of bf16 iterations;
@@ -110,6 +110,9 @@ LAYOUTS = {
     "moe_ep_fsdp_2x2_rows": ((2, 2), ("efsdp", "ep"), shard_matrices, {}),
     "moe_averaged_2x2": ((2, 2), ("dp", "ep"), part_experts, {"reduces": True, "strict": False, "mesh": True}),
 }
+
+
+NO_FSDP = (ddp, own_gradients, cut, part_experts)
 
 
 def experts_of(layout):
@@ -224,7 +227,8 @@ def main(words):
     fork = multiprocessing.get_context("fork")
     layouts = [word for word in words if word in LAYOUTS] or LAYOUTS
     chosen = [rules for rules in RULES if f"--rules={rules}" in words] or RULES
-    jobs = [(layout, rules) for layout in layouts for rules in chosen]
+    jobs = [(layout, rules) for layout in layouts for rules in chosen
+            if HAS_FSDP or LAYOUTS[layout][2] in NO_FSDP]
     with tempfile.TemporaryDirectory() as folder:
         for ranks in (2, 3, 4, 8):
             own = [job for job in jobs if torch.Size(LAYOUTS[job[0]][0]).numel() == ranks]

@@ -15,7 +15,7 @@ from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distrib
 
 import canzona
 import gloo
-from small_gpt import ADAMW, MUON, batch, loss_of, make
+from small_gpt import ADAMW, HAS_FSDP, MUON, batch, loss_of, make
 
 RANKS = 4
 
@@ -262,7 +262,7 @@ def a_model_that_changes(rank):
     for change, words in (
             (lambda m: m.head.weight.requires_grad_(False), "head.weight has no gradient"),
             (lambda m: m.bfloat16(), "mix lies elsewhere"),
-            (lambda m: fully_shard(m, mesh=line), "mix has no gradient"),
+            *([(lambda m: fully_shard(m, mesh=line), "mix has no gradient")] if HAS_FSDP else []),
             (lambda m: setattr(m, "mix", nn.Parameter(m.mix.detach().clone())),
              "mix has no gradient")):
         model = make()

@@ -5,6 +5,10 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 
+# What older versions of torch lack, the second on CPUs.
+HAS_MUON = hasattr(torch.optim, "Muon")
+HAS_FSDP = hasattr(torch.cpu.Stream(), "record_event")
+
 VOCAB, WIDTH, HEADS, CONTEXT, BATCH = 66, 32, 4, 16, 12
 EXPERTS, HIDDEN = 8, 24
 
@@ -129,7 +133,7 @@ use muon_torch(lr = 0.02, decay = 0.1) as matrices on h.**.weight where ndim == 
 use adamw(lr = 1e-3, decay = 0.01)     as rest     on **
 """
 MUON_EXPERTS = "use muon_torch(lr = 0.02, decay = 0.1) as experts on h.**.{w_in, w_out}" + MUON
-RULES = {"adamw": ADAMW, "muon": MUON}
+RULES = {"adamw": ADAMW, "muon": MUON} if HAS_MUON else {"adamw": ADAMW}
 
 
 def theirs(model, rules):
