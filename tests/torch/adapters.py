@@ -19,7 +19,7 @@ from torch.distributed.device_mesh import init_device_mesh
 import canzona
 import gloo
 from ranks import cut, same_states, shard
-from small_gpt import ADAMW, MUON, batch, loss_of, make
+from small_gpt import ADAMW, BATCH, MUON, batch, loss_of, make
 
 RANKS, STEPS, SKIPPED = 2, 8, 77
 
@@ -51,7 +51,7 @@ def train_with_hugging_face(make_optimizer, folder, resume=False):
     trainer = Trainer(
         model=model, train_dataset=data, optimizers=(optimizer, scheduler),
         args=TrainingArguments(
-            folder, per_device_train_batch_size=12, max_steps=STEPS, logging_steps=1,
+            folder, per_device_train_batch_size=BATCH, max_steps=STEPS, logging_steps=1,
             report_to=[], save_steps=STEPS // 2, use_cpu=True, disable_tqdm=True,
             max_grad_norm=1.0, label_names=["labels"]))
     trainer.train(resume_from_checkpoint=f"{folder}/checkpoint-{STEPS // 2}" if resume else None)

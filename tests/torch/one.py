@@ -149,6 +149,26 @@ def weights_that_are_loaded_stay():
     assert (a.norm.weight - 5).abs().max() < 0.1
 
 
+def parameters_may_move_before_the_first_step():
+    for dtype in (torch.float32, torch.bfloat16):
+        a, b = make(dtype), make(dtype)
+        own = ours(a, MUON)
+        train(a, [own], range(3))
+        saved = own.state_dict()
+        train(a, [own], range(3, 5))
+        first, moved = ours(b, MUON), make(dtype)
+        move = lambda p: setattr(p, "data", p.data.clone())
+        move(b.h[1].up.weight)
+        train(b, [first], range(3))
+        again = ours(moved, MUON)
+        moved.load_state_dict({name: p.clone() for name, p in b.state_dict().items()})
+        again.load_state_dict(saved)
+        for p in (moved.wte.weight, moved.h[0].q.weight, moved.mix):
+            move(p)
+        train(moved, [again], range(3, 5))
+        assert same(a, moved) and again.state[moved.mix]["step"] == 5
+
+
 class Odd(torch.nn.Module):
     """A scalar, a convolution, a batch of matrices, what is tied, frozen, transposed."""
 
@@ -228,6 +248,7 @@ def main():
                   groups_are_the_uses, groups_of_torch_are_uses, a_closure_and_accumulated_gradients_do_as_in_torch,
                   a_resumed_training_has_the_bits_of_one_that_went_on,
                   bf16_parameters_have_masters, weights_that_are_loaded_stay,
+                  parameters_may_move_before_the_first_step,
                   odd_parameters_train, clips_and_skips, a_plan_can_be_looked_at,
                   compiled_and_wrapped_names_are_the_models):
         if check is groups_of_torch_are_uses and not HAS_MUON:

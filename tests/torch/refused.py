@@ -86,6 +86,9 @@ def wrong_steps():
     model.zero_grad()
     loss_of(model, *batch(0)).backward()
     model.norm.weight.data = model.norm.weight.data.clone()
+    optimizer.step()  # before the first one it may have moved
+    before = [p.detach().clone() for p in model.parameters()]
+    model.norm.weight.data = model.norm.weight.data.clone()
     for _ in range(2):  # it stays there
         refuses(RuntimeError, ["norm.weight lies elsewhere"], optimizer.step)
     refuses(RuntimeError, ["another optimizer"], optimizer.add_param_group,
@@ -238,6 +241,8 @@ def what_one_rank_does_is_known_to_all(rank):
     if is_odd:
         model.wte.weight.grad = model.wte.weight.grad.to_sparse()
     refuses(RuntimeError, told("wte.weight: its gradient is torch.sparse"), optimizer.step)
+    backward()
+    optimizer.step()
     backward()
     place = model.norm.weight.data
     if is_odd:

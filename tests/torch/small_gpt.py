@@ -9,7 +9,7 @@ from torch import nn
 HAS_MUON = hasattr(torch.optim, "Muon")
 HAS_FSDP = hasattr(torch.cpu.Stream(), "record_event")
 
-VOCAB, WIDTH, HEADS, CONTEXT, BATCH = 66, 32, 4, 16, 12
+VOCAB, WIDTH, HEADS, CONTEXT, BATCH = 66, 32, 4, 16, 24
 EXPERTS, HIDDEN = 8, 24
 
 

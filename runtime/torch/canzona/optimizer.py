@@ -25,6 +25,11 @@ class Slot:
     def is_at(self, tensor):
         return (tensor.data_ptr() or None) == self.of.data and tensor.stride() == self.stride
 
+    def is_like(self, tensor):
+        return (DTYPES.get(tensor.dtype) == self.of.dtype and
+                list(tensor.shape) == self.of.shape[:tensor.dim()] and
+                tensor.dim() == self.of.n_dims)
+
     def moves(self, tensor):
         """To where that tensor of the same shape lies; whether that is elsewhere."""
         if self.is_at(tensor):
@@ -118,15 +123,11 @@ class Optimizer(torch.optim.Optimizer):
         with self._together(lambda: self.source):
             self.source = layout.source(named, where, rules, reduces, schedule)
             self.bound = [Bound(name, param, where) for name, param in named.items()]
-            self._library, address = program.load(self.source, strict)
-        options = czr.Options(deadline_ms=int(1000 * deadline),
-                              threads=torch.get_num_threads())
-        self._check(czr.lib.czr_open(address, self._world.pointer, ct.byref(options),
-                                     ct.byref(self._engine)))
-        for one in self.bound:
-            self._check(czr.lib.czr_bind(self._engine, one.key, ct.byref(one.slot.of),
-                                         self._first_grad(one)))
-        self._check(czr.lib.czr_seal(self._engine))
+            self._library, self._program = program.load(self.source, strict)
+        self._options = czr.Options(deadline_ms=int(1000 * deadline),
+                                    threads=torch.get_num_threads())
+        self._has_stepped = False
+        self._open()
         self._hypers = self._read_hypers()
         self.result, self._steps = czr.Result(), torch.tensor(0.0)
         groups = self._groups(named)
@@ -148,6 +149,30 @@ class Optimizer(torch.optim.Optimizer):
         self._world.agree(failure, text())
 
     # ---- construction -------------------------------------------------------
+    def _open(self):
+        self._check(czr.lib.czr_open(self._program, self._world.pointer,
+                                     ct.byref(self._options), ct.byref(self._engine)))
+        for one in self.bound:
+            self._check(czr.lib.czr_bind(self._engine, one.key, ct.byref(one.slot.of),
+                                         self._first_grad(one)))
+        self._check(czr.lib.czr_seal(self._engine))
+
+    def _follow(self):
+        """Before the first step: to where parameters have moved.  Older FSDP2 pads uneven
+        shards in the first forward pass."""
+        moved = [one for one in self.bound if not one.slot.is_at(one.local(one.param))]
+        is_alike = all(one.slot.is_like(one.local(one.param)) for one in moved)
+        if self._hooks or not self._world.is_any(moved) or self._world.is_any(not is_alike):
+            return
+        saved = self.state_dict() if int(self._steps) else None
+        czr.lib.czr_close(self._engine)
+        self._engine = ct.c_void_p()
+        for one in moved:
+            one.slot.moves(one.local(one.param))
+        self._open()
+        if saved:
+            self.load_state_dict(saved)
+
     def _check(self, status):
         if status == czr.OK:
             return
@@ -235,6 +260,8 @@ class Optimizer(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         self._need_open()
+        if not self._has_stepped:
+            self._follow()
         told = {}
         with self._together():
             for one in self.bound:
@@ -253,6 +280,7 @@ class Optimizer(torch.optim.Optimizer):
         told.clear()
         self._check(status)
         torch.autograd.graph.increment_version([one.param for one in self.bound])
+        self._has_stepped = True
         self._note_step(self.result.step)
         return loss
 

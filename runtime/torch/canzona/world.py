@@ -73,6 +73,13 @@ class World:
         if failure:
             raise failure
 
+    def is_any(self, value):
+        """Whether it is true on some rank."""
+        found = torch.tensor([bool(value)], dtype=torch.uint8)
+        if self.groups:
+            dist.all_reduce(found, dist.ReduceOp.MAX, group=self.groups[-1])
+        return bool(found)
+
     def _differs(self, number):
         own = torch.tensor([number])
         of_all = [torch.empty_like(own) for _ in self.ranks]
