@@ -209,7 +209,8 @@ class Shape:
 
     The first of three dimensions counts matrices, as of experts.  Where FSDP cuts it
     inside the shards of ep, rank c has part order[c] of it in torch, and part c in the
-    plan: to an optimizer one matrix is as good as another.  Else `order` is None."""
+    plan: to an optimizer one matrix is as good as another, though a rule that draws random
+    numbers draws others.  Else `order` is None."""
 
     def __init__(self, name, param, mesh):
         self.name, self.mesh, self.order = name, mesh, None
