@@ -222,6 +222,9 @@ def what_one_rank_does_is_known_to_all(rank):
     refuses(kind(canzona.Error), told("nobody"), optimizer_of, make().named_parameters(), rules)
     refuses(kind(canzona.Error), told("wte.weight", "E0502"), optimizer_of,
             make().named_parameters(), ADAMW.replace("**", "h.**") if is_odd else ADAMW)
+    width = torch.float16 if is_odd else torch.float32
+    refuses(kind(ValueError), told("a: torch.float16"), optimizer_of,
+            named(a=torch.zeros(4, dtype=width)))
     model = make()
     optimizer = optimizer_of(model.named_parameters())
     good = optimizer.state_dict()

@@ -102,6 +102,12 @@ def read(params, rules):
     return found, "\n".join([rules, *uses])
 
 
+def n_processes():
+    """Of torch.distributed; 1 without it."""
+    is_shared = dist.is_available() and dist.is_initialized()
+    return dist.get_world_size() if is_shared else 1
+
+
 def _has_experts(mesh):
     return any(name in EXPERTS for name in mesh.mesh_dim_names or ())
 
@@ -130,9 +136,8 @@ class Mesh:
                                  "plain tensors")
             self.ranks, self.axes = [], device_mesh
             return
-        is_shared = dist.is_available() and dist.is_initialized()
         if device_mesh is None and not meshes:
-            self.ranks = list(range(dist.get_world_size())) if is_shared else [0]
+            self.ranks = list(range(n_processes()))
             self.axes = {"dp": len(self.ranks)}
             return
         dense = self._largest(meshes) if device_mesh is None else device_mesh

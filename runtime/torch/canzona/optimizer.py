@@ -116,8 +116,13 @@ class Optimizer(torch.optim.Optimizer):
         if reduces and strict:
             raise ValueError("a strict plan adds up gradients of each microbatch, which "
                              "torch does not keep: reduces or strict, not both")
-        named, rules = layout.read(params, rules)
-        where = layout.Mesh(named, mesh)
+        try:
+            named, rules = layout.read(params, rules)
+            where = layout.Mesh(named, mesh)
+        except Exception as error:
+            if mesh is None and layout.n_processes() > 1:  # the others expect all
+                World(list(range(layout.n_processes())), deadline).agree(error)
+            raise
         self._engine, self._hooks = ct.c_void_p(), None
         self._world, self.source = World(where.ranks, deadline), ""
         with self._together(lambda: self.source):
