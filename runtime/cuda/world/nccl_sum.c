@@ -105,21 +105,43 @@ static void reduce_in_order(czr_nccl_work *work)
     }
 }
 
+/* Slices of one length by one call, others by one for each: pieces of all to
+ * all would leave a node once for each of its ranks, a ring leaves it once. */
+static void put_sums(czr_nccl_work *work)
+{
+    const czr_reduce_scatter *collective = &work->collective->of.reduce_scatter;
+    const czr_nccl *nccl = work->world->options.nccl;
+    const czr_range *ranges = work->member->ranges;
+    const float *from = (const float *)collective->grad;
+    void *comm = work->member->nccl.handle;
+
+    if (czr_nccl_are_equal(work)) {
+        if (ranges[0].n > 0)
+            czr_nccl_keep(work, nccl->reduce_scatter(
+                                    from + ranges[0].first, collective->out,
+                                    (size_t)ranges[0].n, CZR_NCCL_FLOAT32,
+                                    CZR_NCCL_SUM, comm, work->stream));
+        return;
+    }
+    for (int i = 0; i < work->size; i++)
+        if (ranges[i].n > 0)
+            czr_nccl_keep(work,
+                          nccl->reduce(from + ranges[i].first,
+                                       i == work->self ? collective->out : NULL,
+                                       (size_t)ranges[i].n, CZR_NCCL_FLOAT32,
+                                       CZR_NCCL_SUM, i, comm, work->stream));
+}
+
 /* NCCL's own sums, which are then scaled. */
 static void reduce_by_nccl(czr_nccl_work *work)
 {
     const czr_reduce_scatter *collective = &work->collective->of.reduce_scatter;
     const size_t n = (size_t)collective->n;
     const size_t chunk = work->member->slot_bytes / sizeof(float);
-    const float *from =
-        (const float *)collective->grad + work->member->ranges[0].first;
 
-    if (n == 0 || !czr_nccl_begin(work))
+    if (!czr_nccl_begin(work))
         return;
-    czr_nccl_keep(work,
-                  work->world->options.nccl->reduce_scatter(
-                      from, collective->out, n, CZR_NCCL_FLOAT32, CZR_NCCL_SUM,
-                      work->member->nccl.handle, work->stream));
+    put_sums(work);
     czr_nccl_end(work);
     for (size_t done = 0; done < n; done += chunk) {
         const size_t left = n - done < chunk ? n - done : chunk;
@@ -143,7 +165,7 @@ void czr_nccl_reduce_scatter(czr_nccl_work *work)
     memcpy(work->member->ranges, world->ranges[work->collective->op],
            (size_t)work->size * sizeof(czr_range));
     if (!world->options.is_strict && collective->dtype == CZR_F32 &&
-        collective->n_grads == 1 && czr_nccl_are_equal(work))
+        collective->n_grads == 1 && work->size > 1)
         reduce_by_nccl(work);
     else
         reduce_in_order(work);

@@ -27,24 +27,36 @@ static size_t find_parts(const czr_nccl_work *work)
     return 1;
 }
 
-static void gather_by_nccl(czr_nccl_work *work, size_t element)
+/* Slices of one length by one call, others by one for each. */
+static void put_gathers(czr_nccl_work *work, size_t element)
 {
     const czr_all_gather *gather = &work->collective->of.all_gather;
-    const size_t first = (size_t)work->member->ranges[0].first * element;
+    const czr_nccl *nccl = work->world->options.nccl;
+    const czr_range *ranges = work->member->ranges;
+    void *comm = work->member->nccl.handle;
 
-    if (gather->bytes == 0 || !czr_nccl_begin(work))
+    if (czr_nccl_are_equal(work)) {
+        if (gather->bytes > 0)
+            czr_nccl_keep(
+                work, nccl->all_gather(
+                          gather->send,
+                          gather->receive + (size_t)ranges[0].first * element,
+                          gather->bytes, CZR_NCCL_INT8, comm, work->stream));
         return;
-    czr_nccl_keep(work,
-                  work->world->options.nccl->all_gather(
-                      gather->send, gather->receive + first, gather->bytes,
-                      CZR_NCCL_INT8, work->member->nccl.handle, work->stream));
-    czr_nccl_end(work);
+    }
+    for (int i = 0; i < work->size; i++)
+        if (ranges[i].n > 0)
+            czr_nccl_keep(
+                work, nccl->broadcast(gather->send,
+                                      gather->receive +
+                                          (size_t)ranges[i].first * element,
+                                      (size_t)ranges[i].n * element,
+                                      CZR_NCCL_INT8, i, comm, work->stream));
 }
 
 static void all_gather(czr_nccl_work *work)
 {
     const czr_all_gather *gather = &work->collective->of.all_gather;
-    const czr_nccl_buffers *pieces = &work->member->buffers;
     const size_t element = find_parts(work);
     const czr_range own = work->member->ranges[work->self];
 
@@ -53,20 +65,15 @@ static void all_gather(czr_nccl_work *work)
         work->status = CZR_ERR_ARGUMENT;
         return;
     }
-    if (czr_nccl_are_equal(work)) {
-        gather_by_nccl(work, element);
+    if (work->size == 1) {
+        czr_nccl_copy(work, gather->receive + gather->at, gather->send,
+                      gather->bytes);
         return;
     }
-    for (int i = 0; i < work->size; i++) {
-        const czr_range theirs = work->member->ranges[i];
-        pieces->from[i] = gather->send;
-        pieces->from_bytes[i] = gather->bytes;
-        pieces->to[i] = gather->receive + (size_t)theirs.first * element;
-        pieces->to_bytes[i] = (size_t)theirs.n * element;
-    }
-    czr_nccl_exchange(work);
-    czr_nccl_copy(work, gather->receive + gather->at, gather->send,
-                  gather->bytes);
+    if (!czr_nccl_begin(work))
+        return;
+    put_gathers(work, element);
+    czr_nccl_end(work);
 }
 
 /* ---- for the host ------------------------------------------------------- */

@@ -17,6 +17,7 @@ static struct {
     fake_comm *comms;
     char fault[160];
     int64_t n_aborted;
+    int64_t n_reduces, n_broadcasts;
     const char *last_error;
 } state = {.version = DEFAULT_VERSION};
 
@@ -62,6 +63,16 @@ int64_t fake_nccl_comms(void)
         }
     }
     return n;
+}
+
+int64_t fake_nccl_reduces(void)
+{
+    return state.n_reduces;
+}
+
+int64_t fake_nccl_broadcasts(void)
+{
+    return state.n_broadcasts;
 }
 
 int64_t fake_nccl_aborted(void)
@@ -461,16 +472,16 @@ int ncclGroupEnd(void)
 int ncclSend(const void *from, size_t n, int type, int peer, void *comm,
              void *stream)
 {
-    return add(
-        "ncclSend", comm, stream,
-        (fake_op){FAKE_SEND, czr_address_of(from), 0, n, type, peer, 0, false});
+    return add("ncclSend", comm, stream,
+               (fake_op){FAKE_SEND, czr_address_of(from), 0, n, type, peer, 0,
+                         false, 0});
 }
 
 int ncclRecv(void *to, size_t n, int type, int peer, void *comm, void *stream)
 {
     return add("ncclRecv", comm, stream,
                (fake_op){FAKE_RECEIVE, 0, czr_address_of(to), n, type, peer, 0,
-                         false});
+                         false, 0});
 }
 
 int ncclAllGather(const void *from, void *to, size_t n, int type, void *comm,
@@ -478,7 +489,7 @@ int ncclAllGather(const void *from, void *to, size_t n, int type, void *comm,
 {
     return add("ncclAllGather", comm, stream,
                (fake_op){FAKE_ALL_GATHER, czr_address_of(from),
-                         czr_address_of(to), n, type, -1, 0, false});
+                         czr_address_of(to), n, type, -1, 0, false, 0});
 }
 
 int ncclReduceScatter(const void *from, void *to, size_t n, int type, int how,
@@ -488,7 +499,7 @@ int ncclReduceScatter(const void *from, void *to, size_t n, int type, int how,
         return CZR_NCCL_INVALID_ARGUMENT;
     return add("ncclReduceScatter", comm, stream,
                (fake_op){FAKE_REDUCE_SCATTER, czr_address_of(from),
-                         czr_address_of(to), n, type, -1, 0, false});
+                         czr_address_of(to), n, type, -1, 0, false, 0});
 }
 
 int ncclAllReduce(const void *from, void *to, size_t n, int type, int how,
@@ -498,5 +509,30 @@ int ncclAllReduce(const void *from, void *to, size_t n, int type, int how,
         return CZR_NCCL_INVALID_ARGUMENT;
     return add("ncclAllReduce", comm, stream,
                (fake_op){FAKE_ALL_REDUCE, czr_address_of(from),
-                         czr_address_of(to), n, type, -1, 0, false});
+                         czr_address_of(to), n, type, -1, 0, false, 0});
+}
+
+/* Who is not the root may give no place for the sum (NCCL's API reference,
+ * ncclReduce). */
+int ncclReduce(const void *from, void *to, size_t n, int type, int how,
+               int root, void *comm, void *stream)
+{
+    if (how != CZR_NCCL_SUM || root < 0)
+        return CZR_NCCL_INVALID_ARGUMENT;
+    state.n_reduces++;
+    return add("ncclReduce", comm, stream,
+               (fake_op){FAKE_REDUCE, czr_address_of(from), czr_address_of(to),
+                         n, type, -1, 0, false, root});
+}
+
+/* `from` is read on the root alone (NCCL's API reference, ncclBroadcast). */
+int ncclBroadcast(const void *from, void *to, size_t n, int type, int root,
+                  void *comm, void *stream)
+{
+    if (root < 0)
+        return CZR_NCCL_INVALID_ARGUMENT;
+    state.n_broadcasts++;
+    return add("ncclBroadcast", comm, stream,
+               (fake_op){FAKE_BROADCAST, czr_address_of(from),
+                         czr_address_of(to), n, type, -1, 0, false, root});
 }

@@ -22,5 +22,8 @@ const char *fake_nccl_fault(void);
 /* Communicators that were neither destroyed nor aborted; aborted ones. */
 int64_t fake_nccl_comms(void);
 int64_t fake_nccl_aborted(void);
+/* Calls, since the last reset. */
+int64_t fake_nccl_reduces(void);
+int64_t fake_nccl_broadcasts(void);
 
 #endif

@@ -194,11 +194,19 @@ static void add_to(unsigned char *sum, const unsigned char *x, size_t n,
     }
 }
 
-/* All members' input, one behind the other, or added up from a drawn one on. */
+/* All members' input, one behind the other, or added up from a drawn one on; of
+ * a broadcast the root's. */
 static unsigned char *gather(fake_op **ops, int size, size_t bytes)
 {
     unsigned char *all = fake_take((size_t)size * bytes);
     const bool is_sum = ops[0]->kind != FAKE_ALL_GATHER;
+
+    if (ops[0]->kind == FAKE_BROADCAST) {
+        const unsigned char *from = fake_at(ops[ops[0]->root]->from, bytes);
+        if (from)
+            memcpy(all, from, bytes);
+        return all;
+    }
     const int start = (int)fake_draw((uint32_t)size);
 
     for (int i = 0; i < size; i++) {
@@ -223,6 +231,8 @@ static void collect(fake_op **ops, int size)
 
     for (int rank = 0; rank < size; rank++) {
         const size_t bytes = is_gather ? own * (size_t)size : own;
+        if (ops[0]->kind == FAKE_REDUCE && rank != ops[0]->root)
+            continue;
         unsigned char *to = fake_at(ops[rank]->to, bytes);
         if (to)
             memcpy(to, all + (is_scatter ? (size_t)rank * own : 0), bytes);
@@ -239,7 +249,8 @@ static void meet_all(const fake_post *post, fake_op *op)
     for (int rank = 0; rank < size; rank++) {
         ops[rank] = find_partner(post, op, rank);
         is_one = is_one && ops[rank]->kind == op->kind &&
-                 ops[rank]->n == op->n && ops[rank]->type == op->type;
+                 ops[rank]->n == op->n && ops[rank]->type == op->type &&
+                 ops[rank]->root == op->root && op->root < size;
     }
     if (is_one)
         collect(ops, size);

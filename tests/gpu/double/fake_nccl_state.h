@@ -20,7 +20,9 @@ typedef enum fake_op_kind {
     FAKE_RECEIVE,
     FAKE_ALL_GATHER,
     FAKE_REDUCE_SCATTER,
-    FAKE_ALL_REDUCE
+    FAKE_ALL_REDUCE,
+    FAKE_REDUCE,
+    FAKE_BROADCAST
 } fake_op_kind;
 
 typedef struct fake_op {
@@ -30,6 +32,7 @@ typedef struct fake_op {
     int type, peer; /* peer: -1, all */
     int64_t number; /* of those with this peer and direction, or to all */
     bool is_done;
+    int root; /* of a reduce or broadcast */
 } fake_op;
 
 /* What is put on a stream at once. */
