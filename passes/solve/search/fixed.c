@@ -5,7 +5,7 @@
 #include "dsl/base/arithmetic.h"
 
 enum {
-    WORK = 1 << 24,         /* shares that a beam looks at */
+    WORK = 1 << 20,         /* shares that a beam looks at */
     MAX_SEARCHED = 1 << 13, /* items times ranks, for a beam, */
     MAX_WIDE = 1 << 12,     /* and for a wide one */
     MAX_THOROUGH = 1 << 20  /* items times ranks: above, one plan that keeps
