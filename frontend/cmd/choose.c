@@ -9,8 +9,11 @@
 enum {
     MOST_RANKS = 2048, /* beyond, plans take seconds each */
     MOST_MISSES = 1,   /* buckets that are smaller, and no better */
-    GAIN = 50          /* one part in: the simpler plan stays unless another is
-                        * so much quicker */
+    GAIN = 50,         /* one part in: the simpler plan stays unless another is
+                        * so much quicker; */
+    SMALL_GAIN = 1000, /* of plans that have so many parameters times ranks, */
+    SMALL = 100000     /* where launches and messages count, and plans are
+                        * made in no time */
 };
 
 typedef struct chooser {
@@ -19,10 +22,12 @@ typedef struct chooser {
     cz_simulate_options options;
     bool may_join; /* updates of several buckets */
     int n_ranks;
+    bool is_small;
     cz_fact_policy best; /* so far, its iteration, and the least that its
                           * kernels or links take */
     cz_simulate_times times;
     int64_t least, bound;
+    int64_t least_bound; /* that of kernels in larger batches, or shared */
 } chooser;
 
 static void set_policy(cz_ir *ir, const cz_fact_policy *policy)
@@ -77,9 +82,9 @@ static cz_simulate_times times_of(const chooser *c, const cz_ir *assigned,
     return times;
 }
 
-static int64_t less(int64_t ps)
+static int64_t less(const chooser *c, int64_t ps)
 {
-    return ps - ps / GAIN;
+    return ps - ps / (c->is_small ? SMALL_GAIN : GAIN);
 }
 
 static void take(chooser *c, const cz_fact_policy *policy,
@@ -90,12 +95,21 @@ static void take(chooser *c, const cz_fact_policy *policy,
     c->times = *times;
     c->least = times->iteration;
     c->bound = work.kernels > work.links ? work.kernels : work.links;
+    c->least_bound = times->forward + times->backward + times->bubble;
+    if (work.links > c->least_bound)
+        c->least_bound = work.links;
 }
 
 /* Whether something much quicker is conceivable, with kernels as they are. */
 static bool may_gain(const chooser *c)
 {
-    return c->bound < less(c->least);
+    return c->bound < less(c, c->least);
+}
+
+/* The same with others. */
+static bool may_change(const chooser *c)
+{
+    return c->least_bound < less(c, c->least);
 }
 
 /* Takes the policy, with updates joined or not, where its iteration is the
@@ -119,6 +133,27 @@ static void try(chooser *c, const cz_fact_policy *policy)
         }
     cz_ir_close(ir);
     cz_arena_fini(&arena);
+}
+
+/* Where kernels are much of the iteration: micro-groups with more room, which
+ * have larger batches, and are much quicker for it; and all sharded matrices
+ * shared by those who shard them. */
+static void try_kernels(chooser *c)
+{
+    static const int64_t caps[] = {(int64_t)4 << 30, (int64_t)16 << 30};
+    const chooser before = *c;
+    cz_fact_policy policy = c->best;
+    for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
+        policy.micro_group_bytes = caps[i];
+        if (before.best.micro_group_bytes == 0 && may_change(c))
+            try(c, &policy);
+    }
+    if (c->least > before.least - before.least / GAIN)
+        *c = before;
+    policy = c->best;
+    policy.tp_strategy = CZ_STRATEGY_GRAM;
+    if (c->best.tp_strategy == CZ_STRATEGY_AUTO && may_change(c))
+        try(c, &policy);
 }
 
 static bool shares_matrices(const cz_plan_view *view)
@@ -165,10 +200,11 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
     cz_simulate_times times;
     chooser c = {.source = source,
                  .name = name,
-                 .may_join = count_unsharded(view) > 0,
-                 .n_ranks = view->n_ranks};
+                 .n_ranks = view->n_ranks,
+                 .is_small = (int64_t)view->n_params * view->n_ranks <= SMALL};
     cz_arena arena;
     cz_diags diags;
+    c.may_join = c.is_small || count_unsharded(view) > 0;
     if ((!first->bucket_is_free && !first->layout_is_free && !c.may_join) ||
         !view->machine || view->n_ranks > MOST_RANKS ||
         !cz_cmd_simulate_options("plan", &unsaid, &c.options))
@@ -181,14 +217,17 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
         return false;
     int n_misses = 0;
     take(&c, first, &times);
-    if (count_unsharded(view) > 1 && may_gain(&c))
+    if ((c.is_small ? view->n_buckets : count_unsharded(view)) > 1 &&
+        may_change(&c))
         try(&c, first);
+    if (c.is_small)
+        try_kernels(&c);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int64_t before = c.least;
-        cz_fact_policy policy = *first;
+        cz_fact_policy policy = c.best;
         policy.bucket_elements = sizes[i];
         if (!first->bucket_is_free || !may_gain(&c) || n_misses > MOST_MISSES ||
-            sizes[i] >= longest_bucket(view))
+            (!c.is_small && sizes[i] >= longest_bucket(view)))
             continue;
         try(&c, &policy);
         n_misses += c.least == before;
@@ -196,13 +235,13 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
     /* That order has no subgroups. */
     if (first->layout_is_free && may_gain(&c) && !shares_matrices(view)) {
         const chooser before = c;
-        cz_fact_policy policy = *first;
+        cz_fact_policy policy = c.best;
         policy.layout = CZ_LAYOUT_TRAINER;
         try(&c, &policy);
-        if (c.least >= less(before.least))
+        if (c.least >= less(&c, before.least))
             c = before;
     }
-    const bool is_other = c.least < less(times.iteration);
+    const bool is_other = c.least < less(&c, times.iteration);
     *out = (cz_report_iteration){first->tokens, c.options.mfu,
                                  is_other ? c.times : times};
     if (is_other)

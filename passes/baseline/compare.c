@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+enum { ROWS_OF_LAUNCH = 64 }; /* as of ours: op_time.c */
+
 typedef struct comparer {
     cz_arena *arena;
     const cz_plan_view *view;
@@ -101,40 +103,57 @@ static void add_to_ranks(const comparer *c,
     }
 }
 
-static int64_t launches_of(const comparer *c, int pattern)
+/* Of so many rows of a rule.  What is element-wise of matrices that nothing
+ * shards comes batch by batch, as in our plans; of all else rows are together.
+ */
+static int64_t launches_of(const comparer *c, int rule, bool is_sharded,
+                           int64_t n_rows)
 {
     const cz_plan_view *view = c->view;
-    const cz_rule_stages stages =
-        cz_rule_stages_find(view, view->patterns[pattern].rule);
-    const int beside[] = {stages.before, stages.after};
+    const cz_rule_stages stages = cz_rule_stages_find(view, rule);
+    const int beside[] = {stages.before, stages.after, stages.local};
+    const int most =
+        stages.full_matrix < 0 ? 0 : c->times[stages.full_matrix].n_batches;
+    const bool is_whole = stages.full_matrix >= 0 && !is_sharded;
     int64_t n = 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         const cz_view_stage *stage =
             beside[i] < 0 ? NULL : &view->stages[beside[i]];
         if (stage)
             n += cz_view_variant(stage, cz_flops_most_variant(view, stage))
                      ->n_steps;
     }
-    return n;
+    return n * (is_whole ? cz_ceil_div(n_rows, most > 0 ? most : 1)
+                         : cz_ceil_div(n_rows, ROWS_OF_LAUNCH));
 }
 
 /* Who shards a matrix computes what is element-wise of it: on its owner's
- * coordinate, or on all. */
+ * coordinate, or on all; of what has no owner all have one row at least. */
 static void add_launches(const comparer *c,
                          const cz_placement_problem *placement,
+                         const cz_solve_problem *problem,
                          const cz_solve_plan *plan, cz_compared *out)
 {
-    const cz_solve_problem *problem = &placement->problem;
-    int64_t *rows = CZ_NEW(c->arena, int64_t, problem->n_ranks);
-    int64_t everywhere = 0;
+    const int n = problem->n_ranks, n_rules = c->view->n_rules;
+    int64_t *rows = CZ_NEW(c->arena, int64_t, n);
+    int64_t *of = CZ_NEW(c->arena, int64_t, (size_t)(2 * n_rules * n));
     for (int i = 0; i < problem->n_items; i++) {
-        if (problem->classes[problem->class_of[i]].divisible)
-            continue;
-        int64_t *of = out->gathers ? &rows[plan->owner[i]] : &everywhere;
-        *of += launches_of(c, c->view->params[placement->params[i]].pattern);
+        const int64_t param = placement->params[i];
+        const int pattern = (int)c->view->params[param].pattern;
+        const int rule = (int)c->view->patterns[pattern].rule;
+        const bool is_sharded = cz_pattern_shards(c->view, pattern) > 1;
+        const bool is_cut = problem->classes[problem->class_of[i]].divisible;
+        for (int r = 0; r < n; r++) {
+            int64_t *at = &of[(rule * 2 + is_sharded) * n + r];
+            if (is_cut)
+                *at = *at > 0 ? *at : 1;
+            else if (!out->gathers || plan->owner[i] == r)
+                *at += 1;
+        }
     }
-    for (int r = 0; r < problem->n_ranks; r++)
-        rows[r] += everywhere;
+    for (int rule = 0; rule < 2 * n_rules; rule++)
+        for (int r = 0; r < n; r++)
+            rows[r] += launches_of(c, rule / 2, rule % 2, of[rule * n + r]);
     add_to_ranks(c, placement, rows, problem->n_hosts, out->launches);
 }
 
@@ -326,7 +345,7 @@ static cz_compared compare_replicated(const comparer *c)
         cz_compare_batches(c->view, c->times, placement, &plan, CZ_COMPARED_ALL,
                            NULL, score.load_ps);
         add_score(c, placement, &score, score.load_ps, &out);
-        add_launches(c, placement, &plan, &out);
+        add_launches(c, placement, &placement->problem, &plan, &out);
         add_messages(c, placement, &plan, NULL, &out);
     }
     return out;
@@ -361,7 +380,7 @@ static cz_compared compare_kind(const comparer *c, cz_solve_baseline_kind kind,
                            is_older ? CZ_COMPARED_ROW : CZ_COMPARED_HOST, NULL,
                            load_ps);
         add_score(c, placement, &score, load_ps, &out);
-        add_launches(c, placement, &baseline.plan, &out);
+        add_launches(c, placement, &baseline.problem, &baseline.plan, &out);
         add_messages(c, placement, &baseline.plan, NULL, &out);
         add_groupings(c, placement, &baseline.plan, &score, &out);
     }
@@ -377,7 +396,7 @@ static cz_compared compare_megatron(const comparer *c, cz_megatron_mode mode,
             c->arena, c->view, c->has_machine ? &c->machine : NULL, c->times,
             &c->placements[d], mode, bucket_elements);
         add_score(c, &of.placement, &of.score, of.score.load_ps, &out);
-        add_launches(c, &of.placement, &of.plan, &out);
+        add_launches(c, &of.placement, &of.placement.problem, &of.plan, &out);
         add_messages(c, &of.placement, &of.plan, of.longest, &out);
         if (mode == CZ_MEGATRON_SHARDED)
             add_traffic(c, &of.placement, &of.plan, &out);

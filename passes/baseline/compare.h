@@ -34,8 +34,8 @@ typedef struct cz_compared {
     const char *name;
     int64_t bucket_elements; /* in buckets of so many */
     int64_t *time_ps;        /* [n_ranks] of kernels, without waits */
-    int64_t *launches; /* [n_ranks] element-wise kernels before and behind the
-                        * matrices that it updates, or has a shard of */
+    int64_t *launches; /* [n_ranks] element-wise kernels of what it updates or
+                        * has a shard of, rows of a rule together */
     int64_t *state_bytes; /* [n_ranks] masters and states */
     /* [n_ranks] what of matrices goes to owners and back: all slots, in every
      * update. */

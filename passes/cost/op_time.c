@@ -5,6 +5,8 @@
 
 #define NORM_BYTES 4 /* of an element that squares are summed of */
 
+enum { ROWS_OF_LAUNCH = 64 }; /* element-wise ones of an operation */
+
 /* What is asked of a set of axes again and again. */
 struct cz_op_axes {
     cz_timeline_comm comm; /* n = 0: not made yet */
@@ -226,15 +228,30 @@ static cz_wide matrices_ps(const cz_op_prices *p,
            batch_ps(p, stage, n % most);
 }
 
-/* Every row starts every kernel of the stage. */
+/* How many rows of a stage an operation has in one launch: where it has whole
+ * matrices, too, rows come beside these, batch by batch. */
+static int64_t rows_of_launch(const cz_op_prices *p, const cz_document_op *op,
+                              int at)
+{
+    int64_t most = 0;
+    for (int i = 0; i < op->n_work; i++) {
+        const cz_document_stage *stage =
+            &p->document->stages[op->work[i].stage];
+        const int64_t n = stage->n_batches > 0 ? stage->n_batches : 1;
+        if (stage->is_shaped && op->work[i].rows[at] > 0 && n > most)
+            most = n;
+    }
+    return most > 0 ? most : ROWS_OF_LAUNCH;
+}
+
 static cz_wide elements_ps(const cz_op_prices *p,
-                           const cz_document_stage *stage, int64_t rows,
+                           const cz_document_stage *stage, int64_t n_launches,
                            int64_t elements)
 {
     cz_wide sum = 0;
     for (int i = 0; i < stage->n_steps; i++) {
         const cz_wide bytes = (cz_wide)elements * stage->steps[i].bytes;
-        sum += (cz_wide)rows * p->machine->launch +
+        sum += (cz_wide)n_launches * p->machine->launch +
                cz_time_of((bytes + CZ_DOCUMENT_ELEMENTS - 1) /
                               CZ_DOCUMENT_ELEMENTS,
                           p->machine->memory_rate);
@@ -244,15 +261,18 @@ static cz_wide elements_ps(const cz_op_prices *p,
 
 static int64_t work_ps(const cz_op_prices *p, const cz_document_op *op, int at)
 {
+    const int64_t together = rows_of_launch(p, op, at);
     cz_wide sum = 0;
     bool any = false;
     for (int i = 0; i < op->n_work; i++) {
         const cz_document_work *work = &op->work[i];
         const cz_document_stage *stage = &p->document->stages[work->stage];
         any |= work->rows[at] > 0;
-        sum += stage->is_shaped
-                   ? matrices_ps(p, stage, work->rows[at])
-                   : elements_ps(p, stage, work->rows[at], work->elements[at]);
+        sum +=
+            stage->is_shaped
+                ? matrices_ps(p, stage, work->rows[at])
+                : elements_ps(p, stage, cz_ceil_div(work->rows[at], together),
+                              work->elements[at]);
     }
     return !any ? -1 : sum < p->most_ps ? (int64_t)sum : p->most_ps;
 }

@@ -110,7 +110,7 @@ typedef enum cz_role {
 typedef struct cz_planned_op {
     cz_role role;
     int bucket;      /* or -1 */
-    int n_buckets;   /* of ALONE: it updates those from `bucket` on */
+    int n_buckets;   /* of ALONE and ELEMENT_WISE: those from `bucket` on */
     int micro_group; /* or -1 */
     int segment;     /* of WHOLE and ADD */
     int table;       /* or -1 */

@@ -79,11 +79,16 @@ static void list_reduction(cz_scheduler *s)
 
 static void list_local(cz_scheduler *s)
 {
+    if (s->view->policy->joins_updates) {
+        append(s, CZ_ROLE_ELEMENT_WISE, 0, -1);
+        s->ops[s->n_ops - 1].n_buckets = s->view->n_buckets;
+    }
     for (int i = 0; i < s->view->n_buckets; i++) {
         const int b = cz_schedule_bucket_order(s->view, i);
         if (cz_schedule_holds(s->view, b, true))
             continue;
-        append(s, CZ_ROLE_ELEMENT_WISE, b, -1);
+        if (!s->view->policy->joins_updates)
+            append(s, CZ_ROLE_ELEMENT_WISE, b, -1);
         publish(s, b);
     }
 }
@@ -91,7 +96,8 @@ static void list_local(cz_scheduler *s)
 /* Behind all matrices of a bucket: what else lies beside them. */
 static void finish(cz_scheduler *s, int bucket)
 {
-    if (cz_schedule_holds(s->view, bucket, false))
+    if (cz_schedule_holds(s->view, bucket, false) &&
+        !s->view->policy->joins_updates)
         append(s, CZ_ROLE_ELEMENT_WISE, bucket, -1);
     publish(s, bucket);
 }

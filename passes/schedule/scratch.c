@@ -169,8 +169,8 @@ static int64_t op_bytes(const cz_scheduler *s, const cz_planned_op *op, int row)
     for (int k = 0; op->role == CZ_ROLE_ALONE && k < op->n_buckets; k++)
         bytes =
             largest(bytes, most(&s->alone, row, op->bucket + k, alone_bytes));
-    if (op->role == CZ_ROLE_ELEMENT_WISE)
-        return local_bytes(s, op->bucket, row);
+    for (int k = 0; op->role == CZ_ROLE_ELEMENT_WISE && k < op->n_buckets; k++)
+        bytes = largest(bytes, local_bytes(s, op->bucket + k, row));
     if (op->role == CZ_ROLE_PRE_GATHER)
         return most(&s->sharded, row, op->micro_group, before_bytes);
     if (op->role == CZ_ROLE_POST_SCATTER)

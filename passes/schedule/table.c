@@ -100,11 +100,11 @@ const cz_view_stage *cz_schedule_element_wise(const cz_plan_view *view,
     return local < 0 ? NULL : &view->stages[local];
 }
 
-static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
-                       const cz_row_place *at, cz_rows *r)
+static void fill_bucket(const cz_scheduler *s, const cz_planned_op *op,
+                        int bucket, const cz_row_place *at, cz_rows *r)
 {
-    const cz_ints params = s->view->buckets[op->bucket].fact->params;
-    const cz_param_range range = cz_schedule_params(s, op->bucket, at->row);
+    const cz_ints params = s->view->buckets[bucket].fact->params;
+    const cz_param_range range = cz_schedule_params(s, bucket, at->row);
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const cz_view_stage *local =
@@ -322,6 +322,15 @@ static cz_ints axes_beside(const cz_scheduler *s, cz_ints comm)
 
 /* ---- tables ---- */
 
+static void fill_local(const cz_scheduler *s, const cz_planned_op *op,
+                       const cz_row_place *at, cz_rows *r)
+{
+    for (int b = op->bucket; b < op->bucket + op->n_buckets; b++)
+        if (op->n_buckets == 1 ||
+            cz_view_bucket_is_resident(s->view, b, at->rank))
+            fill_bucket(s, op, b, at, r);
+}
+
 typedef struct table_kind {
     cz_entry_kind row;
     void (*fill)(const cz_scheduler *, const cz_planned_op *,
@@ -347,13 +356,26 @@ static const table_kind *kind_of(cz_role role)
 static const table_kind exchanges = {CZ_ENTRY_EXCHANGE,
                                      cz_schedule_fill_exchange};
 
+/* Of all buckets that it updates. */
+static cz_ints local_axes(const cz_scheduler *s, const cz_planned_op *op)
+{
+    int64_t set = 0;
+    for (int b = op->bucket; b < op->bucket + op->n_buckets; b++) {
+        const cz_ints axes = bucket_axes(s, b, false);
+        set |= cz_view_set_of(&axes);
+    }
+    return cz_view_axes_of(s->view, set,
+                           CZ_NEW(s->arena, int64_t, CZ_VIEW_MAX_AXES));
+}
+
 /* The axes that the rows of an operation depend on. */
 static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
 {
     switch (op->role) {
     case CZ_ROLE_SQUARES:
+        return bucket_axes(s, op->bucket, true);
     case CZ_ROLE_ELEMENT_WISE:
-        return bucket_axes(s, op->bucket, op->role == CZ_ROLE_SQUARES);
+        return local_axes(s, op);
     case CZ_ROLE_PRE_GATHER:
     case CZ_ROLE_POST_SCATTER:
         return shard_axes(s, op->micro_group);

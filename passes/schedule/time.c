@@ -147,12 +147,12 @@ static void add_row(described *d, int cell, const cz_view_stage *stage,
     d->elements[of][cell] += elements;
 }
 
-static void add_local(described *d, int cell, const cz_row_place *at)
+static void add_bucket(described *d, int cell, int bucket,
+                       const cz_row_place *at)
 {
     const cz_plan_view *view = d->s->view;
-    const cz_ints params = view->buckets[d->op->bucket].fact->params;
-    const cz_param_range range =
-        cz_schedule_params(d->s, d->op->bucket, at->row);
+    const cz_ints params = view->buckets[bucket].fact->params;
+    const cz_param_range range = cz_schedule_params(d->s, bucket, at->row);
     for (int i = range.first; i < range.end; i++) {
         int64_t n;
         const int pattern = view->params[params.v[i]].pattern;
@@ -161,6 +161,15 @@ static void add_local(described *d, int cell, const cz_row_place *at)
                              &n);
         add_row(d, cell, cz_schedule_element_wise(view, params.v[i]), n);
     }
+}
+
+static void add_local(described *d, int cell, const cz_row_place *at)
+{
+    const int first = d->op->bucket;
+    for (int b = first; b < first + d->op->n_buckets; b++)
+        if (d->op->n_buckets == 1 ||
+            cz_view_bucket_is_resident(d->s->view, b, at->rank))
+            add_bucket(d, cell, b, at);
 }
 
 static void add_alone(described *d, int cell, const cz_row_place *at)
@@ -330,8 +339,10 @@ static const needs *find_needs(const cz_scheduler *s)
               n_buckets = s->view->n_buckets + 1;
     needs *out = CZ_NEW(arena, needs, 1);
     pair *a = CZ_NEW(arena, pair, s->n_ops + set->n + 1);
-    pair *b = CZ_NEW(arena, pair, s->n_ops + n_buckets + set->n + 1);
-    int n_a = 0, n_b = 0;
+    int n_a = 0, n_b = 0, n_keys = set->n + 1;
+    for (int i = 0; i < s->n_ops; i++)
+        n_keys += s->ops[i].n_buckets;
+    pair *b = CZ_NEW(arena, pair, n_keys);
     out->s = s;
     for (int i = 0; i < s->n_ops; i++)
         if (s->ops[i].micro_group >= 0)

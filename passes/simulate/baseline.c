@@ -64,6 +64,9 @@ static int64_t reduce_ps(cz_simulation *s, const lister *l,
     const cz_document_reduction *how =
         &s->document->reductions[message->reduction];
     const cz_wide bytes = (cz_wide)message->elements * how->grad_bytes;
+    if (cz_op_extent(&s->prices, how->reduce_set) == 1)
+        return cz_time_map(s->prices.machine,
+                           bytes + (cz_wide)message->elements * GRADIENT_BYTES);
     const cz_document_reduction undivided = {.reduce_set = how->reduce_set};
     const int64_t ps = cz_op_reduce_ps(
         &s->prices, bytes, (cz_wide)longest_of(message) * GRADIENT_BYTES,
@@ -91,26 +94,37 @@ static cz_timeline_op over(cz_simulation *s, int64_t set,
                             .n_waits = n_waits};
 }
 
-/* The guard and the decision, as plans have them, behind n operations, which
- * become what the update waits for. */
+/* A launch on all ranks, behind n operations. */
+static int list_launch(cz_simulation *s, cz_simulate_role role,
+                       const int *behind, int n)
+{
+    const cz_document_residents all = {0};
+    cz_timeline_op launch =
+        over(s, 0, &all, s->options->machine->launch, behind, n);
+    launch.stream = CZ_TIMELINE_COMPUTE;
+    return cz_simulate_append(s, role, launch);
+}
+
+/* The guard, the decision and the prologue, as plans have them, behind n
+ * operations, which become what the update waits for. */
 static void list_decision(cz_simulation *s, const int **behind, int *n)
 {
     const cz_document_residents all = {0};
     const int64_t set = s->prices.apart, ps = cz_op_agree_ps(&s->prices, set);
-    int *last = CZ_NEW(s->arena, int, 3);
+    int *last = CZ_NEW(s->arena, int, 4);
     for (int i = 0; i < s->document->guards + s->document->decides; i++) {
         last[i] = cz_simulate_append(s, CZ_SIMULATE_DECIDE,
                                      over(s, set, &all, ps, *behind, *n));
         *behind = &last[i];
         *n = 1;
     }
-    if (!s->document->decides)
-        return;
-    cz_timeline_op launch =
-        over(s, 0, &all, s->options->machine->launch, *behind, *n);
-    launch.stream = CZ_TIMELINE_COMPUTE;
-    last[2] = cz_simulate_append(s, CZ_SIMULATE_DECIDE, launch);
-    *behind = &last[2];
+    if (s->document->decides) {
+        last[2] = list_launch(s, CZ_SIMULATE_DECIDE, *behind, *n);
+        *behind = &last[2];
+    }
+    last[3] = list_launch(s, CZ_SIMULATE_UPDATE, *behind, *n);
+    *behind = &last[3];
+    *n = 1;
 }
 
 /* On each rank: its kernels, and a launch for each that is element-wise. */

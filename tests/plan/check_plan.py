@@ -338,8 +338,8 @@ def check_recover(plan):
 
 def expected_buckets(plan):
     """Which buckets have operations of each kind of their own: one kernel for
-    matrices of which nothing travels, unless one has those of all, and one for
-    what may be cut."""
+    matrices of which nothing travels, and one for what may be cut, unless one has
+    those of all."""
     policy, buckets = plan.data["policy"], plan.data["buckets"]
     every = list(range(len(buckets)))
     decides = float(policy["clip"]) > 0 or policy["skip"]
@@ -351,13 +351,13 @@ def expected_buckets(plan):
         "square_sum": every if decides else [],
         "kernel": [b for b in every for of_matrices in {
             n in plan.matrix_of for n in buckets[b]["order"] if n not in gathered}
-                   if not (of_matrices and policy["joins_updates"])],
+                   if not (policy["joins_updates"] and len(every) > 1)],
     }
 
 
 def check_batch(plan, name, batch):
-    """Two or more parameters of one rule and one length, of a kernel that is on
-    stream 0."""
+    """Two or more parameters of one rule and, but for element-wise rows, which have
+    no bytes, of one length; of a kernel that is on stream 0."""
     op = plan.data["schedule"][batch["operation"]]
     params = [plan.params[n] for n in batch["params"]]
     yield from equal(f"kind, stream of {name}", [op["kind"], op["stream"]],
@@ -366,12 +366,14 @@ def check_batch(plan, name, batch):
                      batch["coordinate"] < plan.extent(op["over"]), True)
     yield from equal(f"parameters of {name}", len(params) > 1, True)
     yield from equal(f"rules and lengths of {name}",
-                     len({(p["rule"], p["element_count"]) for p in params}), 1)
+                     len({(p["rule"], batch["bytes"] and p["element_count"])
+                          for p in params}), 1)
 
 
 def check_gpu(plan):
     """What a GPU has behind the arena: the largest batch of a rank.  A strict
-    plan has neither batches nor tiles, one with a cap on memory no batches."""
+    plan has neither batches with bytes nor tiles, one with a cap on memory no such
+    batches."""
     data, n_ranks = plan.data, len(plan.ranks)
     yield from equal("gpu, metrics.batch_bytes", "gpu" in data,
                      "batch_bytes" in data["metrics"])
@@ -396,7 +398,8 @@ def check_gpu(plan):
     if data["header"]["strict"]:
         yield from equal("gpu.tilings of a strict plan", gpu["tilings"], [])
     if data["header"]["strict"] or data["policy"]["memory_bytes"] > 0:
-        yield from equal("gpu.batches", gpu["batches"], [])
+        yield from equal("bytes of gpu.batches", sum(
+            batch["bytes"] for batch in gpu["batches"]), 0)
 
 
 def check_memory(plan):

@@ -1,6 +1,7 @@
 """What public optimizers would make of a plan's parameters, computed again:
 owners, slices, state, and time of each split coordinate.  Written from the
 schema and the published formula."""
+import collections
 import sys
 
 import plan_megatron
@@ -157,10 +158,21 @@ def near_ps(plan, p):
     return found
 
 
-def launches(plan, p):
-    """Kernels beside a matrix."""
-    stages = (plan.stages.get((p["rule"], where)) for where in ("before", "after"))
-    return sum(len(stage["steps"]) for stage in stages if stage)
+def launches(plan, owned, cut):
+    """Element-wise kernels: of matrices that nothing shards batch by batch, of all
+    else 64 rows together; of what is cut at least one row of a rule is there."""
+    rows = collections.Counter((p["rule"], plan.shards(p) > 1) for p in owned)
+    for p in cut:
+        key = p["rule"], plan.shards(p) > 1
+        rows[key] = max(rows[key], 1)
+    found = 0
+    for (rule, is_sharded), n in rows.items():
+        whole = plan.stages.get((rule, "whole"))
+        most = 64 if is_sharded or not whole else len(whole["batch_ps"]) or 1
+        stages = (plan.stages.get((rule, where)) for where in ("local", "before",
+                                                               "after"))
+        found += ceil_div(n, most) * sum(len(s["steps"]) for s in stages if s)
+    return found
 
 
 def operation_ps(plan, rules):
@@ -203,7 +215,8 @@ class Expected:
         self.plan, self.domain, self.name, self.sizes = plan, domain, name, sizes
         self.n = plan.extent(domain.split)
         self.hosts = plan.extent(domain.axes)
-        self.launches, self.state, self.messages = [0] * self.n, [0] * self.n, []
+        self.updated, self.cut = ([[] for _ in range(self.n)] for _ in range(2))
+        self.state, self.messages = [0] * self.n, []
         self.time = [[0] * self.hosts for _ in range(self.n)]
         self.others, self.rows = [0] * self.n, [[] for _ in range(self.n)]
         # Of a split coordinate, what all hosts compute, what one does, and what
@@ -232,6 +245,8 @@ class Expected:
             p = self.plan.params[number]
             for r in range(self.n) if owner is None else [owner]:
                 self.near[r] += self.time_of(p)
+                cut = owner is None and (p["rule"], "whole") not in self.plan.stages
+                (self.cut if cut else self.updated)[r].append(p)
                 self.put_matrix(p, r)
                 self.group(number, p, r)
                 self.state[r] += state_bytes(self.plan, p)
@@ -251,7 +266,6 @@ class Expected:
     def put_matrix(self, p, r):
         if (p["rule"], "whole") not in self.plan.stages:
             return
-        self.launches[r] += launches(self.plan, p)
         if not owned_axes(self.plan, p):
             self.alone[r].append(p["rule"])
         if not owned_axes(self.plan, p) or self.name in (LEGACY, "replicated"):
@@ -301,7 +315,8 @@ def check_sums(plan, found, baseline):
     for expected in found:
         for rank, split, _ in places(plan, expected.domain):
             state[rank] += expected.state[split]
-            launched[rank] += expected.launches[split]
+            launched[rank] += launches(plan, expected.updated[split],
+                                       expected.cut[split])
     yield from equal("time_ps", baseline["time_ps"], rank_times(plan, found))
     yield from equal("state_bytes", baseline["state_bytes"], state)
     yield from equal("launches", baseline["launches"], launched)

@@ -87,7 +87,8 @@ class Megatron:
         self.costs, self.sizes = costs, sizes
         self.n, self.hosts = plan.extent(domain.split), plan.extent(domain.axes)
         self.time = [[0] * self.hosts for _ in range(self.n)]
-        self.launches, self.state, self.messages = [0] * self.n, [0] * self.n, []
+        self.updated, self.cut = ([[] for _ in range(self.n)] for _ in range(2))
+        self.state, self.messages = [0] * self.n, []
         self.rows = [[] for _ in range(self.n)]
         self.classes = {}
         load, mine = [0] * self.n, set(domain.members)
@@ -121,7 +122,7 @@ class Megatron:
         for p, owner in zip(params, owned):
             self.add(owner, self.costs.near_ps(self.plan, p))
             self.state[owner] += self.costs.state_bytes(self.plan, p)
-            self.launches[owner] += self.costs.launches(self.plan, p)
+            self.updated[owner].append(p)
             self.rows[owner].append(p)
         real = [round_up(p["local_elements"], ALIGN) for p in params]
         padding = (self.n * longest - sum(real)) * BYTES[params[0]["dtype"]]
@@ -140,6 +141,7 @@ class Megatron:
                 low, high = (min(max(e - at, 0), size) for e in ends[r:r + 2])
                 self.add(r, time * high // size - time * low // size)
                 self.state[r] += state * high // size - state * low // size
+                self.cut[r].append(p)
             at += round_up(size, ALIGN)
         self.add_message(bucket, params, [b - a for a, b in zip(ends, ends[1:])], 0)
 

@@ -4,17 +4,17 @@ slower than the best baseline by the simulator, or hardly.
 
     never_behind.py CANZONA COUNT [SEED]     models SEED, SEED + 1, ...
 
-Small models lose where launches count, or a baseline happens to have larger batches;
-one model in twelve may be more than 2 % behind, and none more than 25 %."""
+Small models lose where a baseline happens to have larger batches: one model in fifty
+may be more than 2 % behind, none more than 15 %, and one in ten more than 0.1 %."""
 import concurrent.futures
 import json
 import random
 import subprocess
 import sys
 
-BEHIND, FAR, MOST = 0.98, 0.75, 12
-# Rows without links of matrices; with them they have rows of their own.
-WITHOUT_LINKS = ("published greedy", "equal slices")
+BEHIND, SLIGHTLY, FAR = 0.98, 0.999, 0.85
+# Where matrices are gathered; `replicated` has them whole, as no rank does then.
+GATHERED = "Megatron layer-wise, layer-sharded"
 
 
 def dense(draw, d, f):
@@ -79,9 +79,9 @@ def level(canzona, seed):
     if done.returncode:
         sys.exit(f"seed {seed}: {done.stderr}\n{program(seed)}")
     ours, *rows = json.loads(done.stdout)["rows"]
-    whole = [r for r in rows if r["name"] not in WITHOUT_LINKS] if any(
-        r["name"].startswith("published greedy,") for r in rows) else rows
-    best = min(whole, key=lambda r: r["iteration_ps"])
+    is_gathered = any(r["name"] == GATHERED for r in rows)
+    best = min((r for r in rows if not is_gathered or r["name"] != "replicated"),
+               key=lambda r: r["iteration_ps"])
     return best["iteration_ps"] / ours["iteration_ps"], best["name"], seed
 
 
@@ -89,12 +89,14 @@ def main(canzona, count, first="1"):
     seeds = range(int(first), int(first) + int(count))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = sorted(pool.map(lambda seed: level(canzona, seed), seeds))
-    behind = [f for f in found if f[0] < BEHIND]
-    for ratio, name, seed in behind:
+    behind, slightly = ([f for f in found if f[0] < least]
+                        for least in (BEHIND, SLIGHTLY))
+    for ratio, name, seed in slightly:
         print(f"seed {seed}: {name} takes {ratio:.3f} of ours")
     print(f"seeds {seeds[0]} to {seeds[-1]}: {len(behind)} of {len(found)} more than 2 % "
-          f"behind; median {found[len(found) // 2][0]:.3f}")
-    return len(behind) * MOST > len(found) or found[0][0] < FAR
+          f"behind, {len(slightly)} more than 0.1 %; median {found[len(found) // 2][0]:.3f}")
+    return (len(behind) * 50 > len(found) or len(slightly) * 10 > len(found) or
+            found[0][0] < FAR)
 
 
 if __name__ == "__main__":

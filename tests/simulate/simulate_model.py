@@ -8,6 +8,7 @@ STREAMS = 3
 ITERATIONS = 4
 BYTES = {"f64": 8, "f32": 4, "bf16": 2}
 UNIT = 1 << 20
+WHOLE, TOGETHER = ("whole", "shared"), 64
 
 
 class Op:
@@ -132,11 +133,11 @@ class Costs:
             return (stage["batch_ps"] or [stage["time_ps"]])[batch - 1]
         return sum(self.step(s, batch) for s in stage["steps"])
 
-    def stage(self, stage, rows, elements, is_plans):
-        if stage["where"] in ("whole", "shared"):
+    def stage(self, stage, rows, elements, together, is_plans):
+        if stage["where"] in WHOLE:
             return sum(n * self.matrices(stage, batch, is_plans)
                        for n, batch in self.batches(stage, rows))
-        return sum(rows * self.c["launch"] +
+        return sum(-(-rows // together) * self.c["launch"] +
                    elements * s["bytes"] / UNIT / self.c["memory_rate"] * 1e12
                    for s in stage["steps"])
 
@@ -449,12 +450,18 @@ class Simulation:
 
     def kernel_ps(self, op):
         over, found = self.mesh.over(op["over"]), {}
+        stages = [self.plan["stages"][w["stage"]] for w in op["work"]]
         for r in self.mesh.ranks:
             at = over[r]
             if any(w["rows"][at] for w in op["work"]):
-                found[r] = sum(self.costs.stage(self.plan["stages"][w["stage"]],
-                                                w["rows"][at], w["elements"][at],
-                                                self.is_plans) for w in op["work"])
+                # element-wise rows of a launch: all, or those of a batch
+                together = max((len(s["batch_ps"]) or 1
+                                for s, w in zip(stages, op["work"])
+                                if s["where"] in WHOLE and w["rows"][at]),
+                               default=TOGETHER)
+                found[r] = sum(self.costs.stage(s, w["rows"][at], w["elements"][at],
+                                                together, self.is_plans)
+                               for s, w in zip(stages, op["work"]))
         return found
 
     def transfer_ps(self, op):
@@ -522,6 +529,8 @@ class Simulation:
                 summed = self.add("decide", i, 1, agreed, after, everywhere)
                 after = [self.add("decide", i, 0, dict.fromkeys(
                     every, self.costs.c["launch"]), [summed])]
+            after = [self.add("update", i, 0, dict.fromkeys(
+                every, self.costs.c["launch"]), after)]
             update = self.add("update", i, 0, {
                 r: ps + base["launches"][r] * self.costs.c["launch"]
                 for r, ps in enumerate(base["time_ps"])}, after)
@@ -542,7 +551,10 @@ class Simulation:
         uneven = is_uneven(message["slices"], message["elements"])
         ps = c.ring(axes, message["elements"] * how["leaves"] * BYTES[how["dtype"]],
                     uneven)
-        if base.get("all_reduces"):
+        if self.mesh.extent(axes) == 1:
+            ps = c.map(message["elements"] *
+                       (how["leaves"] * BYTES[how["dtype"]] + 4))
+        elif base.get("all_reduces"):
             ps *= 2
         elif set(rest) != set(axes):
             ps += c.ring(rest, self.mesh.extent(rest) * max(message["slices"]) * 4,
