@@ -11,7 +11,7 @@ UNITS = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 .PHONY: help packages build check test demo wheel format lint clean coverage
 .PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly test-fuzz
 .PHONY: test-nvrtc test-real-headers test-cuda
-.PHONY: test-gpu record-gpu bundle-gpu
+.PHONY: first-gpu test-gpu record-gpu bundle-gpu
 
 help:
 	@echo 'make demo     the plan of Qwen3-32B, then a small GPT trained on 4 ranks'
@@ -23,6 +23,7 @@ help:
 	@echo 'make test-cuda  all tests of the GPU half that need no GPU'
 	@echo 'make test-nvrtc  kernels by the pinned NVRTC, fetched with pip'
 	@echo 'make test-real-headers  our declarations beside versions of NVIDIA libraries'
+	@echo 'make first-gpu  a new GPU machine: what it has, tests, measurements, a report'
 	@echo 'make test-gpu  what a GPU has to say, compute-sanitizer too'
 	@echo 'make record-gpu  what single instructions do, to tests/gpu/golden'
 	@echo 'make bundle-gpu  all of it in one folder, for a GPU machine that cannot build'
@@ -73,15 +74,25 @@ test-gpu: build
 	cd $(BUILD) && CZR_CUDA_DEBUG=1 $(CTEST) -j 1 -L gpu -LE sanitizer
 	cd $(BUILD) && $(CTEST) -j 1 -L sanitizer
 
+# The doctor first: without a driver, a GPU or NVRTC nothing else is built.  The
+# report is $(BUILD)/first-gpu/report.md.
+GPU = $(BUILD)/gpu
+first-gpu: packages $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target cuda_doctor
+	sh tests/tools/gpu_bundle.sh $(BUILD) . $(GPU) doctor
+	sh $(GPU)/run.sh doctor 60 $(BUILD)/first-gpu
+	$(MAKE) bundle-gpu
+	sh $(GPU)/run.sh all 3600 $(BUILD)/first-gpu
+
 # The model of the device is held to these from then on, on any machine.
 record-gpu: build
 	cmake --build $(BUILD) --target nvrtc_if_none
 	cmake --build $(BUILD) --target cuda_gpu_record -- -k 0
 
-# $(BUILD)/gpu, some 30 MB: run.sh test, nccl, sanitizer or bench, at most 570 s each.
+# $(GPU), some 30 MB: run.sh there is what first-gpu runs.
 bundle-gpu: build
 	cmake --build $(BUILD) --target bench_gpu
-	sh tests/tools/gpu_bundle.sh $(BUILD) . $(BUILD)/gpu
+	sh tests/tools/gpu_bundle.sh $(BUILD) . $(GPU)
 
 # The PyTorch package with compiler and runtime inside, for pip.
 wheel: build

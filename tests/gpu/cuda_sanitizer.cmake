@@ -22,7 +22,3 @@ if(TARGET double_collect)
 endif()
 cz_cuda_check(cuda_sanitize_sees 60 cuda ${PYTHON} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/gpu/sanitize.py ${sanitize})
-# What a machine that cannot build runs: `make bundle-gpu`.
-cz_cuda_check(cuda_gpu_run_sees 240 "cuda;nightly" ${PYTHON} -B
-  ${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_run.py
-  ${CMAKE_CURRENT_SOURCE_DIR}/tools/gpu_run.sh)
