@@ -24,6 +24,7 @@ n_runs=0 n_passed=0 n_failed=0
 : >"$out/rows"
 : >"$out/failures"
 : >"$out/skipped"
+trap 'rm "$out/rows" "$out/failures" "$out/skipped" "$out/table"' EXIT
 
 # ---- the machine -------------------------------------------------------------
 
@@ -227,6 +228,5 @@ for each in $parts; do
 done
 report "$n_failed of $n_runs failed, $((n_runs - n_passed - n_failed)) skipped" \
     >"$out/report.md"
-rm -f "$out/rows" "$out/failures" "$out/skipped" "$out/table"
 echo "$n_failed of $n_runs failed: $out/report.md"
 [ -z "$parts" ] || { [ $n_failed = 0 ] && [ $n_passed -gt 0 ]; }

@@ -79,11 +79,13 @@ test 60 queue bin/cuda_primitives golden /none
 test 60 primitives bin/cuda_primitives golden golden
 test 1 multiply bin/cuda_sm80_nt 1000000 1
 test 60 text sh words {nvrtc} {out} {python} {target}
+nccl 60 nccl_pair sh fails a rank is killed, captured: FAILED
+nccl 60 nccl_turns sh fails drawn, captured: FAILED
 sanitizer 60 memcheck_primitives sh sanitize.sh compute-sanitizer memcheck bin/none
 bench 60 bench sh words measured
 """
 WANTED = (
-    r"^# First hour on a GPU: 2 of 7 failed, 2 skipped$", r"^\d{4}-.*UTC, \d+ s\.",
+    r"^# First hour on a GPU: 4 of 9 failed, 2 skipped$", r"^\d{4}-.*UTC, \d+ s\.",
     r"^    ok +driver +for CUDA 12.9", r"^    ok +target +sm_90a",
     r"^### primitives: FAILED, exit status 1, \d+ s\n\nRefutes:\n\n"
     r"- wgmma reads operands where our descriptors say, in both orders\n\n"
@@ -91,6 +93,9 @@ WANTED = (
     r"(?:    .*\n)*    .*; 1 differ\n$",
     r"^### multiply: late, no end within 1 s, \d s\n\nRefutes:\n\n"
     r"- plain products have the bits of the host's fixed order\n$",
+    r"^### nccl_pair: FAILED, .*\n\nRefutes:\n\n"
+    r"- when a rank is killed, all others say so within the deadline\n\n",
+    r"^### nccl_turns: FAILED, .*\n\nRefutes:\n\n- NCCL's calls can be captured, .*\n\n",
     r"^- queue: skipped: nothing is recorded", r"^- memcheck_primitives: skipped: no compute-sanitizer$",
     r"^\| graph \| passed \| \d+ \| what is captured once has the bits of list order",
     r"^\| multiply \| late \| \d+ \|", r"^\| primitives \| FAILED \| \d+ \| single ",
@@ -106,6 +111,7 @@ def make_bundle(folder, source, tests):
     spoilt = folder / "golden" / "wgmma_64_k.words"
     spoilt.write_bytes(spoilt.read_bytes()[:-1] + bytes([spoilt.read_bytes()[-1] ^ 1]))
     (folder / "words").write_text('echo "$@"\n', encoding="utf-8")
+    (folder / "fails").write_text('echo "$@"\nexit 1\n', encoding="utf-8")
     (folder / "bin").symlink_to(tests)
 
 
@@ -135,8 +141,11 @@ def check_report(source, tests, driver, nvrtc):
         words = pathlib.Path(name, "out/text.log").read_text(encoding="utf-8").split()
         n_wrong += hold(words[1:] == [str(pathlib.Path(name, "out")), "/none", "sm_90a"]
                         and words[0].startswith("/"), f"words of a command: {words}")
-        n_wrong += hold(len(re.findall("^- (?!queue|memcheck)", report, re.M)) == 2,
+        n_wrong += hold(len(re.findall("^- (?!queue|memcheck)", report, re.M)) == 4,
                         "nothing else is refuted", report)
+        left = sorted(p.name for p in pathlib.Path(name, "out").iterdir())
+        n_wrong += hold([n for n in left if not n.endswith(".log")]
+                        == ["machine", "report.md"], f"what is left: {left}")
         status, said, report = run(RUNS, here, "bench")
         n_wrong += hold(status == 0 and "0 of 1 failed" in report, "a part alone", said)
         status, said, report = run(RUNS, here, "sanitizer")
@@ -147,8 +156,8 @@ def check_report(source, tests, driver, nvrtc):
                         and "Refutes" not in report, "no time refutes nothing", report)
         status, said, report = run(RUNS, plug_in(pathlib.Path(name, "none"), None))
         n_wrong += hold(status == 1 and "nothing ran" in report and "install: NVI" in report
-                        and not pathlib.Path(name, "out/graph.log").exists(),
-                        "no driver: nothing runs", said)
+                        and {p.name for p in pathlib.Path(name, "out").iterdir()}
+                        == {"machine", "report.md"}, "no driver: nothing runs", said)
     return n_wrong
 
 
