@@ -7,13 +7,16 @@
 #include "passes/passes.h"
 
 enum {
-    MOST_RANKS = 2048, /* beyond, plans take seconds each */
+    MOST_RANKS = 2048, /* beyond these, plans take seconds each */
+    MOST_PARAMS = 1 << 16,
     MOST_MISSES = 1,   /* buckets that are smaller, and no better */
     GAIN = 50,         /* one part in: the simpler plan stays unless another is
                         * so much quicker; */
-    SMALL_GAIN = 1000, /* of plans that have so many parameters times ranks, */
-    SMALL = 100000     /* where launches and messages count, and plans are
-                        * made in no time */
+    SMALL_GAIN = 1000, /* of plans with so few parameters, and parameters times
+                        * ranks, where launches and messages count, and plans
+                        * are made in no time */
+    SMALL_PARAMS = 1000,
+    SMALL = 100000
 };
 
 typedef struct chooser {
@@ -201,12 +204,14 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
     chooser c = {.source = source,
                  .name = name,
                  .n_ranks = view->n_ranks,
-                 .is_small = (int64_t)view->n_params * view->n_ranks <= SMALL};
+                 .is_small = view->n_params <= SMALL_PARAMS &&
+                             (int64_t)view->n_params * view->n_ranks <= SMALL};
     cz_arena arena;
     cz_diags diags;
     c.may_join = c.is_small || count_unsharded(view) > 0;
     if ((!first->bucket_is_free && !first->layout_is_free && !c.may_join) ||
         !view->machine || view->n_ranks > MOST_RANKS ||
+        view->n_params > MOST_PARAMS ||
         !cz_cmd_simulate_options("plan", &unsaid, &c.options))
         return false;
     cz_arena_init(&arena);

@@ -63,13 +63,13 @@ class Domain:
             members = [n for n in order
                        if n in mine and plan.params[n]["reduction"] == name]
             sizes = [plan.params[n]["local_elements"] for n in members]
-            enough = 0
-            for i, number in enumerate(members):
-                if i == 0 or sum(sizes[start:i]) >= enough:
-                    start = i
+            enough, filled, left = 0, 0, sum(sizes)
+            for i, (number, size) in enumerate(zip(members, sizes)):
+                if i == 0 or filled >= enough:
                     found.append([])
-                    enough = min(most, max(sum(sizes[i:]) // 2, most // 16))
+                    filled, enough = 0, min(most, max(left // 2, most // 16))
                 found[-1].append(number)
+                filled, left = filled + size, left - size
         return found
 
 
@@ -376,7 +376,8 @@ def lengths(plan, domain, name, most):
     """Of its buckets."""
     order = gradient_order(plan)
     if name in plan_megatron.NAMES:
-        mine = [k for k in order if k in set(domain.members)]
+        members = set(domain.members)
+        mine = [k for k in order if k in members]
         layout = plan_megatron.Layout(plan, mine, plan.extent(domain.split), most)
         return [len(bucket) for bucket, _ in layout.buckets]
     return [len(bucket) for bucket in domain.buckets(order, most)]
