@@ -2,7 +2,9 @@
 """`canzona tune` against all meshes and all geometries: small models and
 machines are drawn, each mesh is written down here, planned by `canzona plan`
 and simulated by `canzona simulate`.  None may be quicker than what tune found,
-and the three best of tune are confirmed from texts that are written here.
+and the three best of tune are confirmed from texts that are written here; but for
+2 %, by which `canzona plan` chooses what tune leaves it to: joined updates, and
+room for micro-groups.
 
     tune_oracle.py CANZONA FIRST_SEED SEEDS
 """
@@ -21,6 +23,8 @@ from plan_schema import Validator, parse
 HERE = os.path.dirname(os.path.abspath(__file__))
 GEOMETRIES = ("uneven", "padded", "equal")
 DENSE, EXPERTS = ("pp", "dp", "fsdp", "cp", "tp"), ("edp", "ep", "etp")
+
+CHOSEN = 0.02
 
 # Which axes a model's text divides by, besides dp.
 KINDS = (("tp", "pp"), ("tp", "cp"), ("tp",), ("fsdp",), ("ep", "etp"), ("tp", "ep"))
@@ -103,6 +107,15 @@ def text_of(source, mesh, clauses, has_experts):
     return text + source.replace("schedule {\n", "schedule {\n" + said)
 
 
+def confirms(found, point):
+    """What `plan` makes of it takes as long, or less by what it chooses."""
+    told = point["iteration_ps"]
+    if not found:
+        return False
+    return (found == (told, point["memory_bytes"]) or
+            told * (1 - CHOSEN) <= found[0] < told)
+
+
 class Judge:
     def __init__(self, canzona, folder, options):
         self.canzona, self.folder, self.options = canzona, folder, options
@@ -165,18 +178,18 @@ def check(canzona, seed, folder, validator):
         yield "not alike twice"
     found = json.loads(text)
     best = found["best"]
-    if best[0]["iteration_ps"] > least[0]:
+    if best[0]["iteration_ps"] * (1 - CHOSEN) > least[0]:
         yield f"{best[0]['mesh']} takes {best[0]['iteration_ps']}, {least} less"
     for i, point in enumerate(best[:3]):
         again = judge.judge(text_of(source, point["mesh"], point["clauses"], has_experts))
-        if again != (point["iteration_ps"], point["memory_bytes"]):
+        if not confirms(again, point):
             yield f"number {i + 1}, {point['mesh']}: {again}, not as tune says"
         terms = sum(point[f"{t}_ps"] for t in ("products", "links", "bubble", "optimizer"))
         if terms != point["iteration_ps"] or point["bound_ps"] > point["iteration_ps"]:
             yield f"number {i + 1}: terms or bound do not fit"
     with open(path.replace(".cz", ".tuned.cz"), encoding="utf-8") as file:
         tuned = file.read()
-    if judge.judge(tuned) != (best[0]["iteration_ps"], best[0]["memory_bytes"]):
+    if not confirms(judge.judge(tuned), best[0]):
         yield "the text that was written is not the first"
     if re.sub(r"(?m)^(mesh .*|# .*|    (geometry|bucket|layout|form|wire|tp) .*)?\n", "", tuned) != \
             re.sub(r"(?m)^\n", "", source):
