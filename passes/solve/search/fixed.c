@@ -5,7 +5,8 @@
 #include "dsl/base/arithmetic.h"
 
 enum {
-    WORK = 1 << 20,         /* shares that a beam looks at */
+    WORK = 1 << 24,         /* shares that a narrow beam looks at, */
+    WIDE_WORK = 1 << 20,    /* and a wider one */
     MAX_SEARCHED = 1 << 13, /* items times ranks, for a beam, */
     MAX_WIDE = 1 << 12,     /* and for a wide one */
     MAX_THOROUGH = 1 << 20  /* items times ranks: above, one plan that keeps
@@ -47,7 +48,8 @@ static void offer_beams(cz_arena *arena, const cz_solve_problem *problem,
     if (size > MAX_SEARCHED)
         return;
     for (int i = 0; i < (size > MAX_WIDE ? 2 : 3); i++) {
-        if (!cz_line_search(arena, line, cuts, high, widths[i], WORK))
+        if (!cz_line_search(arena, line, cuts, high, widths[i],
+                            i == 0 ? WORK : WIDE_WORK))
             continue;
         offer_cuts(arena, problem, best, line, cuts, "beam search");
         high = cz_line_max(arena, line, cuts);

@@ -81,11 +81,11 @@ static void test_1_7b_and_4b_on_32(void **unused)
     reach("4B", &qwen3_4b, 32, CZ_ORDER_ENGINE, 1040, 0);
 }
 
-/* Sixteen times the work of a beam reached 1040: 0.05 % of an iteration. */
+/* Not asked for, but so near that a loss would be one. */
 static void test_4b_on_32_in_the_trainers_order(void **unused)
 {
     (void)unused;
-    reach("4B, order of the trainer,", &qwen3_4b, 32, CZ_ORDER_TRAINER, 1170,
+    reach("4B, order of the trainer,", &qwen3_4b, 32, CZ_ORDER_TRAINER, 1040,
           0);
 }
 
