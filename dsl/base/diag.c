@@ -7,7 +7,7 @@
 #include "dsl/base/utf8.h"
 
 static const char *const code_names[] = {
-#define CZ_DIAG(code, name, meaning) #code,
+#define CZ_DIAG(code, name, meaning, help) #code,
 #include "dsl/base/diag.def"
 #undef CZ_DIAG
 };

@@ -29,7 +29,7 @@ typedef enum cz_severity { CZ_ERROR, CZ_WARNING, CZ_NOTE } cz_severity;
 /* Codes: one row per kind of message, `CZ_DIAG(E0101, UNEXPECTED, "...")`,
  * with its class of exit status. */
 typedef enum cz_code {
-#define CZ_DIAG(code, name, meaning) CZ_##name,
+#define CZ_DIAG(code, name, meaning, help) CZ_##name,
 #include "dsl/base/diag.def"
 #undef CZ_DIAG
     CZ_N_CODES

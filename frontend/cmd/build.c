@@ -169,4 +169,4 @@ const cz_command cz_command_build = {
     "Example:\n\n"
     "  canzona build -o out examples/gpt.cz\n",
     run,
-    false};
+    "FILE"};

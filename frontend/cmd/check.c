@@ -51,4 +51,4 @@ const cz_command cz_command_check = {
     "  canzona check -D mesh.tp=4 examples/qwen3-32b.cz\n"
     "  canzona check --diagnostics=sarif examples/gpt.cz > gpt.sarif\n",
     run,
-    false};
+    "FILE"};

@@ -19,6 +19,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <time.h>
 
 /* ---- processor time, for --time ---- */
@@ -57,12 +58,9 @@ void cz_clocks_print(const cz_clocks *clocks, cz_text *out);
 
 /* Exit statuses. */
 enum {
-    CZ_EXIT_OK,
-    CZ_EXIT_ERRORS,
-    CZ_EXIT_USAGE,
-    CZ_EXIT_INFEASIBLE,
-    CZ_EXIT_DIFFERENT, /* of diff */
-    CZ_EXIT_NO_GPU     /* of run: what E0703 says */
+#define CZ_EXIT(status, name, meaning) CZ_EXIT_##name = status,
+#include "frontend/cmd/exit.def"
+#undef CZ_EXIT
 };
 
 /* How diagnostics are written. */
@@ -89,6 +87,7 @@ typedef enum cz_setting {
 } cz_setting;
 
 typedef struct cz_cmd_options {
+    const struct cz_command *command;
     const char *input; /* the first of them */
     const char **inputs;
     int n_inputs;
@@ -108,7 +107,6 @@ typedef struct cz_cmd_options {
     bool of_values; /* a run's check, of the plan that `build` makes */
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
     bool rules_alone;            /* a file of rules alone will do */
-    bool takes_files;            /* any number of FILEs, not one */
     cz_diagnostics_form diagnostics;
     int64_t steps, seed, microbatches;
     const cz_text *text; /* what `input` holds, where it was read already */
@@ -148,12 +146,31 @@ typedef struct cz_command {
     const struct argp_option *options;
     const char *doc; /* what it does; behind \v the example */
     int (*run)(const cz_cmd_options *options);
-    bool takes_files; /* any number of FILEs, not one */
+    const char *operands; /* FILE, "FILE..." any number, "[NAME]" one or none */
 } cz_command;
 
 extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
     cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import,
-    cz_command_simulate, cz_command_tune, cz_command_diff, cz_command_trace;
+    cz_command_simulate, cz_command_tune, cz_command_diff, cz_command_trace,
+    cz_command_doc, cz_command_explain, cz_command_help;
+
+/* All of them, in the order of the usage; NULL ends. */
+extern const cz_command *const cz_commands[];
+
+/* NULL: there is none of that name. */
+const cz_command *cz_command_find(const char *name);
+/* Two lines on stderr: in `where` there is no such `what`, which was meant
+ * (NULL: who knows), and which command lists them. */
+void cz_cmd_refuse_name(const char *where, const char *what, const char *name,
+                        const char *nearest, const char *list);
+/* The same of a command. */
+void cz_command_refuse(const char *name);
+/* What is printed for --help, of one command and of canzona. */
+void cz_command_print_help(const cz_command *command);
+void cz_commands_print_usage(FILE *out);
+/* False after refusing an option that the command has not, and has one near to.
+ * All others are left to argp. */
+bool cz_command_accepts(const cz_command *command, int argc, char **argv);
 
 #define CZ_OPTION_ALLOW_PATH                                                   \
     {                                                                          \

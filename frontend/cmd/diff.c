@@ -75,4 +75,4 @@ const cz_command cz_command_diff = {
     "  canzona plan --json -D mesh.dp=16 examples/qwen3-32b.cz > before.json\n"
     "  canzona diff before.json examples/qwen3-32b.cz\n",
     run,
-    true};
+    "FILE..."};

@@ -142,4 +142,4 @@ const cz_command cz_command_fmt = {
     "  canzona fmt --check examples/gpt.cz examples/gpt_adamw.cz\n"
     "  canzona fmt --expand mine.cz\n",
     run,
-    true};
+    "FILE..."};

@@ -89,4 +89,4 @@ const cz_command cz_command_import = {
     "  canzona import --mesh=dp=32,tp=8 examples/configs/qwen3-32b.json\n"
     "  canzona import -o model.cz model.safetensors.index.json\n",
     run,
-    false};
+    "FILE"};

@@ -8,26 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cz_command *const commands[] = {
-    &cz_command_check,  &cz_command_plan,     &cz_command_build,
-    &cz_command_run,    &cz_command_simulate, &cz_command_tune,
-    &cz_command_verify, &cz_command_diff,     &cz_command_fmt,
-    &cz_command_import, &cz_command_trace};
-
-enum { N_COMMANDS = sizeof commands / sizeof *commands };
-
-static void print_usage(FILE *out)
-{
-    fputs("Usage: canzona COMMAND [OPTION...] FILE\n"
-          "Compile matrix optimizers to static distributed plans.\n\n",
-          out);
-    for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n`canzona COMMAND --help` has options and an example.  FILE may be "
-          "- for\nstandard input.  Start with:\n\n"
-          "  canzona plan examples/qwen3-32b.cz\n",
-          out);
-}
+const cz_command *const cz_commands[] = {
+    &cz_command_check,   &cz_command_plan,     &cz_command_build,
+    &cz_command_run,     &cz_command_simulate, &cz_command_tune,
+    &cz_command_verify,  &cz_command_diff,     &cz_command_fmt,
+    &cz_command_import,  &cz_command_trace,    &cz_command_doc,
+    &cz_command_explain, &cz_command_help,     NULL};
 
 static int64_t parse_count(const char *text, struct argp_state *state,
                            const char *what)
@@ -160,6 +146,21 @@ static const char **words_of(cz_cmd_options *options, int key)
     }
 }
 
+static bool has_many(const cz_command *command)
+{
+    return strstr(command->operands, "...") != NULL;
+}
+
+/* FILE of "FILE...", NAME of "[NAME]". */
+static const char *operand_of(const cz_command *command)
+{
+    static char name[16];
+    const char *from = command->operands + (*command->operands == '[');
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(from, ".]"), from);
+    return name;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     cz_cmd_options *options = state->input;
@@ -194,33 +195,62 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "--microbatches takes a number from 1 on");
         return 0;
     case ARGP_KEY_ARG:
-        if (options->n_inputs > 0 && !options->takes_files)
-            argp_error(state, "one FILE only");
+        if (options->n_inputs > 0 && !has_many(options->command))
+            argp_error(state, "one %s only", operand_of(options->command));
         options->inputs[options->n_inputs++] = arg;
         options->input = options->inputs[0];
         return 0;
     case ARGP_KEY_END:
-        if (!options->input && !options->print_cflags)
-            argp_error(state, "which FILE?");
+        if (!options->input && !options->print_cflags &&
+            *options->command->operands != '[')
+            argp_error(state, "which %s?", operand_of(options->command));
         return 0;
     default:
         return parse_switch(key, arg, state, options);
     }
 }
 
+/* -h, which argp leaves to its users. */
+static error_t parse_help(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key != 'h')
+        return ARGP_ERR_UNKNOWN;
+    argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+    return 0;
+}
+
+static const struct argp_option help_options[] = {
+    {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0}, {0}};
+static const struct argp help_argp = {help_options, parse_help, NULL, NULL,
+                                      NULL,         NULL,       NULL};
+static const struct argp_child children[] = {{&help_argp, 0, NULL, 0}, {0}};
+
+static struct argp argp_of(const cz_command *command)
+{
+    return (struct argp){command->options,
+                         parse_option,
+                         command->operands,
+                         command->doc,
+                         children,
+                         NULL,
+                         NULL};
+}
+
+void cz_command_print_help(const cz_command *command)
+{
+    const struct argp argp = argp_of(command);
+    char program[64];
+
+    snprintf(program, sizeof program, "canzona %s", command->name);
+    argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, program);
+}
+
 static int run_command(const cz_command *command, int argc, char **argv)
 {
-    const struct argp argp = {command->options,
-                              parse_option,
-                              command->takes_files ? "FILE..." : "FILE",
-                              command->doc,
-                              NULL,
-                              NULL,
-                              NULL};
-    cz_cmd_options options = {.takes_files = command->takes_files,
-                              .steps = 1,
-                              .microbatches = 12,
-                              .target = "cpu"};
+    const struct argp argp = argp_of(command);
+    cz_cmd_options options = {
+        .command = command, .steps = 1, .microbatches = 12, .target = "cpu"};
     char program[64];
     int status = CZ_EXIT_ERRORS;
 
@@ -231,7 +261,9 @@ static int run_command(const cz_command *command, int argc, char **argv)
     options.allowed.paths =
         calloc((size_t)argc + 1, sizeof *options.allowed.paths);
     argp_err_exit_status = CZ_EXIT_USAGE;
-    if (options.defines && options.inputs && options.allowed.paths) {
+    if (!cz_command_accepts(command, argc, argv))
+        status = CZ_EXIT_USAGE;
+    else if (options.defines && options.inputs && options.allowed.paths) {
         argp_parse(&argp, argc, argv, 0, NULL, &options);
         status = command->run(&options);
     }
@@ -247,25 +279,22 @@ static int run_command(const cz_command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
+    const char *name = argc > 1 ? argv[1] : "--help";
 
     /* Passes let their memory go and take as much again: it stays here. */
     mallopt(M_MMAP_THRESHOLD, 1 << 25);
     mallopt(M_TRIM_THRESHOLD, INT32_MAX);
-    for (int i = 0; i < N_COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return run_command(commands[i], argc - 1, argv + 1);
+    const cz_command *command = cz_command_find(name);
+    if (command)
+        return run_command(command, argc - 1, argv + 1);
     if (strcmp(name, "--version") == 0) {
         puts("canzona " CANZONA_VERSION);
         return CZ_EXIT_OK;
     }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
-        strcmp(name, "help") == 0) {
-        print_usage(stdout);
-        return CZ_EXIT_OK;
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        cz_commands_print_usage(argc > 1 ? stdout : stderr);
+        return argc > 1 ? CZ_EXIT_OK : CZ_EXIT_USAGE;
     }
-    if (*name)
-        fprintf(stderr, "canzona: there is no command \"%s\"\n\n", name);
-    print_usage(stderr);
+    cz_command_refuse(name);
     return CZ_EXIT_USAGE;
 }

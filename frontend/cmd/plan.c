@@ -184,4 +184,4 @@ const cz_command cz_command_plan = {
     "  canzona plan --explain examples/qwen3-32b.cz\n"
     "  canzona plan --ir=after:cut examples/gpt.cz\n",
     run,
-    false};
+    "FILE"};

@@ -256,4 +256,4 @@ const cz_command cz_command_simulate = {
     "  canzona plan --json examples/qwen3-32b.cz > plan.json\n"
     "  canzona simulate --machine=h800 --e=85 plan.json\n",
     run,
-    false};
+    "FILE"};

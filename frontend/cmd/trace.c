@@ -132,4 +132,4 @@ const cz_command cz_command_trace = {
     "  CZR_TRACE_FOLDER=. ./train\n"
     "  canzona trace canzona.trace.json\n",
     run,
-    true};
+    "FILE..."};

@@ -206,4 +206,4 @@ const cz_command cz_command_tune = {
     "  canzona tune --gpus=256 --tokens=1M examples/qwen3-32b.cz\n"
     "  canzona tune --gpus=1024 --memory=141GB examples/qwen3-235b-a22b.cz\n",
     run,
-    false};
+    "FILE"};

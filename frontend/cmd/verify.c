@@ -27,4 +27,4 @@ const cz_command cz_command_verify = {
     "Example:\n\n"
     "  canzona plan --ir examples/gpt.cz | canzona verify -\n",
     run,
-    false};
+    "FILE"};

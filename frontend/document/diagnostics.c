@@ -7,7 +7,7 @@
 #include "frontend/document/json.h"
 
 static const char *const meanings[] = {
-#define CZ_DIAG(code, name, meaning) meaning,
+#define CZ_DIAG(code, name, meaning, help) meaning,
 #include "dsl/base/diag.def"
 #undef CZ_DIAG
 };

@@ -27,7 +27,7 @@ static cz_rule_value *build_element(cz_rule *rule, const cz_node *call,
 }
 
 /* min(a, b, c) and max: two at a time. */
-static cz_rule_value *build_extreme(cz_rule *rule, const cz_node *call,
+static cz_rule_value *build_min_max(cz_rule *rule, const cz_node *call,
                                     const primitive *row, cz_rule_value **args,
                                     int n)
 {
@@ -121,9 +121,9 @@ static cz_rule_value *build_iota(cz_rule *rule, const cz_node *call,
     return cz_rule_iota(rule, call, args[0]);
 }
 
-static cz_rule_value *build_part(cz_rule *rule, const cz_node *call,
-                                 const primitive *row, cz_rule_value **args,
-                                 int n)
+static cz_rule_value *build_triangle(cz_rule *rule, const cz_node *call,
+                                     const primitive *row, cz_rule_value **args,
+                                     int n)
 {
     (void)n;
     return cz_rule_keep_triangle(rule, call, args[0],
@@ -204,44 +204,10 @@ static cz_rule_value *refuse(cz_rule *rule, const cz_node *call,
 }
 
 static const primitive primitives[] = {
-    {"sqrt", 1, 1, build_element, CZ_OP_SQRT},
-    {"abs", 1, 1, build_element, CZ_OP_ABS},
-    {"exp", 1, 1, build_element, CZ_OP_EXP},
-    {"log", 1, 1, build_element, CZ_OP_LOG},
-    {"tanh", 1, 1, build_element, CZ_OP_TANH},
-    {"floor", 1, 1, build_element, CZ_OP_FLOOR},
-    {"copysign", 2, 2, build_element, CZ_OP_COPYSIGN},
-    {"min", 1, MAX_ARGUMENTS, build_extreme, CZ_OP_MIN},
-    {"max", 1, MAX_ARGUMENTS, build_extreme, CZ_OP_MAX},
-    {"pow", 2, 2, build_power, 0},
-    {"sign", 1, 1, build_sign, 0},
-    {"where", 3, 3, build_select, 0},
-    {"select", 3, 3, build_select, 0},
-    {"sum", 1, 2, build_reduction, CZ_RULE_SUM},
-    {"mean", 1, 2, build_reduction, CZ_RULE_MEAN},
-    {"norm", 1, 2, build_reduction, CZ_RULE_NORM},
-    {"largest", 1, 2, build_reduction, CZ_RULE_LARGEST},
-    {"least", 1, 2, build_reduction, CZ_RULE_LEAST},
-    {"transpose", 1, 1, build_transpose, 0},
-    {"row", 1, 1, build_index, 0},
-    {"column", 1, 1, build_index, 1},
-    {"iota", 1, 1, build_iota, 0},
-    {"triu", 1, 1, build_part, CZ_RULE_UPPER},
-    {"tril", 1, 1, build_part, CZ_RULE_LOWER},
-    {"uniform", 2, MAX_ARGUMENTS, build_uniform, 0},
-    {"take", 2, 2, build_take, 0},
-    {"bf16", 1, 1, build_cast, CZ_BF16},
-    {"f32", 1, 1, build_cast, CZ_F32},
-    {"f16", 1, 1, refuse, 0},
-    {"f64", 1, 1, refuse, 0},
-    {"symmetric", 1, 1, build_factor, CZ_FACTOR_NONE},
-    {"eigh", 1, 1, build_factor, CZ_FACTOR_EIGH},
-    {"qr", 1, 1, build_factor, CZ_FACTOR_QR},
-    {"cholesky", 1, 1, build_factor, CZ_FACTOR_CHOLESKY},
-    {"solve", 2, 2, build_solve, 0},
-    {"root", 3, 3, build_root, CZ_FACTOR_ROOT},
-    {"newton_root", 3, 5, build_root, CZ_FACTOR_NEWTON_ROOT},
-    {"svd", 1, MAX_ARGUMENTS, refuse, 0},
+#define CZ_FUNCTION(name, least, most, build, detail, call, gives)             \
+    {#name, least, most, build, detail},
+#include "dsl/vocab/function.def"
+#undef CZ_FUNCTION
 };
 
 enum { N_PRIMITIVES = sizeof primitives / sizeof *primitives };

@@ -82,6 +82,8 @@ TABLE = {
         "frontend/report/page frontend/run passes passes/cost passes/gpu "
         "passes/grid passes/share passes/simulate passes/verify",
         JSON | HASH | {"argp.h", "malloc.h"}),
+    "frontend/cmd/help": (f"{BASE} dsl/syntax dsl/vocab frontend/cmd "
+                         "frontend/syntax", set()),
     "frontend/cmd/run": (f"{PLAN} dsl/reference frontend/cmd frontend/run "
                          "runtime/cuda/exec",
                          set()),

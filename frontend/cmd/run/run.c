@@ -337,4 +337,4 @@ const cz_command cz_command_run = {
     "  canzona run --steps=10 --check --target=sm_90a --world=nccl "
     "-D mesh.dp=8 examples/gpt.cz\n",
     run,
-    false};
+    "FILE"};
