@@ -260,16 +260,44 @@ static int find_formal(const cz_node *formals, const char *name)
     return -1;
 }
 
+/* What other libraries call ours. */
+static const struct brought {
+    const char *theirs, *ours;
+} brought[] = {
+    {"weight_decay", "decay"},    {"wd", "decay"},
+    {"learning_rate", "lr"},      {"beta1", "betas"},
+    {"beta2", "betas"},           {"beta", "momentum"},
+    {"mu", "momentum"},           {"epsilon", "eps"},
+    {"ns_steps", "coefficients"}, {"ns_coefficients", "coefficients"}};
+
+static const char *ours_for(const cz_node *formals, const char *name)
+{
+    for (size_t i = 0; i < sizeof brought / sizeof *brought; i++)
+        if (strcmp(brought[i].theirs, name) == 0 &&
+            find_formal(formals, brought[i].ours) >= 0)
+            return brought[i].ours;
+    return NULL;
+}
+
 static void report_unknown(cz_rule *rule, const cz_node *callee,
                            const cz_node *arg)
 {
     const cz_node *formals = cz_rule_formals(callee);
-    const char **names = CZ_NEW(rule->arena, const char *, cz_n_items(formals));
-    for (int i = 0; i < cz_n_items(formals); i++)
+    const int n = cz_n_items(formals);
+    const char **names = CZ_NEW(rule->arena, const char *, n);
+    const char *ours = ours_for(formals, arg->text), *list = "";
+    for (int i = 0; i < n; i++) {
+        const cz_span said = cz_item(formals, i)->span;
         names[i] = cz_item(formals, i)->text;
+        list =
+            cz_arena_printf(rule->arena, "%s%s%.*s", list, i ? ", " : "",
+                            (int)said.length, said.source->bytes + said.offset);
+    }
     cz_rule_error_near(rule, CZ_WRONG_ARGUMENT, arg,
-                       cz_diag_nearest(arg->text, names, cz_n_items(formals)),
+                       ours ? ours : cz_diag_nearest(arg->text, names, n),
                        "'%s' has no argument '%s'", callee->text, arg->text);
+    cz_diag_note(rule->diags, (cz_span){0}, "'%s' takes %s", callee->text,
+                 n > 0 ? list : "none");
 }
 
 /* The formal that an argument at `place` goes to, or -1. */

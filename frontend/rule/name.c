@@ -120,6 +120,8 @@ static cz_rule_value *unknown(cz_rule *rule, const cz_node *name)
     cz_rule_value *absorbed = cz_rule_error_near(
         rule, CZ_UNKNOWN_NAME, name, suggest(rule, name->text),
         "nothing here is called '%s'", name->text);
+    if (strcmp(name->text, "T") == 0)
+        cz_diag_note(rule->diags, (cz_span){0}, "a transpose is written x'");
     cz_rule_note_skipped(rule, name->text);
     return absorbed;
 }

@@ -110,6 +110,21 @@ static void note_open_bracket(const cz_parser *parser)
                  cz_token_name(open->kind));
 }
 
+/* Operators of other languages that we read as two tokens, the second of which
+ * is out of place. */
+static void note_brought(const cz_parser *parser, int kind, cz_span span)
+{
+    const char before =
+        span.offset > 0 ? span.source->bytes[span.offset - 1] : '\0';
+
+    if (kind == TOK_STAR && before == '*')
+        cz_diag_note(parser->diags, (cz_span){0}, "a power is written a ^ b");
+    else if (kind == TOK_SLASH && before == '/')
+        cz_diag_note(parser->diags, (cz_span){0},
+                     "a whole quotient is written floor(a / b), and a comment "
+                     "begins with #");
+}
+
 static void report_end(const char *list, cz_parser *parser, cz_token token)
 {
     if (parser->end_reported)
@@ -150,6 +165,7 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
         token.text ? nearest_keyword(expected, token.text) : NULL;
     if (meant)
         cz_diag_note(parser->diags, (cz_span){0}, "did you mean '%s'?", meant);
+    note_brought(parser, kind, token.span);
     /* A bracket may have been forgotten on an earlier line. */
     const cz_scanner *scanner = &parser->scanner;
     if (cz_scan_in_brackets(scanner) &&

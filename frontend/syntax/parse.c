@@ -94,12 +94,16 @@ static void skip_brackets(cz_scanner *scanner)
 }
 
 /* Skip to the end of the statement that went wrong; blocks within it are
- * skipped whole.  Returns the kind of the token behind, NEWLINE or the end,
+ * skipped whole, and nothing in it is reported: paths are not read as such.
+ * Returns the kind of the token behind, NEWLINE or the end,
  * which the grammar has yet to see. */
 static int skip_statement(cz_parser *parser, int kind, cz_token *token)
 {
     int n_blocks = 0;
+    cz_diags unheard;
 
+    cz_diags_init(&unheard, parser->arena);
+    parser->scanner.diags = &unheard;
     skip_brackets(&parser->scanner);
     while (kind != 0 && (kind != TOK_NEWLINE || n_blocks > 0) &&
            !parser->scanner.too_deep) {
@@ -109,6 +113,7 @@ static int skip_statement(cz_parser *parser, int kind, cz_token *token)
             n_blocks--;
         kind = cz_scan(&parser->scanner, false, token);
     }
+    parser->scanner.diags = parser->diags;
     return kind;
 }
 

@@ -4,6 +4,7 @@
 
 #include "dsl/base/checked.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -184,6 +185,35 @@ static int bad_number(cz_scanner *s, const unsigned char *start,
     return TOK_NUMBER;
 }
 
+/* The number with a suffix of ours for 512k, 40mb and 1_000_000; NULL: who
+ * knows. */
+static const char *number_meant(cz_arena *arena, const char *text)
+{
+    char *meant = cz_arena_copy(arena, text, strlen(text));
+    char *to = meant;
+    for (const char *from = text; *from; from++)
+        if (*from != '_')
+            *to++ = *from;
+    *to = '\0';
+    for (char *at = meant + strcspn(meant, "kmgKMGb"); *at; at++)
+        *at = (char)(*at == 'i' || *at == 'I' ? 'i' : toupper(*at));
+    const char *suffix = meant + strspn(meant, "0123456789.");
+    take_factor(&suffix);
+    return strcmp(suffix, "B") == 0 || !*suffix ? meant : NULL;
+}
+
+static int bad_suffix(cz_scanner *s, const unsigned char *start,
+                      const unsigned char *end, cz_token *token)
+{
+    bad_number(s, start, end, token, "a number runs into letters");
+    const char *meant = number_meant(s->arena, token->text);
+    cz_diag_note(s->diags, (cz_span){0},
+                 "suffixes are K, M and G of 1000, Ki, Mi and Gi of 1024, and B "
+                 "for bytes%s%s%s", meant ? "; did you mean '" : "",
+                 meant ? meant : "", meant ? "'?" : "");
+    return TOK_NUMBER;
+}
+
 /* ---- strings and wrong bytes --------------------------------------------- */
 
 static int take_string(cz_scanner *s, const unsigned char *start,
@@ -234,8 +264,9 @@ static bool take_tick(cz_scanner *s, const unsigned char *start,
     return after_operand;
 }
 
+/* `ours`: what is written here instead, or NULL. */
 static void bad_bytes(cz_scanner *s, const unsigned char *start,
-                      const unsigned char *end)
+                      const unsigned char *end, const char *ours)
 {
     cz_token token;
     take(s, start, end, 0, &token);
@@ -248,6 +279,8 @@ static void bad_bytes(cz_scanner *s, const unsigned char *start,
                       "byte 0x%02x has no meaning outside comments and "
                       "strings",
                       *start);
+    if (ours)
+        cz_diag_note(s->diags, (cz_span){0}, "%s", ours);
 }
 
 /* ---- the rules ----------------------------------------------------------- */
@@ -287,8 +320,7 @@ next:
                                   return TOK_NEWLINE; }
         name                    { return take_name(s, start, at, token); }
         number                  { return take_number(s, start, at, token); }
-        number [A-Za-z0-9_]+    { return bad_number(s, start, at, token,
-                                      "a number runs into letters"); }
+        number [A-Za-z0-9_]+    { return bad_suffix(s, start, at, token); }
         "." digits              { return bad_number(s, start, at, token,
                                       "a number begins with a digit"); }
         quoted                  { return take_string(s, start, at, token); }
@@ -319,9 +351,15 @@ next:
         "=="                    { KIND(EQ); }
         "!="                    { KIND(NE); }
         "|>"                    { KIND(PIPE); }
-        "."+ | [\x80-\xff]+     { bad_bytes(s, start, at); goto next; }
+        ";"                     { bad_bytes(s, start, at, "a line end ends a statement");
+                                  KIND(NEWLINE); }
+        "." name                { bad_bytes(s, start, at, start[1] == 'T' && at == start + 2
+                                      ? "a transpose is written x'"
+                                      : "a value has no members: functions are called f(x)");
+                                  goto next; }
+        "."+ | [\x80-\xff]+     { bad_bytes(s, start, at, NULL); goto next; }
         $                       { return take(s, start, at, 0, token); }
-        *                       { bad_bytes(s, start, at); goto next; }
+        *                       { bad_bytes(s, start, at, NULL); goto next; }
     */
 #undef KIND
 }
