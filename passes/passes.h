@@ -45,5 +45,9 @@ bool cz_passes_schedule(cz_ir *ir, cz_diags *diags);
 /* What a GPU adds to a plan that is scheduled, up to and with the pass of that
  * name (NULL: all of it). */
 bool cz_passes_gpu(cz_ir *ir, const char *last, cz_diags *diags);
+/* The passes from the one to the other, for one of many plans that are compared
+ * and dropped: nothing between them verifies the module. */
+bool cz_passes_try(cz_ir *ir, const char *first, const char *last,
+                   cz_diags *diags);
 
 #endif

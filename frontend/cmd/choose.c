@@ -16,12 +16,15 @@ enum {
                         * ranks, where launches and messages count, and plans
                         * are made in no time */
     SMALL_PARAMS = 1000,
-    SMALL = 100000
+    SMALL = 100000,
+    HALVES = 16 /* the last buckets are halves, down to that part of a size */
 };
 
 typedef struct chooser {
-    const cz_ir *source;
-    const char *name; /* of the plan, in messages */
+    cz_ir *stages;     /* the source behind the passes that no policy of this
+                        * changes */
+    cz_diags *unheard; /* of plans that there are not */
+    const char *name;  /* of the plan, in messages */
     cz_simulate_options options;
     bool may_join; /* updates of several buckets */
     int n_ranks;
@@ -62,6 +65,18 @@ static bool simulate(const chooser *c, cz_arena *arena,
     return true;
 }
 
+/* Owners and buckets under a policy, for the caller to close; NULL: none. */
+static cz_ir *assign(const chooser *c, const cz_fact_policy *policy)
+{
+    cz_ir *ir = cz_ir_copy(c->stages);
+    cz_ir_set_diags(ir, c->unheard);
+    set_policy(ir, policy);
+    if (cz_passes_try(ir, "place", "strategy", c->unheard))
+        return ir;
+    cz_ir_close(ir);
+    return NULL;
+}
+
 /* Of the plan of owners and buckets with a policy; an iteration of INT64_MAX
  * where there is none. */
 static cz_simulate_times times_of(const chooser *c, const cz_ir *assigned,
@@ -76,7 +91,7 @@ static cz_simulate_times times_of(const chooser *c, const cz_ir *assigned,
     cz_ir *ir = cz_ir_copy(assigned);
     cz_ir_set_diags(ir, &diags);
     set_policy(ir, policy);
-    if (cz_passes_schedule(ir, &diags) &&
+    if (cz_passes_try(ir, "share", "schedule", &diags) &&
         (view = cz_plan_view_build(&arena, ir, &diags)) &&
         cz_cmd_caps_keep(&arena, view, &diags))
         simulate(c, &arena, view, &diags, &times);
@@ -115,48 +130,56 @@ static bool may_change(const chooser *c)
     return c->least_bound < less(c, c->least);
 }
 
-/* Takes the policy, with updates joined or not, where its iteration is the
- * least. */
-static void try(chooser *c, const cz_fact_policy *policy)
+/* Takes the plan of what was assigned, where its iteration is the least; that
+ * iteration. */
+static int64_t try_assigned(chooser *c, const cz_ir *assigned,
+                            const cz_fact_policy *policy)
 {
-    cz_arena arena;
-    cz_diags diags;
-    cz_arena_init(&arena);
-    cz_diags_init(&diags, &arena);
-    cz_ir *ir = cz_ir_copy(c->source);
-    cz_ir_set_diags(ir, &diags);
-    set_policy(ir, policy);
-    if (cz_passes_assign(ir, &diags))
-        for (int joins = 0; joins <= c->may_join; joins++) {
-            cz_fact_policy tried = *policy;
-            tried.joins_updates = joins;
-            const cz_simulate_times times = times_of(c, ir, &tried);
-            if (times.iteration < c->least)
-                take(c, &tried, &times);
-        }
+    const cz_simulate_times times = times_of(c, assigned, policy);
+    if (times.iteration < c->least)
+        take(c, policy, &times);
+    return times.iteration;
+}
+
+/* The policy, with updates joined or not; the least iteration of the two.  In
+ * the trainer's order owners are the same. */
+static int64_t try(chooser *c, const cz_fact_policy *policy)
+{
+    cz_fact_policy tried = *policy;
+    tried.joins_updates = 0;
+    cz_ir *ir = assign(c, &tried);
+    if (!ir)
+        return INT64_MAX;
+    const int64_t least = try_assigned(c, ir, &tried);
+    const bool may_join = c->may_join && cz_ir_count(ir, CZ_FACT_bucket) > 1;
+    tried.joins_updates = 1;
+    if (may_join && policy->layout != CZ_LAYOUT_TRAINER) {
+        cz_ir_close(ir);
+        ir = assign(c, &tried);
+    }
+    const int64_t joined =
+        may_join && ir ? try_assigned(c, ir, &tried) : INT64_MAX;
     cz_ir_close(ir);
-    cz_arena_fini(&arena);
+    return joined < least ? joined : least;
 }
 
 /* Where kernels are much of the iteration: micro-groups with more room, which
- * have larger batches, and are much quicker for it; and all sharded matrices
- * shared by those who shard them. */
-static void try_kernels(chooser *c)
+ * have larger batches, and are much quicker for it.  Where some change nothing,
+ * more do not. */
+static void try_room(chooser *c)
 {
     static const int64_t caps[] = {(int64_t)4 << 30, (int64_t)16 << 30};
     const chooser before = *c;
+    int64_t last = INT64_MAX;
     cz_fact_policy policy = c->best;
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
         policy.micro_group_bytes = caps[i];
-        if (before.best.micro_group_bytes == 0 && may_change(c))
-            try(c, &policy);
+        if (before.best.micro_group_bytes == 0 && last != before.least &&
+            may_change(c))
+            last = try(c, &policy);
     }
     if (c->least > before.least - before.least / GAIN)
         *c = before;
-    policy = c->best;
-    policy.tp_strategy = CZ_STRATEGY_GRAM;
-    if (c->best.tp_strategy == CZ_STRATEGY_AUTO && may_change(c))
-        try(c, &policy);
 }
 
 static bool shares_matrices(const cz_plan_view *view)
@@ -194,15 +217,47 @@ static int64_t longest_bucket(const cz_plan_view *view)
     return longest;
 }
 
+/* Policies behind the first, one after another. */
+static void try_policies(chooser *c, const cz_plan_view *view)
+{
+    static const int64_t sizes[] = {100000000, 40000000, 10000000, 4000000};
+    const cz_fact_policy *first = view->policy;
+    int n_misses = 0;
+    if ((c->is_small ? view->n_buckets : count_unsharded(view)) > 1 &&
+        may_change(c))
+        try(c, first);
+    if (c->is_small)
+        try_room(c);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t before = c->least;
+        cz_fact_policy policy = c->best;
+        policy.bucket_elements = sizes[i];
+        if (!first->bucket_is_free || !may_gain(c) || n_misses > MOST_MISSES)
+            break;
+        const bool is_same =
+            sizes[i] / (c->is_small ? HALVES : 1) >= longest_bucket(view);
+        if (!is_same)
+            try(c, &policy);
+        n_misses += (c->is_small || !is_same) && c->least == before;
+    }
+    /* That order has no subgroups. */
+    if (first->layout_is_free && may_gain(c) && !shares_matrices(view)) {
+        const chooser before = *c;
+        cz_fact_policy policy = c->best;
+        policy.layout = CZ_LAYOUT_TRAINER;
+        try(c, &policy);
+        if (c->least >= less(c, before.least))
+            *c = before;
+    }
+}
+
 bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
                    cz_report_iteration *out)
 {
-    static const int64_t sizes[] = {100000000, 40000000, 10000000, 4000000};
     const cz_cmd_options unsaid = {.input = name};
     const cz_fact_policy *first = view->policy;
     cz_simulate_times times;
-    chooser c = {.source = source,
-                 .name = name,
+    chooser c = {.name = name,
                  .n_ranks = view->n_ranks,
                  .is_small = view->n_params <= SMALL_PARAMS &&
                              (int64_t)view->n_params * view->n_ranks <= SMALL};
@@ -216,36 +271,18 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
         return false;
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
-    const bool ok = simulate(&c, &arena, view, &diags, &times);
-    cz_arena_fini(&arena);
-    if (!ok)
+    if (!simulate(&c, &arena, view, &diags, &times)) {
+        cz_arena_fini(&arena);
         return false;
-    int n_misses = 0;
+    }
     take(&c, first, &times);
-    if ((c.is_small ? view->n_buckets : count_unsharded(view)) > 1 &&
-        may_change(&c))
-        try(&c, first);
-    if (c.is_small)
-        try_kernels(&c);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const int64_t before = c.least;
-        cz_fact_policy policy = c.best;
-        policy.bucket_elements = sizes[i];
-        if (!first->bucket_is_free || !may_gain(&c) || n_misses > MOST_MISSES ||
-            (!c.is_small && sizes[i] >= longest_bucket(view)))
-            continue;
-        try(&c, &policy);
-        n_misses += c.least == before;
-    }
-    /* That order has no subgroups. */
-    if (first->layout_is_free && may_gain(&c) && !shares_matrices(view)) {
-        const chooser before = c;
-        cz_fact_policy policy = c.best;
-        policy.layout = CZ_LAYOUT_TRAINER;
-        try(&c, &policy);
-        if (c.least >= less(&c, before.least))
-            c = before;
-    }
+    c.unheard = &diags;
+    c.stages = cz_ir_copy(source);
+    cz_ir_set_diags(c.stages, &diags);
+    if (cz_passes_try(c.stages, "simplify", "flops", &diags))
+        try_policies(&c, view);
+    cz_ir_close(c.stages);
+    cz_arena_fini(&arena);
     const bool is_other = c.least < less(&c, times.iteration);
     *out = (cz_report_iteration){first->tokens, c.options.mfu,
                                  is_other ? c.times : times};

@@ -17,29 +17,12 @@ import zlib
 import numpy as np
 
 import gloo
+from checkpoint_matrix import MODEL, RULES
 from canzona import czr, program
 from canzona.world import World
 
 STEPS, MORE = 2, 3
-MODEL = """mesh pp = 1, dp = 1, fsdp = 1, tp = 1
-model small(d = 32, layers = 2) {
-    params %s {
-        embed    : [40/tp, d] stage first
-        layers[i < layers/pp] {
-            up   : [2*d/tp, d]
-            down : [d, 2*d/tp]
-            norm : [d]
-        }
-    }
-}
-use %s as matrices on layers.*.{up, down}
-use adamw(lr = 0.01) as rest on **
-schedule {
-    shard dim 0 over fsdp chunk, clip norm 1.0
-}
-"""
-RULES = {"soap": ("f32", "soap(lr = 0.01, interval = 2)"),
-         "masters": ("bf16", "muon(lr = 0.02)")}
+WITH = ("soap", "masters")  # rules: their states are whole, or masters
 MESHES = {"threads": "mesh.dp=3 mesh.tp=2", "mpi": "mesh.dp=2 mesh.tp=2",
           "gloo": "mesh.fsdp=3"}
 RANKS = {"threads": 6, "mpi": 4, "gloo": 3}
@@ -212,8 +195,8 @@ def main(options):
     worlds = {"threads": on_threads, "gloo": on_gloo}
     for mpi in (word.removeprefix("--mpi=") for word in options if word.startswith("--mpi=")):
         worlds["mpi"] = lambda folder, words: on_mpi(folder, words, mpi)
-    for rules, words in RULES.items():
-        if options[-1:] and options[-1] in RULES and rules not in options:
+    for rules in WITH:
+        if options[-1:] and options[-1] in WITH and rules not in options:
             continue
         with tempfile.TemporaryDirectory() as folder:
             at = {kind: pathlib.Path(folder, kind) for kind in worlds}
@@ -221,7 +204,7 @@ def main(options):
                 at[kind].mkdir()
                 options = ["--strict", "--microbatches=12",
                            *(f"-D{word}" for word in MESHES[kind].split())]
-                program._compile(MODEL % words, options, "cc", at[kind])
+                program._compile(MODEL % RULES[rules], options, "cc", at[kind])
                 worlds[kind](str(at[kind]), ["", f"{folder}/saved_{kind}", f"{folder}/{kind}"])
             for saver, loader in itertools.permutations(worlds, 2):
                 out = f"{folder}/{saver}_{loader}"
