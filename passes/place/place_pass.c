@@ -78,6 +78,7 @@ static bool make_problems(placer *p, cz_diags *diags)
         if (!cz_place_problem_make(p->arena, p->view, p->times, shard_ps, diags,
                                    &placements[d], out))
             return false;
+        cz_place_batch(p->arena, p->view, p->times, out);
         out->problem.cut_ps = message_ps(&p->machine);
         if (is_trainers(p))
             out->problem.order = CZ_ORDER_TRAINER;

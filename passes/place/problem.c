@@ -198,6 +198,37 @@ void cz_place_fill_buckets(cz_arena *arena, const cz_plan_view *view,
     problem->bucket_start = start;
 }
 
+/* ---- batches ---- */
+
+void cz_place_batch(cz_arena *arena, const cz_plan_view *view,
+                    const cz_stage_time *times, cz_placement_problem *placement)
+{
+    enum { MOST = 1 << 14 }; /* items times slots */
+    cz_solve_problem *problem = &placement->problem;
+    cz_solve_class *classes =
+        CZ_NEW(arena, cz_solve_class, problem->n_classes + 1);
+    if ((int64_t)problem->n_items * problem->n_ranks * problem->n_hosts > MOST)
+        return;
+    for (int c = 0; c < problem->n_classes; c++)
+        classes[c] = problem->classes[c];
+    for (int i = 0; i < problem->n_items; i++) {
+        cz_solve_class *c = &classes[problem->class_of[i]];
+        const int pattern = view->params[placement->params[i]].pattern;
+        const cz_rule_stages stages =
+            cz_rule_stages_find(view, view->patterns[pattern].rule);
+        if (c->divisible ||
+            (placement->shard_ps && placement->shard_ps[pattern] >= 0))
+            continue;
+        const cz_stage_time *time = &times[stages.full_matrix];
+        c->n_batches = time->n_batches;
+        c->batch_ps = time->batch_ps;
+        c->matrix_ps = time->time_ps;
+    }
+    problem->classes = classes;
+    problem->is_joined =
+        view->policy->joins_updates || placement->problem.n_hosts > 1;
+}
+
 /* ---- matrices that their shards' ranks update ---- */
 
 /* -1: not so. */

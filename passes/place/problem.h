@@ -33,6 +33,11 @@ bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                            cz_diags *diags, const cz_placement *placement,
                            cz_placement_problem *out);
 
+/* Lets owners of few matrices be chosen by what they compute together. */
+void cz_place_batch(cz_arena *arena, const cz_plan_view *view,
+                    const cz_stage_time *times,
+                    cz_placement_problem *placement);
+
 /* Buckets of `most` elements in place of those that the policy says: one that
  * holds enough is closed, as Megatron does it.  What is reduced behind the
  * backward pass, and gathered before the next, waits for nobody: at the end a

@@ -3,6 +3,7 @@
 
 #include "dsl/base/checked.h"
 #include "dsl/base/arithmetic.h"
+#include "passes/solve/batch.h"
 
 #include <string.h>
 
@@ -263,6 +264,17 @@ static int64_t wire_time(const cz_solve_problem *problem, int64_t elements)
     return (int64_t)((cz_wide)full * 1000 / problem->uneven_e);
 }
 
+static void add_batches(cz_arena *arena, const cz_solve_problem *problem,
+                        const cz_solve_plan *plan, cz_solve_score *score)
+{
+    int *slot_of = CZ_NEW(arena, int, problem->n_items + 1);
+    for (int i = 0; i < problem->n_items; i++)
+        slot_of[i] = plan->owner[i] < 0
+                         ? -1
+                         : plan->owner[i] * problem->n_hosts + plan->host[i];
+    cz_solve_batch_add(arena, problem, slot_of, score->load_ps);
+}
+
 cz_solve_score cz_solve_evaluate(cz_arena *arena,
                                  const cz_solve_problem *problem,
                                  const cz_solve_plan *plan)
@@ -282,6 +294,8 @@ cz_solve_score cz_solve_evaluate(cz_arena *arena,
              at < problem->bucket_start[b + 1]; at++)
             add_item(problem, plan, &score, b, plan->order[at]);
     }
+    if (cz_solve_has_batches(problem))
+        add_batches(arena, problem, plan, &score);
     for (int s = 0; s < slots; s++) {
         score.max_load_ps = cz_solve_max(score.max_load_ps, score.load_ps[s]);
         score.total_load_ps += score.load_ps[s];

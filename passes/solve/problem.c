@@ -48,7 +48,7 @@ static bool same_sizes(const cz_solve_problem *a, const cz_solve_problem *b)
            a->order == b->order && a->geometry == b->geometry &&
            same_cap(a->state, b->state) && a->state_mean == b->state_mean &&
            a->wire_ps == b->wire_ps && a->uneven_e == b->uneven_e &&
-           a->cut_ps == b->cut_ps;
+           a->cut_ps == b->cut_ps && a->is_joined == b->is_joined;
 }
 
 bool cz_solve_problem_equals(const cz_solve_problem *a,
@@ -62,7 +62,10 @@ bool cz_solve_problem_equals(const cz_solve_problem *a,
         if (p->elements != q->elements || p->cost_ps != q->cost_ps ||
             p->coordinate_ps != q->coordinate_ps ||
             p->state_bytes != q->state_bytes || p->divisible != q->divisible ||
-            p->kind != q->kind)
+            p->kind != q->kind || p->matrix_ps != q->matrix_ps ||
+            p->n_batches != q->n_batches ||
+            !same_array(p->batch_ps, q->batch_ps, p->n_batches,
+                        sizeof *p->batch_ps))
             return false;
     }
     return same_array(a->class_of, b->class_of, a->n_items,

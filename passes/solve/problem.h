@@ -25,6 +25,13 @@ typedef struct cz_solve_class {
                             * alike has no cost_ps and all of its time here */
     int64_t state_bytes;   /* of the shard, on the ranks that own it */
     bool divisible;        /* element-wise: may be cut anywhere */
+    /* Whole ones that a slot computes together take batch_ps[n - 1] in place of
+     * n times matrix_ps, which is of cost_ps, or where there is none of
+     * coordinate_ps; more than n_batches, several batches.  n_batches 0: they
+     * are computed one by one. */
+    int n_batches;
+    const int64_t *batch_ps;
+    int64_t matrix_ps;
     int kind; /* from 0: what of a bucket is of another kind, or divisible where
                * the other is not, lies in a buffer of its own */
 } cz_solve_class;
@@ -79,6 +86,7 @@ typedef struct cz_solve_problem {
     int64_t cut_ps;     /* a divisible item that takes less, and has little
                          * state, stays whole where that keeps caps; 0: all
                          * may be cut */
+    bool is_joined;     /* batches are of all buckets, else of each */
     int64_t uneven_e;   /* thousandths of the link's speed at which uneven
                          * slices travel; 0: all of it */
 } cz_solve_problem;

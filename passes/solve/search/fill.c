@@ -3,6 +3,7 @@
 
 #include "dsl/base/checked.h"
 #include "dsl/base/arithmetic.h"
+#include "passes/solve/batch.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -256,6 +257,7 @@ static void begin(filler *f, cz_arena *scratch, const int *slot_of)
         if (slot_of[i] >= 0)
             cz_counts_put(&counts, 0, slot_of[i],
                           counts.kind_of[f->problem->class_of[i]], 1);
+    cz_solve_batch_add(scratch, f->problem, slot_of, counts.load_ps);
     f->state = counts.state;
     f->state_cap = counts.state_cap;
     f->load_ps = CZ_NEW(scratch, int64_t, f->problem->n_ranks);

@@ -1,4 +1,5 @@
 /* Plans where we choose the order. */
+#include "passes/solve/batch.h"
 #include "passes/solve/choice.h"
 
 #include "dsl/base/arithmetic.h"
@@ -35,7 +36,8 @@ static bool is_small(const cz_solve_problem *problem)
 
 static int64_t work_of(const cz_solve_problem *problem)
 {
-    return is_small(problem) ? SMALL_WORK : LARGE_WORK;
+    return is_small(problem) && !cz_solve_has_batches(problem) ? SMALL_WORK
+                                                               : LARGE_WORK;
 }
 
 void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,
@@ -52,10 +54,29 @@ void cz_choice_offer_counts(cz_arena *arena, const cz_solve_problem *problem,
     cz_choice_offer(arena, problem, best, &plan, method);
 }
 
+/* Behind the counts, which are then others. */
+static void offer_batches(cz_arena *arena, const cz_solve_problem *problem,
+                          cz_solved *best, cz_counts *counts)
+{
+    cz_counts_batch(counts);
+    cz_choice_offer_counts(arena, problem, best, counts, "in batches");
+}
+
+/* Batches of each bucket, wherever in it they lie. */
+static void try_batches(cz_arena *arena, const cz_solve_problem *problem,
+                        cz_solved *best)
+{
+    cz_counts free = cz_counts_make(arena, problem, true);
+    cz_counts_pack(arena, &free);
+    offer_batches(arena, problem, best, &free);
+}
+
 static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
                           cz_solved *best, int64_t full_matrix_ps)
 {
     static const int shifts[] = {0, 6, 4, 2};
+    const bool has_batches =
+        cz_solve_has_batches(problem) && !problem->is_joined;
     const int64_t slots = (int64_t)problem->n_ranks * problem->n_hosts;
     if (problem->n_buckets * slots > MAX_BY_BUCKET)
         return;
@@ -66,7 +87,11 @@ static void try_by_bucket(cz_arena *arena, const cz_solve_problem *problem,
         packed.goal_ps = cz_solve_max(cz_counts_mean(&packed), full_matrix_ps);
         cz_counts_improve(&packed, work_of(problem));
         cz_choice_offer_counts(arena, problem, best, &packed, "by bucket");
+        if (has_batches && problem->geometry != CZ_SLICES_UNEVEN)
+            offer_batches(arena, problem, best, &packed);
     }
+    if (has_batches)
+        try_batches(arena, problem, best);
 }
 
 void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
@@ -78,6 +103,8 @@ void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
     cz_counts_lpt(arena, &longest);
     cz_counts_improve(&longest, work_of(problem));
     cz_choice_offer_counts(arena, problem, best, &longest, "longest first");
+    if (cz_solve_has_batches(problem) && problem->is_joined)
+        offer_batches(arena, problem, best, &longest);
     if (!is_small(problem) && cz_solve_excess(problem, &best->score) == 0 &&
         best->score.max_load_ps - longest.goal_ps <= longest.goal_ps / CLOSE)
         return;

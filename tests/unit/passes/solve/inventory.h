@@ -54,8 +54,9 @@ static inline int matrix_class(inventory *list, int64_t rows, int64_t cols)
 {
     const int64_t shard = rows * cols / list->tp;
     return add_class(list,
-                     (cz_solve_class){shard, newton_schulz_ps(rows, cols), 0,
-                                      shard * MUON_STATE_BYTES, false, 0});
+                     (cz_solve_class){.elements = shard,
+                                      .cost_ps = newton_schulz_ps(rows, cols),
+                                      .state_bytes = shard * MUON_STATE_BYTES});
 }
 
 /* AdamW's: tp ranks hold 1 / cut of it each. */
@@ -63,8 +64,10 @@ static inline int vector_class(inventory *list, int64_t elements, int64_t cut)
 {
     const int64_t shard = elements / cut;
     return add_class(list,
-                     (cz_solve_class){shard, shard * 300 / 26, 0,
-                                      shard * ADAMW_STATE_BYTES, true, 0});
+                     (cz_solve_class){.elements = shard,
+                                      .cost_ps = shard * 300 / 26,
+                                      .state_bytes = shard * ADAMW_STATE_BYTES,
+                                      .divisible = true});
 }
 
 static inline void add_item(inventory *list, int number)
