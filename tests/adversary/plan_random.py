@@ -95,21 +95,27 @@ def check_bounds(plan):
 
 def check_best(plan):
     """No baseline takes less time with as little state, or within the cap, which
-    `memory` may narrow; all of them gather whole matrices, in uneven slices."""
+    `memory` may narrow; all of them gather whole matrices, in uneven slices.  Owners of few
+    matrices are chosen by batches of a bucket: a baseline's may be larger, and take less,
+    but ours is never half longer."""
     policy = plan.data["policy"]
     if (policy["tp_strategy"] == "gram" or policy["geometry"] != "uneven" or
             not has_room(plan)):
         return
-    plan = plan_times.priced(plan, lambda stage: stage["time_ps"])
-    ours, state = max(plan_times.rank_times(plan)), state_of(plan)
+    state = state_of(plan)
     cap = 0 if policy["memory_bytes"] else cap_of(state)
     for baseline in baselines(plan):
-        time = max(plan_baselines.times_of(plan, baseline))
-        if (ours > time + plan_times.rounding(plan.data) and
-                max(baseline["state_bytes"]) <= max(cap, *state)):
+        if max(baseline["state_bytes"]) > max(cap, *state):
+            continue
+        (ours, time), (alone, time_alone) = (
+            (max(plan_times.rank_times(p)), max(plan_baselines.times_of(p, baseline)))
+            for p in (plan, plan_times.priced(plan, lambda stage: stage["time_ps"])))
+        rounding = plan_times.rounding(plan.data)
+        if ours > time * BATCHES + rounding and alone > time_alone + rounding:
             yield f"slower than {baseline['name']}: {ours}, not {time}"
 
 
+BATCHES = 1.5
 CHECKS = (check_state, check_bounds, check_best)
 
 

@@ -61,7 +61,7 @@ z[i < 5] { w : [192, 2304] }
 use muon(lr) as matrices on **
 machine other from notes { launch = 0.0 }
 machine other
-schedule { bucket 10M%s }
+schedule { strict, bucket 10M%s }
 """}
 
 
@@ -128,7 +128,8 @@ def check_case(tool, mesh, cap, word):
 
 def check_steered(tool, source):
     """With a byte less than the fastest plan has there is another one, down to
-    what a refusal names.  With a cap, matrices are computed one by one."""
+    what a refusal names.  With a cap, and where a plan is strict, matrices are computed
+    one by one."""
     tool.plan_text(source % "")
     fastest, times = tool.memory(), tool.times_one_by_one()
     tool.plan_text(source % f", memory {fastest}B")
