@@ -1,6 +1,7 @@
 /* canzona: the driver.  Finds the command and reads its options. */
 #include "frontend/cmd/cmd.h"
 
+#include "frontend/run/run.h"
 #include "frontend/syntax/parse.h"
 #include "passes/passes.h"
 
@@ -289,6 +290,8 @@ int main(int argc, char **argv)
         return run_command(command, argc - 1, argv + 1);
     if (strcmp(name, "--version") == 0) {
         puts("canzona " CANZONA_VERSION);
+        if (argc > 2 && strcmp(argv[2], "--verbose") == 0)
+            cz_found_print(stdout);
         return CZ_EXIT_OK;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {

@@ -38,19 +38,43 @@ static bool find_self(char path[PATH_BYTES])
     return n > 0;
 }
 
-/* Beside this program, or where the loader finds libraries.  It stays. */
-static void *open_module(cz_diags *diags)
+/* Beside this program, where it is installed, or where the loader finds
+ * libraries.  It stays; NULL: dlerror() says why. */
+static void *find_module(void)
 {
-    char path[PATH_BYTES + sizeof module];
+    static const char *const places[] = {"", "../lib/canzona/"};
+    char path[PATH_BYTES + sizeof "../lib/canzona/" + sizeof module];
     void *library = NULL;
 
-    if (find_self(path)) {
-        memcpy(strrchr(path, '/') + 1, module, sizeof module);
+    for (int i = 0; i < 2 && !library && find_self(path); i++) {
+        char *end = strrchr(path, '/') + 1;
+        sprintf(end, "%s%s", places[i], module);
         if (access(path, R_OK) == 0)
             library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     }
-    if (!library)
-        library = dlopen(module, RTLD_NOW | RTLD_GLOBAL);
+    return library ? library : dlopen(module, RTLD_NOW | RTLD_GLOBAL);
+}
+
+void cz_mpi_describe(char *out, size_t n)
+{
+    enum { MOST = 8192 }; /* MPI_MAX_LIBRARY_VERSION_STRING of any */
+    static char text[MOST];
+    int (*version)(char *, int *) = NULL;
+    void *library = find_module();
+    void *symbol = library ? dlsym(library, "MPI_Get_library_version") : NULL;
+    int length = 0;
+
+    memcpy(&version, &symbol, sizeof version);
+    if (version && version(text, &length) == 0)
+        snprintf(out, n, "%.*s", (int)strcspn(text, ",\n"), text);
+    else
+        snprintf(out, n, "none: %s", library ? "it has no version" : dlerror());
+}
+
+static void *open_module(cz_diags *diags)
+{
+    void *library = find_module();
+
     if (!library)
         cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0},
                       "there is no MPI in this build: %s", dlerror());

@@ -20,5 +20,7 @@ void cz_mpi_launch(int ranks, cz_diags *diags);
 /* This process as a rank of all that were started; false, and reported: MPI is
  * not in this build, or not of so many ranks. */
 bool cz_mpi_open(int ranks, cz_diags *diags, czr_world **out);
+/* In words: which MPI there is, or why none. */
+void cz_mpi_describe(char *out, size_t n);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* ---- from a plan to a program in this process: emit C, compile, load ---- */
 
@@ -35,6 +36,9 @@ void cz_loaded_close(cz_loaded *loaded);
 
 /* Flags that generated C wants, for --print-cflags. */
 extern const char *const cz_program_cflags[];
+
+/* A line for each library: linked, found on this machine, or why not. */
+void cz_found_print(FILE *out);
 
 /* ---- the GPU of a run, and what drives it and compiles for it ---- */
 

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 
 /* The enums of the CBLAS interface. */
 enum {
@@ -24,6 +25,7 @@ typedef void (*set_threads_function)(int n);
 static struct {
     pthread_once_t once;
     pthread_mutex_t lock;
+    const char *name;
     sgemm_function sgemm;
     ssyrk_function ssyrk;
     set_threads_function set_threads;
@@ -42,6 +44,7 @@ static void open_cblas(void)
         if (!sgemm || !ssyrk)
             continue;
         void *set_threads = dlsym(library, "openblas_set_num_threads");
+        cblas.name = names[i];
         memcpy(&cblas.sgemm, &sgemm, sizeof sgemm);
         memcpy(&cblas.ssyrk, &ssyrk, sizeof ssyrk);
         memcpy(&cblas.set_threads, &set_threads, sizeof set_threads);
@@ -63,6 +66,13 @@ bool czr_library_has_cblas(void)
 {
     pthread_once(&cblas.once, open_cblas);
     return cblas.sgemm != NULL;
+}
+
+void czr_library_describe_cblas(char *out, size_t n)
+{
+    snprintf(out, n, "%s",
+             czr_library_has_cblas() ? cblas.name
+                                     : "none: no OpenBLAS, BLIS or CBLAS");
 }
 
 static int transposition(const czr_operand *x)

@@ -43,6 +43,10 @@ void czr_library_ssyrk(const czr_gemm *gemm);
  * bf16 arithmetic. */
 bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads);
 
+/* In words, for people: which of them was opened, or why none. */
+void czr_library_describe_cblas(char *out, size_t n);
+void czr_library_describe_dnnl(char *out, size_t n);
+
 /* czr_library_sgemm by oneDNN and one thread, where that is the faster; else
  * false, and c is as it was. */
 bool czr_library_dnnl_sgemm(const czr_gemm *gemm);

@@ -1,6 +1,8 @@
 /* oneDNN, opened at run time, for CPUs that multiply bf16. */
 #include "runtime/math/library.h"
 
+#include <stdio.h>
+
 #if defined(CZR_HAS_DNNL) && defined(__x86_64__)
 
 #include <dlfcn.h>
@@ -209,7 +211,24 @@ bool czr_library_dnnl_sgemm(const czr_gemm *g)
                           (dnnl_dim_t)g->c_stride) == dnnl_success;
 }
 
+void czr_library_describe_dnnl(char *out, size_t n)
+{
+    pthread_once(&lib.once, open_dnnl);
+    if (lib.is_open)
+        snprintf(out, n, "%d.%d.%d", lib.dnnl_version()->major,
+                 lib.dnnl_version()->minor, lib.dnnl_version()->patch);
+    else
+        snprintf(out, n, "none: %s",
+                 has_bf16() ? "no libdnnl.so.2 of the version of its header"
+                            : "this CPU has no AVX-512 for bf16");
+}
+
 #else
+
+void czr_library_describe_dnnl(char *out, size_t n)
+{
+    snprintf(out, n, "none: its header was missing when this was built");
+}
 
 bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads)
 {

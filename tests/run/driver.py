@@ -53,6 +53,8 @@ CASES = [
     (["-h"], OK, "Usage: canzona"),
     (["--help"], OK, "Usage: canzona"),
     (["--version"], OK, "canzona 0."),
+    (["--version", "--verbose"], OK, "\nLLVM, MLIR   22."),
+    (["--version", "--verbose"], OK, "\nNVRTC        "),
     (["paint"], USAGE, 'canzona: there is no command "paint"\n`canzona help` lists them.\n'),
     (["pln"], USAGE, 'canzona: there is no command "pln"; did you mean "plan"?\n'),
     (["help", "plan"], OK, "canzona plan --explain examples/qwen3-32b.cz"),

@@ -72,7 +72,8 @@ TABLE = {
         "passes/cost passes/simulate passes/verify", set()),
     "frontend/run": (f"{PLAN} codegen runtime runtime/base "
                      "runtime/cuda/driver runtime/cuda/library "
-                     "runtime/cuda/products runtime/cuda/world runtime/world",
+                     "runtime/cuda/products runtime/cuda/world runtime/math "
+                     "runtime/world",
                      {"dlfcn.h", "pthread.h"}),
     "frontend/cmd": (
         f"{BUILT} codegen frontend/syntax frontend/program frontend/rule "

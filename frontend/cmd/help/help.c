@@ -33,7 +33,8 @@ void cz_commands_print_usage(FILE *out)
     for (const cz_command *const *at = cz_commands; *at; at++)
         fprintf(out, "  %-10s %s\n", (*at)->name, (*at)->summary);
     fputs("\n`canzona help COMMAND` has options and an example.  FILE may be "
-          "- for\nstandard input.  Start with:\n\n"
+          "- for\nstandard input.  `canzona --version --verbose` says "
+          "which libraries are found.\nStart with:\n\n"
           "  canzona plan examples/qwen3-32b.cz\n",
           out);
 }
