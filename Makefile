@@ -8,7 +8,7 @@ CTEST := ctest --output-on-failure --no-tests=error
 SOURCES = $(shell git ls-files '*.c' '*.h')
 UNITS = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
-.PHONY: help packages build check test demo wheel format lint clean coverage
+.PHONY: help packages build check test demo wheel install uninstall deb format lint clean coverage
 .PHONY: nightly test-asan test-tsan test-clang test-bytes test-nightly test-fuzz
 .PHONY: test-nvrtc test-real-headers test-cuda
 .PHONY: first-gpu test-gpu record-gpu bundle-gpu
@@ -19,6 +19,7 @@ help:
 	@echo 'make test     all tests but the nightly ones'
 	@echo 'make build    the compiler, the runtime and the trainer, in $(BUILD)'
 	@echo 'make wheel    the PyTorch package, for pip, in $(BUILD)/wheel'
+	@echo 'make install PREFIX=/usr/local;  make uninstall;  make deb: Debian packages'
 	@echo 'make nightly  other compilers, sanitizers, full training, long fuzzing'
 	@echo 'make test-cuda  all tests of the GPU half that need no GPU'
 	@echo 'make test-nvrtc  kernels by the pinned NVRTC, fetched with pip'
@@ -99,6 +100,20 @@ wheel: build
 	$(PYTHON) -B runtime/torch/wheel.py $(BUILD)/python/canzona \
 	  $$(sed -n 's/^project(canzona VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) \
 	  docs/NOTICE.md $(BUILD)/wheel
+
+# DESTDIR works as elsewhere.  `make uninstall` removes what the last one put.
+PREFIX ?= /usr/local
+install: packages $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target installed
+	cmake --install $(BUILD) --prefix $(PREFIX) --strip
+
+uninstall:
+	cmake -DMANIFEST=$(BUILD)/install_manifest.txt -P cmake/uninstall.cmake
+
+# Debian packages: canzona, and canzona-mpi where MPI is.
+deb: packages $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target installed
+	cd $(BUILD) && cpack -B deb
 
 demo: packages $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target canzona train_gpt

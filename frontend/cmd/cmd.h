@@ -98,6 +98,7 @@ typedef struct cz_cmd_options {
     const char *output;
     const char *ir; /* NULL: none; "scheduled", "assigned", "source" */
     const char *html, *trace; /* of a plan: files to write */
+    const char *as;           /* of help: for whom */
     const char *target;
     const char *world;            /* NULL: what the target's ranks run in */
     const char *mesh, *optimizer; /* of an import */
@@ -138,6 +139,7 @@ enum {
     CZ_KEY_EXPLAIN,
     CZ_KEY_FORCE,
     CZ_KEY_ALLOW_PATH,
+    CZ_KEY_AS,
     CZ_KEY_SETTING /* the first cz_setting; the others behind it */
 };
 

@@ -140,6 +140,8 @@ static const char **words_of(cz_cmd_options *options, int key)
         return &options->html;
     case CZ_KEY_TRACE:
         return &options->trace;
+    case CZ_KEY_AS:
+        return &options->as;
     default:
         return key >= CZ_KEY_SETTING && key < CZ_KEY_SETTING + CZ_N_SETTINGS
                    ? &options->settings[key - CZ_KEY_SETTING]

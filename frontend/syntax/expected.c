@@ -114,9 +114,9 @@ static void note_open_bracket(const cz_parser *parser)
  * is out of place. */
 static void note_brought(const cz_parser *parser, int kind, cz_span span)
 {
-    const char before =
-        span.offset > 0 ? span.source->bytes[span.offset - 1] : '\0';
-
+    if (span.offset == 0)
+        return;
+    const char before = span.source->bytes[span.offset - 1];
     if (kind == TOK_STAR && before == '*')
         cz_diag_note(parser->diags, (cz_span){0}, "a power is written a ^ b");
     else if (kind == TOK_SLASH && before == '/')

@@ -58,7 +58,8 @@ def contents(package, version, notice, tag):
         "Requires-Python: >=3.9\nRequires-Dist: torch>=2.6\n").encode(), 0o644
     yield f"{info}/WHEEL", (f"Wheel-Version: 1.0\nGenerator: canzona\n"
                             f"Root-Is-Purelib: false\nTag: {tag}\n").encode(), 0o644
-    yield f"{info}/licenses/NOTICE.md", notice.read_bytes(), 0o644
+    for path in (notice, notice.parent.parent / "LICENSE"):
+        yield f"{info}/licenses/{path.name}", path.read_bytes(), 0o644
 
 
 def main(package, version, notice, folder):

@@ -1,6 +1,6 @@
 /* canzona help: the commands, and what to say of one or of an option that is
  * not there.  Knows the tables of commands and options, not what they do. */
-#include "frontend/cmd/cmd.h"
+#include "frontend/cmd/help/internal.h"
 
 #include <string.h>
 
@@ -11,11 +11,6 @@ static const struct argp_option added[] = {
     {"help", '?', NULL, 0, "Give this help list", 0},
     {"usage", 0, NULL, 0, "Give a short usage message", 0},
     {0}};
-
-static bool is_end(const struct argp_option *option)
-{
-    return !option->name && !option->key && !option->doc;
-}
 
 const cz_command *cz_command_find(const char *name)
 {
@@ -64,7 +59,7 @@ void cz_command_refuse(const char *name)
 static const struct argp_option *find_long(const struct argp_option *options,
                                            const char *name, size_t n)
 {
-    for (; !is_end(options); options++)
+    for (; !cz_option_is_end(options); options++)
         if (options->name && strncmp(options->name, name, n) == 0)
             return options;
     return NULL;
@@ -73,7 +68,7 @@ static const struct argp_option *find_long(const struct argp_option *options,
 static const struct argp_option *find_key(const struct argp_option *options,
                                           int key)
 {
-    for (; !is_end(options); options++)
+    for (; !cz_option_is_end(options); options++)
         if (options->key == key)
             return options;
     return NULL;
@@ -92,9 +87,9 @@ static const char *nearest_option(const struct argp_option *options,
     const char *list[MAX_NAMES];
     int n = 0;
 
-    for (const struct argp_option *at = added; !is_end(at); at++)
+    for (const struct argp_option *at = added; !cz_option_is_end(at); at++)
         snprintf(names[n++], MAX_NAME, "--%s", at->name);
-    for (; !is_end(options) && n < MAX_NAMES; options++)
+    for (; !cz_option_is_end(options) && n < MAX_NAMES; options++)
         if (options->name)
             snprintf(names[n++], MAX_NAME, "--%s", options->name);
     for (int i = 0; i < n; i++)
@@ -148,6 +143,8 @@ static int run(const cz_cmd_options *given)
     const cz_command *command =
         given->input ? cz_command_find(given->input) : NULL;
 
+    if (given->as)
+        return cz_help_print_as(given->as, stdout) ? CZ_EXIT_OK : CZ_EXIT_USAGE;
     if (command)
         cz_command_print_help(command);
     else if (!given->input)
@@ -157,14 +154,20 @@ static int run(const cz_cmd_options *given)
     return command || !given->input ? CZ_EXIT_OK : CZ_EXIT_USAGE;
 }
 
-static const struct argp_option options[] = {{0}};
+static const struct argp_option options[] = {
+    {"as", CZ_KEY_AS, "FORM", 0,
+     "Print all commands as bash, zsh or fish completes them, or as a page of "
+     "man",
+     0},
+    {0}};
 
 const cz_command cz_command_help = {
     "help",
     "options of a command, and an example",
     options,
     "Print what COMMAND does, its options and an example.\v"
-    "Example:\n\n"
-    "  canzona help plan\n",
+    "Examples:\n\n"
+    "  canzona help plan\n"
+    "  eval \"$(canzona help --as=bash)\"\n",
     run,
     "[COMMAND]"};

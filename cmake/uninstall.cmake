@@ -1,0 +1,17 @@
+# cmake -DMANIFEST=FILE -P uninstall.cmake: removes what the last install has put, and
+# the folders of ours that it leaves empty.  DESTDIR as it was then.
+if(NOT EXISTS "${MANIFEST}")
+  message(FATAL_ERROR "nothing was installed from here: there is no ${MANIFEST}")
+endif()
+file(STRINGS "${MANIFEST}" files)
+foreach(file ${files})
+  file(REMOVE "$ENV{DESTDIR}${file}")
+endforeach()
+foreach(file ${files})
+  get_filename_component(folder "$ENV{DESTDIR}${file}" DIRECTORY)
+  file(GLOB left "${folder}/*")
+  if(folder MATCHES "/canzona$" AND NOT left)
+    file(REMOVE_RECURSE "${folder}")
+  endif()
+endforeach()
+file(REMOVE "${MANIFEST}")

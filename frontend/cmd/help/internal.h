@@ -1,0 +1,18 @@
+/* Private to frontend/cmd/help. */
+#ifndef CZ_FRONTEND_CMD_HELP_INTERNAL_H
+#define CZ_FRONTEND_CMD_HELP_INTERNAL_H
+
+#include "frontend/cmd/cmd.h"
+
+#include <limits.h>
+
+static inline bool cz_option_is_end(const struct argp_option *option)
+{
+    return !option->name && !option->key && !option->doc;
+}
+
+/* All commands and options, as a text of bash, zsh, fish or man.  False after
+ * saying that there is no such form. */
+bool cz_help_print_as(const char *form, FILE *out);
+
+#endif
