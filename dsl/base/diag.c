@@ -1,6 +1,7 @@
 /* Diagnostics: collecting them, and printing them with line and caret. */
 #include "dsl/base/diag.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -258,6 +259,12 @@ static int least(int a, int b, int c)
     return ab < c ? ab : c;
 }
 
+/* Capitals are their small letters: ADAMW is near to adamw. */
+static bool is_other(char a, char b)
+{
+    return tolower((unsigned char)a) != tolower((unsigned char)b);
+}
+
 /* Edits (insert, delete, replace, swap of neighbours) from a to b:
  * optimal string alignment, three rows of the table at a time. */
 static int edit_distance(const char *a, int n_a, const char *b, int n_b)
@@ -272,7 +279,7 @@ static int edit_distance(const char *a, int n_a, const char *b, int n_b)
         row[0] = i;
         for (int j = 1; j <= n_b; j++) {
             row[j] = least(up[j] + 1, row[j - 1] + 1,
-                           up[j - 1] + (a[i - 1] != b[j - 1]));
+                           up[j - 1] + is_other(a[i - 1], b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
                 a[i - 2] == b[j - 1] && up2[j - 2] + 1 < row[j])
                 row[j] = up2[j - 2] + 1;

@@ -107,6 +107,8 @@ static const char *suggest(cz_rule *rule, const char *name)
     for (int i = 0; i < rule->n_slots && !frame->call; i++)
         *CZ_PUSH(rule->arena, names, n) = rule->slots[i].name;
     static const cz_kind kinds[] = {CZ_AST_TABLE, CZ_AST_DEF};
+    *CZ_PUSH(rule->arena, names, n) = "true";
+    *CZ_PUSH(rule->arena, names, n) = "false";
     for (int i = 0; i < 2; i++) {
         const char *near = cz_scope_nearest(rule->use->scope, kinds[i], name);
         if (near)

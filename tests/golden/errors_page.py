@@ -25,8 +25,8 @@ INTRODUCTION = """\
 
 A message says what is wrong, where, and, where that can be known, what would
 be right. One mistake is one message; what depends on it is silent.
-`canzona explain E0501` prints a section of this page. Its messages are from the golden
-tests, which hold {n} situations; `tests/golden/errors_page.py --update` writes it.
+`canzona explain E0501` prints a section of this page. Its messages are those of golden
+tests (`tests/golden/errors`); `tests/golden/errors_page.py --update` writes it.
 
 ## Exit statuses
 
@@ -124,10 +124,8 @@ def main():
     if set(SHOWN) | UNSHOWN != {row[0] for row in codes}:
         sys.exit("SHOWN and UNSHOWN are not all codes")
     number = {name: status for status, name, _ in statuses}
-    n = sum(len(list((GOLDEN / "errors").glob(f"*.{end}")))
-            for end in ("err", "unsupported"))
     text = INTRODUCTION.format(
-        n=n, errors=number["ERRORS"],
+        errors=number["ERRORS"],
         statuses=markdown(("status", "when"), [(s, m) for s, _, m in statuses]))
     text += "".join(section(canzona, number, *row) for row in codes)
     complaints = unexplained(canzona, text) if "--update" not in sys.argv else ()

@@ -273,12 +273,16 @@ static void put_man(FILE *out)
     for
         EACH_COMMAND(at)
     put_roff_command(*at, out);
-    fputs(".SH EXIT STATUS\n", out);
-#define CZ_EXIT(status, name, meaning)                                         \
-    fputs(".TP\n" #status "\n", out);                                          \
-    put_roff(meaning, meaning + strlen(meaning), out);
+    static const char *const statuses[] = {
+#define CZ_EXIT(status, name, meaning) [status] = meaning,
 #include "frontend/cmd/exit.def"
 #undef CZ_EXIT
+    };
+    fputs(".SH EXIT STATUS\n", out);
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        fprintf(out, ".TP\n%zu\n", i);
+        put_roff(statuses[i], statuses[i] + strlen(statuses[i]), out);
+    }
 }
 
 static const struct form {

@@ -132,6 +132,7 @@ static void colour_only_when_asked(void **state)
 static void suggests_what_is_near(void **state)
 {
     static const char *const names[] = {"momentum", "decay", "lr", "betas"};
+    assert_string_equal(cz_diag_nearest("Decay", names, 4), "decay");
     assert_string_equal(cz_diag_nearest("momentun", names, 4), "momentum");
     assert_string_equal(cz_diag_nearest("dceay", names, 4), "decay");
     assert_string_equal(cz_diag_nearest("beta", names, 4), "betas");
