@@ -66,14 +66,16 @@ def baselines(plan):
 
 
 def check_state(plan):
-    """Within the cap, or no more than any baseline has, where what is divisible
-    may lie anywhere."""
+    """Within the cap, or no more than any baseline has, but for what lies between two
+    cuts at both ends of a rank's slices, where what is divisible may lie anywhere."""
     if any(b["geometry"] != "uneven" for b in plan.data["buckets"]):
         return
     ours = state_of(plan)
     cap = cap_of(ours)
     theirs = [max(b["state_bytes"]) for b in baselines(plan)]
-    if max(ours) > max(cap, min(theirs, default=0)):
+    cut = plan_baselines.ALIGN * max(plan_baselines.shard_bytes(plan, p) for p in plan.params)
+    cuts = 2 * cut * len(plan.data["buckets"])
+    if max(ours) > max(cap, min(theirs, default=0)) + cuts:
         yield f"state above the cap and a baseline's: {max(ours)}, {cap}, {theirs}"
 
 
@@ -99,8 +101,8 @@ def check_best(plan):
     matrices are chosen by batches of a bucket: a baseline's may be larger, and take less,
     but ours is never half longer."""
     policy = plan.data["policy"]
-    if (policy["tp_strategy"] == "gram" or policy["geometry"] != "uneven" or
-            not has_room(plan)):
+    if (any(m["group_size"] > 1 for m in plan.data["matrices"]) or
+            policy["geometry"] != "uneven" or not has_room(plan)):
         return
     state = state_of(plan)
     cap = 0 if policy["memory_bytes"] else cap_of(state)

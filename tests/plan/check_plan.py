@@ -303,8 +303,8 @@ def check_transfers(plan):
         axes = tuple(plan.shard_axes(plan.params[m["parameter"]]))
         if travels(plan, m):
             over.setdefault(axes, []).append(m)
-    yield from equal("axes of transfers", {tuple(op["axes"]) for op in ops},
-                     set(over))
+    yield from equal("axes of transfers", set(over) |
+                     {tuple(op["axes"]) for op in ops if op["sent_bytes"]}, set(over))
     for axes, matrices in over.items():
         moved = transfer_bytes(plan, matrices)
         for side, way in enumerate(("sent_bytes", "received_bytes")):
@@ -338,20 +338,24 @@ def check_recover(plan):
 
 def expected_buckets(plan):
     """Which buckets have operations of each kind of their own: one kernel for
-    matrices of which nothing travels, and one for what may be cut, unless one has
-    those of all."""
+    matrices of which nothing travels, and one for what may be cut.  Joined ones are of
+    all buckets from the last that has any, which is first in order, to 0."""
     policy, buckets = plan.data["policy"], plan.data["buckets"]
     every = list(range(len(buckets)))
     decides = float(policy["clip"]) > 0 or policy["skip"]
     gathered = {m["parameter"] for m in plan.data["matrices"]
                 if m["owner"]["shard"] is not None and not plan.is_local(m)}
+    if policy["joins_updates"] and len(every) > 1:
+        alone = [b for b in every if (plan.matrix_of.keys() - gathered) & set(buckets[b]["order"])]
+        kernels = [b for b in alone if alone == [0]]
+    else:
+        kernels = [b for b in every for of_matrices in {
+            n in plan.matrix_of for n in buckets[b]["order"] if n not in gathered}]
     return {
         "reduce_scatter": every,
         "all_gather": [b for b in every if plan.n_split(buckets[b]) > 1],
         "square_sum": every if decides else [],
-        "kernel": [b for b in every for of_matrices in {
-            n in plan.matrix_of for n in buckets[b]["order"] if n not in gathered}
-                   if not (policy["joins_updates"] and len(every) > 1)],
+        "kernel": kernels,
     }
 
 
