@@ -8,11 +8,15 @@
 #include "passes/passes.h"
 #include "tests/adversary/verify/random.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* The third is the first at which what comes every other update comes again. */
 enum { N_STEPS = 3, DEADLINE_MS = 10000 };
+
+/* What is rounded otherwise: bf16, and f32 a few times. */
+static const double NEAR_HALF = 0x1p-7, NEAR = 0x1p-18;
 
 /* Shards of a dimension cut to n parts, dealt out from a random one on; some
  * without elements are likely. */
@@ -277,6 +281,49 @@ czr_status planned_run(const cz_plan_view *view, const czr_program *program,
                                     .late_device = late_device};
 
     return cz_run_ranks(&request, arena, result);
+}
+
+/* Element i of a tensor whose elements have so many bytes: f32, or bf16. */
+static double element(const cz_run_tensor *tensor, int64_t bytes, int64_t i)
+{
+    const bool is_half = bytes == 2;
+    uint32_t bits = 0;
+    float value;
+
+    memcpy((unsigned char *)&bits + (is_half ? 2 : 0),
+           tensor->bytes + i * bytes, (size_t)bytes);
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+static bool is_near(const cz_run_tensor *a, const cz_run_tensor *b,
+                    int64_t bytes)
+{
+    for (int64_t i = 0; i < a->n_bytes / bytes; i++) {
+        const double x = element(a, bytes, i), y = element(b, bytes, i);
+        if (!(fabs(x - y) <= (bytes == 2 ? NEAR_HALF : NEAR) * (1.0 + fabs(x))))
+            return false;
+    }
+    return true;
+}
+
+bool planned_is_near(const cz_plan_view *view, const cz_run_result *a,
+                     const cz_run_result *b)
+{
+    if (a->n_tensors != b->n_tensors || a->replica_mismatches ||
+        b->replica_mismatches)
+        return false;
+    for (int i = 0; i < a->n_tensors; i++) {
+        const cz_run_tensor *tensor = &a->tensors[i];
+        int64_t n = 0;
+        for (int p = 0; p < view->n_params; p++)
+            if (strcmp(view->params[p].name, tensor->name) == 0)
+                n = view->patterns[view->params[p].pattern].elements;
+        if (tensor->n_bytes != b->tensors[i].n_bytes ||
+            !is_near(tensor, &b->tensors[i], tensor->n_bytes == 2 * n ? 2 : 4))
+            return false;
+    }
+    return true;
 }
 
 bool planned_same_bits(const cz_run_result *a, const cz_run_result *b)

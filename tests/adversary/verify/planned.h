@@ -45,5 +45,9 @@ czr_status planned_run(const cz_plan_view *view, const czr_program *program,
                        cz_run_result *result);
 /* Parameters, states and norms have the same bits, and so do all replicas. */
 bool planned_same_bits(const cz_run_result *a, const cz_run_result *b);
+/* Whether they differ by what an operation rounds, which no proof sees: all
+ * elements within 2^-18 of each other, those of bf16 within 2^-7. */
+bool planned_is_near(const cz_plan_view *view, const cz_run_result *a,
+                     const cz_run_result *b);
 
 #endif

@@ -38,6 +38,18 @@ static int64_t param_of_row(const cz_view_table *table, int64_t row)
     return -1;
 }
 
+/* The rank is of the row's members; a row whose members the communicator has
+ * not is of all who hold it. */
+static bool is_of(const cz_plan_view *view, const cz_view_op *op,
+                  const cz_view_transfer_entry *row, int rank)
+{
+    const int64_t last = row->member + (row->n_members - 1) * row->member_step;
+
+    return last >= cz_view_extent(view, &op->fact->comm) ||
+           cz_view_has_member(row,
+                              cz_view_coordinate(view, &op->fact->comm, rank));
+}
+
 static bool has_row(const cz_plan_view *view, const named *n, int rank)
 {
     const int number = view->ops[n->op].table;
@@ -52,9 +64,7 @@ static bool has_row(const cz_plan_view *view, const named *n, int rank)
          i < table->starts[coordinate + 1]; i++)
         if (param_of_row(table, i) == n->param &&
             (table->kind != CZ_ENTRY_TRANSFER ||
-             cz_view_has_member(
-                 &table->rows.transfer[i],
-                 cz_view_coordinate(view, &view->ops[n->op].fact->comm, rank))))
+             is_of(view, &view->ops[n->op], &table->rows.transfer[i], rank)))
             return true;
     return false;
 }
