@@ -48,7 +48,7 @@ set(nightly_tests
   "^oracle_library_(scaled|muons)_bf16$" "^simulate_qwen3-235b$"
   "^verify_(mutants|random_plans_1|large)$" "^storage_library$" "^plan_random$"
   "^(hostile|storage_counts)_all$"
-  "^fuzz_compile_replay$" "^diff_qwen3-235b-a22b$" "^plan_large_(stages|qwen.*)$")
+  "^fuzz_compile_replay$" "^diff_qwen3-235b-a22b$" "^plan_large_(stages|qwen.*|deepseek-v3)$")
 
 # cz_tier(TEST): the label of the first page above that has it.
 function(cz_tier test)

@@ -1,8 +1,8 @@
 # Generated programs, executed: strict runs on every small mesh, on both host
 # devices, and the planted fault that a run must find.
 set(dp_tp dp tp)
-# Instruments slow a step down tenfold, and two steps show them as much as ten.
-set(steps 10)
+# Instruments slow a step down tenfold, and two steps show them as much as four.
+set(steps 4)
 if(INSTRUMENTED)
   set(steps 2)
 endif()
