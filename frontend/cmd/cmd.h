@@ -98,6 +98,7 @@ typedef struct cz_cmd_options {
     const char *output;
     const char *ir; /* NULL: none; "scheduled", "assigned", "source" */
     const char *html, *trace; /* of a plan: files to write */
+    const char *in, *out;     /* of a run: tensors */
     const char *as;           /* of help: for whom */
     const char *target;
     const char *world;            /* NULL: what the target's ranks run in */
@@ -140,6 +141,8 @@ enum {
     CZ_KEY_FORCE,
     CZ_KEY_ALLOW_PATH,
     CZ_KEY_AS,
+    CZ_KEY_IN,
+    CZ_KEY_OUT,
     CZ_KEY_SETTING /* the first cz_setting; the others behind it */
 };
 

@@ -142,6 +142,10 @@ static const char **words_of(cz_cmd_options *options, int key)
         return &options->trace;
     case CZ_KEY_AS:
         return &options->as;
+    case CZ_KEY_IN:
+        return &options->in;
+    case CZ_KEY_OUT:
+        return &options->out;
     default:
         return key >= CZ_KEY_SETTING && key < CZ_KEY_SETTING + CZ_N_SETTINGS
                    ? &options->settings[key - CZ_KEY_SETTING]

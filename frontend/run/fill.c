@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INITIAL_SCALE 0.02f
-
 /* Where the host writes what shall lie `at`: there, or on its way to a GPU.
  * NULL without memory, or for nothing. */
 static void *begin_write(const rank_run *r, void *at, size_t bytes)
@@ -27,25 +25,20 @@ static czr_status end_write(const rank_run *r, void *at, const void *written,
 }
 
 static void store(void *data, czr_dtype dtype, int64_t at, const float *values,
-                  int64_t n, float scale)
+                  int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         if (dtype == CZR_BF16)
-            ((czr_bf16 *)data)[at + i] = czr_f32_to_bf16(values[i] * scale);
+            ((czr_bf16 *)data)[at + i] = czr_f32_to_bf16(values[i]);
         else
-            ((float *)data)[at + i] = values[i] * scale;
+            ((float *)data)[at + i] = values[i];
     }
-}
-
-static uint64_t tensor_of(const rank_run *r, int param)
-{
-    return cz_sample_tensor(cz_view_name_at(r->request->view, param, r->rank));
 }
 
 static czr_status fill_param(rank_run *r, int param)
 {
     const czr_layout_info *layout = &r->layouts[param];
-    const cz_sample sample = {r->request->seed, tensor_of(r, param), -1, -1};
+    const char *name = cz_view_name_at(r->request->view, param, r->rank);
     const int64_t length = cz_rank_row_length(layout);
     const size_t bytes =
         (size_t)layout->n * czr_dtype_bytes(layout->param_dtype);
@@ -54,25 +47,11 @@ static czr_status fill_param(rank_run *r, int param)
     if (!to)
         return bytes ? CZR_ERR_NO_MEMORY : CZR_OK;
     for (int64_t i = 0; i < cz_rank_rows(layout); i++) {
-        cz_sample_fill(&sample, cz_rank_row_start(layout, i), length, r->row);
-        store(to, layout->param_dtype, i * length, r->row, length,
-              INITIAL_SCALE);
+        cz_run_initial(r->request, name, cz_rank_row_start(layout, i), length,
+                       r->row);
+        store(to, layout->param_dtype, i * length, r->row, length);
     }
     return end_write(r, layout->param, to, bytes);
-}
-
-double cz_run_grad_scale(const cz_plan_view *view,
-                         const cz_fact_reduction *reduction,
-                         int64_t microbatches)
-{
-    const int64_t members = cz_view_extent(view, &reduction->reduce_axes);
-    const int64_t merged = microbatches / (members * reduction->n_grads);
-
-    if (merged == 1)
-        return 1;
-    return reduction->divisor == 1
-               ? 1 / (double)merged
-               : (double)reduction->divisor / (double)microbatches;
 }
 
 /* A leaf, or, where the plan takes one leaf, the mean of all that this rank
@@ -84,24 +63,15 @@ static void fill_grad_row(rank_run *r, int param, int step, int64_t leaf,
     const czr_layout_info *layout = &r->layouts[param];
     const cz_fact_reduction *reduction =
         cz_view_pattern_reduction(view, view->params[param].pattern);
-    const int64_t members = cz_view_extent(view, &reduction->reduce_axes);
-    const int64_t mine = r->request->microbatches / members;
-    const int64_t merged = mine / layout->n_grads;
+    const int64_t mine =
+        cz_view_coordinate(view, &reduction->reduce_axes, r->rank) *
+        layout->n_grads;
     const int64_t length = cz_rank_row_length(layout);
-    const int64_t first =
-        cz_view_coordinate(view, &reduction->reduce_axes, r->rank) * mine +
-        leaf * merged;
 
-    memset(r->sum, 0, (size_t)length * sizeof *r->sum);
-    for (int64_t m = 0; m < merged; m++) {
-        const cz_sample sample = {r->request->seed, tensor_of(r, param),
-                                  first + m, step};
-        cz_sample_fill(&sample, cz_rank_row_start(layout, row), length, r->row);
-        for (int64_t i = 0; i < length; i++)
-            r->sum[i] += r->row[i];
-    }
-    store(to, layout->grad_dtype, row * length, r->sum, length,
-          (float)cz_run_grad_scale(view, reduction, r->request->microbatches));
+    cz_run_gradient(r->request, param, cz_view_name_at(view, param, r->rank),
+                    step, mine + leaf, cz_rank_row_start(layout, row), length,
+                    r->row, r->sum);
+    store(to, layout->grad_dtype, row * length, r->sum, length);
 }
 
 static czr_status fill_leaf(rank_run *r, int param, int step, int64_t leaf)
@@ -152,8 +122,7 @@ static czr_status give_externs_of(rank_run *r, int param, int step)
         if (!cz_state_is_extern(rule, k))
             continue;
         const int64_t n = cz_state_elements(rule, k);
-        cz_sample_extern(r->request->seed, name, rule->states.v[k], step, n,
-                         r->row);
+        cz_run_extern(r->request, name, rule->states.v[k], step, n, r->row);
         status = czr_extern_set(r->engine, name, rule->states.v[k], r->row,
                                 (size_t)n);
     }

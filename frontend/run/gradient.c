@@ -66,14 +66,7 @@ void cz_sample_fill(const cz_sample *sample, int64_t first, int64_t n,
     }
 }
 
-void cz_sample_extern(uint64_t seed, const char *param, const char *name,
-                      int step, int64_t n, float *out)
+uint64_t cz_sample_extern(const char *param, const char *name)
 {
-    const uint64_t tensor =
-        mix(cz_sample_tensor(param)) ^ cz_sample_tensor(name);
-    const cz_sample sample = {seed, tensor, -1, step};
-
-    cz_sample_fill(&sample, 0, n, out);
-    for (int64_t i = 0; i < n; i++)
-        out[i] = fabsf(out[i]);
+    return mix(cz_sample_tensor(param)) ^ cz_sample_tensor(name);
 }

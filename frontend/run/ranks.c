@@ -158,15 +158,19 @@ static czr_status run_rank(czr_world *world, void *user)
 
 /* One at each coordinate of the parameter's spread. */
 static void add_tensors(const cz_plan_view *view, cz_arena *arena,
-                        cz_run_result *result, int param, const char *state,
-                        int64_t n_bytes)
+                        cz_run_result *result, int param, cz_run_tensor tensor)
 {
     const cz_view_param *p = &view->params[param];
     const cz_view_pattern *pattern = &view->patterns[p->pattern];
 
-    for (int64_t c = 0; c < pattern->expert_extent; c++)
-        *CZ_PUSH(arena, result->tensors, result->n_tensors) = (cz_run_tensor){
-            p->names[c], state, n_bytes, CZ_NEW(arena, unsigned char, n_bytes)};
+    tensor.n_bytes = cz_dtype_bytes(tensor.dtype);
+    for (int d = 0; d < tensor.n_dims; d++)
+        tensor.n_bytes *= tensor.shape[d];
+    for (int64_t c = 0; c < pattern->expert_extent; c++) {
+        tensor.name = p->names[c];
+        tensor.bytes = CZ_NEW(arena, unsigned char, tensor.n_bytes);
+        *CZ_PUSH(arena, result->tensors, result->n_tensors) = tensor;
+    }
 }
 
 czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
@@ -183,8 +187,10 @@ czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
         const cz_view_pattern *pattern =
             &view->patterns[view->params[p].pattern];
         result->first_tensor[p] = result->n_tensors;
-        add_tensors(view, arena, result, p, NULL,
-                    pattern->elements * cz_dtype_bytes(pattern->dtype));
+        add_tensors(view, arena, result, p,
+                    (cz_run_tensor){.dtype = pattern->dtype,
+                                    .n_dims = pattern->n_dims,
+                                    .shape = pattern->fact->shape.v});
     }
     for (int p = 0; p < view->n_params; p++) {
         const cz_view_pattern *pattern =
@@ -193,12 +199,14 @@ czr_status cz_run_ranks(const cz_run_request *request, cz_arena *arena,
         for (int s = 0; s < rule->states.n; s++) {
             if (cz_state_is_extern(rule, s))
                 continue;
-            const int64_t n = cz_state_is_owned(rule, s)
-                                  ? cz_state_elements(rule, s)
-                                  : pattern->elements;
+            const bool is_owned = cz_state_is_owned(rule, s);
             add_tensors(
-                view, arena, result, p, rule->states.v[s],
-                n * cz_dtype_bytes(view->rules[pattern->rule].states[s]));
+                view, arena, result, p,
+                (cz_run_tensor){.state = rule->states.v[s],
+                                .dtype = view->rules[pattern->rule].states[s],
+                                .n_dims = is_owned ? 2 : pattern->n_dims,
+                                .shape = is_owned ? cz_state_shape(rule, s)
+                                                  : pattern->fact->shape.v});
         }
     }
     result->norms = CZ_NEW(arena, double, request->steps + 1);

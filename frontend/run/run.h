@@ -8,6 +8,7 @@
 #include "codegen/emit.h"
 #include "dsl/base/diag.h"
 #include "dsl/plan/plan.h"
+#include "frontend/document/tensors.h"
 #include "runtime/cuda/driver/cache.h"
 #include "runtime/cuda/driver/context.h"
 #include "runtime/cuda/library/nvrtc.h"
@@ -76,6 +77,10 @@ typedef struct cz_run_request {
     const czr_cuda_program *cuda; /* of a GPU's run */
     struct cz_run_gpu *gpu;       /* the caller's, open; NULL: the host */
     czr_world *world; /* this process is a rank of it; NULL: it has all */
+    /* NAME: what a parameter begins with; NAME#grad: its gradient in each step,
+     * or, with a dimension in front, that of each microbatch; NAME#EXTERN.  All
+     * are there, of the plan's shapes and types.  NULL: drawn from the seed. */
+    const cz_tensors *given;
     uint64_t seed;
     int steps, microbatches; /* of one step, over all ranks */
     int64_t deadline_ms;     /* of one wait; 0: the runtime's */
@@ -92,6 +97,9 @@ typedef struct cz_run_request {
 typedef struct cz_run_tensor {
     const char *name;  /* of the parameter */
     const char *state; /* NULL: the parameter itself */
+    cz_dtype dtype;
+    int n_dims;
+    const int64_t *shape;
     int64_t n_bytes;
     unsigned char *bytes;
 } cz_run_tensor;
@@ -117,12 +125,6 @@ typedef struct cz_run_result {
     char error[512];          /* of the rank that failed first */
 } cz_run_result;
 
-/* What a gradient leaf is times the sum of its microbatches: their mean where
- * it stands for several, such that the reduction gives the mean of all. */
-double cz_run_grad_scale(const cz_plan_view *view,
-                         const cz_fact_reduction *reduction,
-                         int64_t microbatches);
-
 /* Results live in the arena; of a world of processes, all ranks have them, but
  * norms and times, which are rank 0's.  On failure result->error says what
  * happened. */
@@ -140,6 +142,7 @@ typedef struct cz_sample {
 } cz_sample;
 
 uint64_t cz_sample_tensor(const char *name);
+uint64_t cz_sample_extern(const char *param, const char *name);
 
 /* Standard normal values of elements [first, first + n) of the whole tensor
  * (row-major), as f32 with full mantissa.  Marsaglia's polar method on
@@ -147,10 +150,22 @@ uint64_t cz_sample_tensor(const char *name);
 void cz_sample_fill(const cz_sample *sample, int64_t first, int64_t n,
                     float *out);
 
-/* An extern of a parameter at a step, all of its n elements: absolute values of
- * normal ones, so that they have roots and logarithms. */
-void cz_sample_extern(uint64_t seed, const char *param, const char *name,
-                      int step, int64_t n, float *out);
+/* ---- values: what a run gives its ranks, not rounded yet ---- */
+
+/* Elements [first, first + n) of a parameter at the start. */
+void cz_run_initial(const cz_run_request *request, const char *param,
+                    int64_t first, int64_t n, float *out);
+/* The same of one of the gradients that all ranks have of it together, which is
+ * the sum of its microbatches, or their mean where the reduction wants that,
+ * such that it gives the mean of all.  `param` is of the view; `scratch` has n
+ * elements. */
+void cz_run_gradient(const cz_run_request *request, int param, const char *name,
+                     int step, int64_t gradient, int64_t first, int64_t n,
+                     float *scratch, float *out);
+/* An extern at a step, all of its n elements; drawn, they are absolute values
+ * of normal ones, so that they have roots and logarithms. */
+void cz_run_extern(const cz_run_request *request, const char *param,
+                   const char *name, int step, int64_t n, float *out);
 
 /* ---- states of a step, beside what the interpreter makes of them ---- */
 

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
-"""docs/WRITING.md, carried out: each ```cz block is a file, named by its first
-line, in its canonical layout, and each ```text block what a command answers.
+"""docs/WRITING.md, carried out: each ```cz or ```python block is a file, named by its
+first line, sources in their canonical layout, and each ```text block what a command
+answers.  The package safetensors need not be there: what little the page takes of it
+is here.
 
     writing.py CANZONA [--update]
 
@@ -15,18 +17,38 @@ import sys
 import tempfile
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/WRITING.md"
-BLOCK = re.compile(r"^```(cz|text)\n(.*?)^```$", re.S | re.M)
+BLOCK = re.compile(r"^```(cz|python|text)\n(.*?)^```$", re.S | re.M)
+SAFETENSORS = """
+import json, struct
+import numpy as np
+def save_file(tensors, path):
+    header, data = {}, b""
+    for name, values in tensors.items():
+        header[name] = {"dtype": "F32", "shape": values.shape,
+                        "data_offsets": [len(data), len(data) + values.nbytes]}
+        data += values.tobytes()
+    text = json.dumps(header).encode()
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+def load_file(path):
+    data = open(path, "rb").read()
+    start = 8 + struct.unpack("<Q", data[:8])[0]
+    return {name: np.frombuffer(data[start:], "f4", (at[1] - at[0]) // 4, at[0])
+                    .reshape(t["shape"])
+            for name, t in json.loads(data[8:start]).items()
+            for at in [t["data_offsets"]]}
+"""
 TIME = re.compile(r"[\d.]+ s per step")
 ERROR = re.compile(r"\d\.\d+e-\d+(?= of the update)")
 
 
 def run(canzona, folder, command):
     words = command.split()
-    assert words[0] == "canzona", command
-    done = subprocess.run([canzona, *words[1:]], cwd=folder, text=True,
+    program = {"canzona": canzona, "python3": sys.executable}[words[0]]
+    path = f"{canzona.parent}:{os.environ['PATH']}"
+    done = subprocess.run([program, *words[1:]], cwd=folder, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=120, check=False,
-                          env={**os.environ, "NO_COLOR": "1"})
+                          env={**os.environ, "NO_COLOR": "1", "PATH": path})
     return done.stdout
 
 
@@ -40,21 +62,24 @@ def same(old, new):
 
 def save(canzona, folder, text):
     """Why a file is not as it should be, or nothing."""
-    name = re.match(r"# (\w+\.cz)\n", text)
+    name = re.match(r"# (\w+\.(cz|py))\n", text)
     if not name:
         return "a block has no name"
     (folder / name[1]).write_text(text, encoding="utf-8")
-    return run(canzona, folder, f"canzona fmt --check {name[1]}")
+    return name[2] == "cz" and run(canzona, folder, f"canzona fmt --check {name[1]}")
 
 
 def carry_out(canzona, text):
     """The page with its answers, and what is wrong with it."""
     wrong, n_commands = [], 0
     with tempfile.TemporaryDirectory() as name:
+        package = pathlib.Path(name, "safetensors")
+        package.mkdir()
+        (package / "numpy.py").write_text(SAFETENSORS, encoding="utf-8")
         def block(match):
             nonlocal n_commands
             kind, body = match.groups()
-            if kind == "cz":
+            if kind != "text":
                 why = save(canzona, pathlib.Path(name), body)
                 wrong.extend([why] if why else [])
                 return match[0]

@@ -70,7 +70,7 @@ TABLE = {
         f"{BUILT} dsl/syntax frontend/syntax frontend/names frontend/model "
         "frontend/program frontend/document frontend/document/plan passes "
         "passes/cost passes/simulate passes/verify", set()),
-    "frontend/run": (f"{PLAN} codegen runtime runtime/base "
+    "frontend/run": (f"{PLAN} frontend/document codegen runtime runtime/base "
                      "runtime/cuda/driver runtime/cuda/library "
                      "runtime/cuda/products runtime/cuda/world runtime/math "
                      "runtime/world",
@@ -85,7 +85,8 @@ TABLE = {
         JSON | HASH | {"argp.h", "malloc.h"}),
     "frontend/cmd/help": (f"{BASE} dsl/syntax dsl/vocab frontend/cmd "
                          "frontend/syntax", set()),
-    "frontend/cmd/run": (f"{PLAN} dsl/reference frontend/cmd frontend/run "
+    "frontend/cmd/run": (f"{PLAN} dsl/reference frontend/cmd "
+                         "frontend/document frontend/run "
                          "runtime/cuda/exec",
                          set()),
 

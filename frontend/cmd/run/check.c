@@ -33,8 +33,7 @@ static int by_name(const void *left, const void *right)
     return strcmp(a->state ? a->state : "", b->state ? b->state : "");
 }
 
-/* Meshes number parameters in orders of their own. */
-static const cz_run_tensor *sorted(cz_job *job, const cz_run_result *result)
+const cz_run_tensor *cz_run_sorted(cz_job *job, const cz_run_result *result)
 {
     const size_t n = (size_t)result->n_tensors;
     cz_run_tensor *list = CZ_NEW(&job->arena, cz_run_tensor, n + 1);
@@ -47,7 +46,8 @@ static const cz_run_tensor *sorted(cz_job *job, const cz_run_result *result)
 static bool same_bits(cz_job *job, const cz_run_result *many,
                       const cz_run_result *one, const char *where)
 {
-    const cz_run_tensor *ours = sorted(job, many), *theirs = sorted(job, one);
+    const cz_run_tensor *ours = cz_run_sorted(job, many);
+    const cz_run_tensor *theirs = cz_run_sorted(job, one);
     int64_t bytes = 0;
 
     if (many->n_tensors != one->n_tensors)

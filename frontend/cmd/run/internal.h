@@ -15,6 +15,23 @@
 bool cz_run_check(cz_job *job, const cz_cmd_options *given,
                   const cz_run_request *request, const cz_run_result *result);
 
+/* By name, parameter before states: meshes number parameters in orders of their
+ * own.  Lives in the job's arena. */
+const cz_run_tensor *cz_run_sorted(cz_job *job, const cz_run_result *result);
+
+/* ---- tensors of files ---- */
+
+/* What --in names, closed by the caller.  False after reporting the first
+ * tensor that is missing, of another shape or type than the plan's, or
+ * nobody's. */
+bool cz_run_take(cz_job *job, const cz_cmd_options *given, cz_tensors *out);
+/* A line: of how many bytes results are, and a number that tells them from
+ * others. */
+void cz_run_print_sum(cz_job *job, const cz_run_result *result);
+/* Parameters and states to what --out names.  False after reporting. */
+bool cz_run_write_results(cz_job *job, const cz_cmd_options *given,
+                          const cz_run_result *result);
+
 /* ---- the float64 interpreter on whole tensors ---- */
 
 /* Repeat the run for one parameter of every rule, the first of its kind, by

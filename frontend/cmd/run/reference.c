@@ -14,17 +14,11 @@
 #include <math.h>
 #include <string.h>
 
-#define INITIAL_SCALE 0.02f
 #define FLOPS_LIMIT 2000000000 /* per rule, over all steps */
 
 static double round_to(cz_dtype dtype, float value)
 {
     return cz_reference_round(dtype, (double)value);
-}
-
-static uint64_t tensor_of(const cz_repetition *r)
-{
-    return cz_sample_tensor(r->job->view->params[r->param].name);
 }
 
 static void begin(cz_repetition *r)
@@ -33,7 +27,6 @@ static void begin(cz_repetition *r)
     const cz_view_pattern *pattern =
         &view->patterns[view->params[r->param].pattern];
     const cz_fact_rule *rule = view->rules[r->rule].fact;
-    const cz_sample sample = {r->request->seed, tensor_of(r), -1, -1};
 
     r->n = pattern->elements;
     r->n_states = rule->states.n;
@@ -51,33 +44,27 @@ static void begin(cz_repetition *r)
         for (int64_t i = 0; i < n; i++)
             r->states[s][i] = cz_state_initial(rule, s, i);
     }
-    cz_sample_fill(&sample, 0, r->n, r->sample);
+    cz_run_initial(r->request, view->params[r->param].name, 0, r->n, r->sample);
     for (int64_t i = 0; i < r->n; i++)
-        r->first[i] = r->value[i] =
-            round_to(pattern->dtype, r->sample[i] * INITIAL_SCALE);
+        r->first[i] = r->value[i] = round_to(pattern->dtype, r->sample[i]);
 }
 
 /* As ranks hand it over: leaves that are each rounded to their type. */
 static void fill_grad(cz_repetition *r, int step)
 {
-    const int n = r->request->microbatches;
     const cz_plan_view *view = r->job->view;
     const cz_fact_reduction *reduction =
         cz_view_pattern_reduction(view, view->params[r->param].pattern);
     const cz_dtype dtype = reduction->dtype;
-    const int64_t merged = n / (cz_view_extent(view, &reduction->reduce_axes) *
-                                reduction->n_grads);
-    const float scale = (float)cz_run_grad_scale(view, reduction, n);
+    const int64_t leaves =
+        cz_view_extent(view, &reduction->reduce_axes) * reduction->n_grads;
 
     memset(r->grad, 0, (size_t)r->n * sizeof *r->grad);
-    for (int m = 0; m < n; m++) {
-        const cz_sample sample = {r->request->seed, tensor_of(r), m, step};
-        cz_sample_fill(&sample, 0, r->n, r->sample);
+    for (int64_t leaf = 0; leaf < leaves; leaf++) {
+        cz_run_gradient(r->request, r->param, view->params[r->param].name, step,
+                        leaf, 0, r->n, r->microbatch, r->sample);
         for (int64_t i = 0; i < r->n; i++)
-            r->microbatch[i] =
-                (m % merged ? r->microbatch[i] : 0) + r->sample[i];
-        for (int64_t i = 0; i < r->n && (m + 1) % merged == 0; i++)
-            r->grad[i] += round_to(dtype, r->microbatch[i] * scale);
+            r->grad[i] += round_to(dtype, r->sample[i]);
     }
     for (int64_t i = 0; i < r->n; i++)
         r->grad[i] /= (double)reduction->divisor;
@@ -101,8 +88,8 @@ static void fill_externs(cz_repetition *r, int step)
             continue;
         const int64_t n = cz_state_elements(rule, k);
         float *values = CZ_NEW(&r->arena, float, n);
-        cz_sample_extern(r->request->seed, view->params[r->param].name,
-                         rule->states.v[k], step, n, values);
+        cz_run_extern(r->request, view->params[r->param].name,
+                      rule->states.v[k], step, n, values);
         for (int64_t i = 0; i < n; i++)
             r->states[k][i] = (double)values[i];
     }

@@ -26,6 +26,13 @@ static const struct argp_option options[] = {
      0},
     {"steps", CZ_KEY_STEPS, "N", 0, "Optimizer steps (default 1)", 0},
     {"seed", CZ_KEY_SEED, "N", 0, "Of parameters and gradients (default 0)", 0},
+    {"in", CZ_KEY_IN, "FILE.safetensors", 0,
+     "Take parameters NAME and gradients NAME#grad, one or L microbatches, "
+     "instead of drawing them",
+     0},
+    {"out", CZ_KEY_OUT, "FILE.safetensors", 0,
+     "Write parameters NAME and states NAME#STATE after the last step", 0},
+    CZ_OPTION_FORCE,
     CZ_OPTION_MICROBATCHES,
     {"check", CZ_KEY_CHECK, "bits|values", OPTION_ARG_OPTIONAL,
      "Compare with one rank, the interpreter and the plan, which is strict "
@@ -189,7 +196,10 @@ static bool execute(cz_job *job, const cz_cmd_options *given, const opened *o,
         print_batches(job, o->loaded.cuda);
         print_graphs(given, &result);
     }
-    return !given->check || cz_run_check(job, given, request, &result);
+    if (!given->check && !given->out)
+        cz_run_print_sum(job, &result);
+    return (!given->check || cz_run_check(job, given, request, &result)) &&
+           (!given->out || cz_run_write_results(job, given, &result));
 }
 
 static bool lacks_gpu(const cz_diags *diags)
@@ -205,7 +215,9 @@ static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu,
                          czr_world *world, int local_rank)
 {
     opened o = {.has_gpu = has_gpu, .world = world, .local_rank = local_rank};
+    cz_tensors tensors = {0};
     cz_run_request request = {.view = job->view,
+                              .given = given->in ? &tensors : NULL,
                               .seed = (uint64_t)given->seed,
                               .steps = (int)given->steps,
                               .microbatches = (int)given->microbatches,
@@ -219,8 +231,10 @@ static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu,
 
     request.user = CZ_NEW(&job->arena, cz_cmd_options, 1);
     memcpy(request.user, given, sizeof *given);
-    ok = members_divide(job, given) && open_run(job, given, &o) &&
-         execute(job, given, &o, &request);
+    ok = members_divide(job, given) &&
+         (!given->in || cz_run_take(job, given, &tensors)) &&
+         open_run(job, given, &o) && execute(job, given, &o, &request);
+    cz_tensors_close(&tensors);
     cz_loaded_close(&o.loaded);
     cz_run_gpu_close(&o.gpu);
     if (ok)
