@@ -39,9 +39,17 @@ cz_plan_checks(nccl 120 cuda_nccl_plan tests/fixtures/plans --strict few form_sh
   pipeline_moe fused fsdp chunks bases rows)
 cz_plan_checks(nccl 120 cuda_nccl_plan tests/fixtures/gpu --strict failing signs buckets)
 cz_plan_checks(nccl 300 cuda_nccl_plan tests/fixtures/plans --strict tiles_shared)
+# Ranks that leave, are slow or late, rules and calls that fail; captured and not.
+foreach(n 8 200)
+  set(test cuda_nccl_faults_${n})
+  cz_cuda_check(${test} 1200 cuda ${run_plan} $<TARGET_FILE:cuda_nccl_plan>
+    ${CMAKE_SOURCE_DIR} tests/fixtures/gpu/failing --strict)
+  set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT CANZONA_FAULTS=${n})
+endforeach()
 # The longest, which show little that the others do not.
 foreach(name loopback_tiles_shared loopback_grads loopback_fsdp
-    batch_pipeline_moe nccl_pipeline_moe nccl_fsdp nccl_bases nccl_tiles_shared)
+    batch_pipeline_moe nccl_pipeline_moe nccl_fsdp nccl_bases nccl_tiles_shared
+    nccl_faults_200)
   set_tests_properties(cuda_${name} PROPERTIES LABELS "cuda;nightly")
 endforeach()
 

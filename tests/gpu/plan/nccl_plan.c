@@ -4,13 +4,21 @@
  * threads.  One step has a gradient that is not a number.  Then a rank leaves
  * in the middle: all others say so within the deadline.
  *
- * nccl_plan [PLAN.so PROGRAM] [ORDERS] */
+ * nccl_plan [PLAN.so PROGRAM] [ORDERS [FAILURES]], or with CANZONA_FAULTS=N,
+ * so many drawn faults alone */
 #include "tests/gpu/driver/bench.h"
 #include "tests/gpu/plan/host_plan.h"
 #include "tests/gpu/plan/loopback_kernels.h"
 #include "tests/gpu/world/nccl_rank.h"
 
-enum { STEPS = NCCL_RANK_STEPS, DEADLINE_MS = 60000, SHORT_MS = 1000 };
+enum {
+    STEPS = NCCL_RANK_STEPS,
+    DEADLINE_MS = 60000,
+    SHORT_MS = 1000,
+    LITTLE_MS = 50, /* late, and in time */
+    PATIENCE = 20   /* seconds from a fault until a rank has to know, on a busy
+                     * machine */
+};
 
 static int n_ranks, n_orders = 2, n_failures = 6;
 static int64_t n_calls; /* of a run */
@@ -26,6 +34,8 @@ static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
     rank_drop(&w->out);
     w->n_graphs = w->n_refused = 0;
     w->deadline_ms = w->leaver < 0 && !w->fail_at ? DEADLINE_MS : SHORT_MS;
+    if (w->slow_ms == LITTLE_MS)
+        w->deadline_ms = DEADLINE_MS;
     fake_reset(order, 0);
     RANK_CHECK(czr_driver_open(FAKE_PATH, &driver, message) == CZR_OK);
     RANK_CHECK(czr_nccl_open(FAKE_PATH, &nccl, message) == CZR_OK);
@@ -332,6 +342,105 @@ static int differ(bool is_late)
     return n_wrong;
 }
 
+/* ---- drawn faults ---- */
+
+typedef enum fault {
+    LEAVES,
+    IS_SLOW, /* beyond the deadline */
+    IS_LATE, /* and in time */
+    RULE_FAILS,
+    CALL_FAILS, /* as one does whose queue is full */
+    N_FAULTS
+} fault;
+
+static const char *const faults[] = {"a rank leaves", "a rank is too slow",
+                                     "a rank is late", "a rule fails",
+                                     "a call fails"};
+
+static uint64_t draw(uint64_t *state, uint64_t n)
+{
+    *state = *state * 6364136223846793005U + 1442695040888963407U;
+    return (*state >> 33) % n;
+}
+
+static wish wish_of(fault kind, uint64_t *state)
+{
+    wish w = {.leaver = -1};
+
+    w.is_captured = draw(state, 2) == 1;
+    w.is_early = draw(state, 2) == 1;
+    if (kind <= IS_LATE)
+        w.leaver = (int)draw(state, (uint64_t)n_ranks);
+    if (kind == IS_SLOW)
+        w.slow_ms = 2 * SHORT_MS;
+    if (kind == IS_LATE)
+        w.slow_ms = LITTLE_MS;
+    w.is_failing = kind == RULE_FAILS;
+    if (kind == CALL_FAILS)
+        w.fail_at = 1 + (int64_t)draw(state, (uint64_t)n_calls);
+    return w;
+}
+
+/* Right bits where it may be well, or a status with a sentence, in time. */
+static bool ends_well(const wish *w, fault kind, const outcome *host,
+                      const test_rank *self)
+{
+    const trace *x = &host->of[self->rank], *y = &w->out.of[self->rank];
+    const bool has_right_bits = self->status == CZR_OK && x->n == y->n &&
+                                !memcmp(x->bytes, y->bytes, x->n);
+    const bool is_named = self->status != CZR_OK && *w->said[self->rank];
+
+    if (self->rank == w->leaver && kind == LEAVES)
+        return true;
+    switch (kind) {
+    case LEAVES:
+    case IS_SLOW:
+        return is_named && (n_ranks == 1 || w->seconds[self->rank] < PATIENCE);
+    case IS_LATE:
+        return has_right_bits;
+    case RULE_FAILS:
+        return is_named && strstr(w->said[self->rank], "in update");
+    case CALL_FAILS:
+    case N_FAULTS:
+        break;
+    }
+    return is_named || has_right_bits;
+}
+
+/* Of so many seeds, those after which a rank is quiet, late or wrong. */
+static int draw_faults(int n)
+{
+    static outcome host;
+    static wish w;
+    test_rank ranks[RANKS_MOST];
+    int n_wrong = 0;
+
+    w.leaver = -1;
+    host_plan_run(n_ranks, STEPS, RANK_DRAWN, &host);
+    run_on_double(&w, ranks, rank_seed); /* counts calls */
+    for (int i = 0; i < n; i++) {
+        uint64_t state = (rank_seed + (uint64_t)i) * 2654435761U;
+        const fault kind = (fault)draw(&state, N_FAULTS);
+        rank_drop(&w.out);
+        w = wish_of(kind, &state);
+        run_on_double(&w, ranks, state);
+        for (int rank = 0; rank < n_ranks; rank++)
+            if (!ends_well(&w, kind, &host, &ranks[rank])) {
+                printf("seed %llu: %s%s; rank %d after %.1f s: %s, \"%s\"\n",
+                       (unsigned long long)rank_seed + (unsigned)i,
+                       faults[kind], w.is_captured ? ", captured" : "", rank,
+                       w.seconds[rank], czr_status_name(ranks[rank].status),
+                       w.said[rank]);
+                n_wrong++;
+            }
+    }
+    rank_drop(&w.out);
+    rank_drop(&host);
+    printf("%s: %d ranks, %d faults: after %d a rank is quiet, late or wrong\n",
+           rank_program->name, n_ranks, n, n_wrong);
+    return n_wrong;
+}
+
 static int test_plan(void)
 {
     const int n_wrong = compare_orders();
@@ -371,6 +480,8 @@ int main(int argc, char **argv)
         printf("%d ranks are too many\n", n_ranks);
         return 2;
     }
+    if (getenv("CANZONA_FAULTS"))
+        return draw_faults(atoi(getenv("CANZONA_FAULTS"))) != 0;
     if (args[0])
         n_orders = atoi(args[0]);
     if (args[0] && args[1])

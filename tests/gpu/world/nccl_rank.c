@@ -18,6 +18,16 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Others go on meanwhile. */
+static void pause_for(int ms)
+{
+    const struct timespec pause = {ms / 1000, ms % 1000 * 1000000L};
+
+    fake_end_turn();
+    nanosleep(&pause, NULL);
+    fake_begin_turn();
+}
+
 /* Whether this rank goes on behind its second step. */
 static bool stays(const test_rank *self, wish *w, int step)
 {
@@ -26,9 +36,11 @@ static bool stays(const test_rank *self, wish *w, int step)
     w->seconds[self->rank] = -now();
     if (self->rank != w->leaver)
         return true;
-    if (w->leave)
+    if (w->slow_ms)
+        pause_for(w->slow_ms);
+    else if (w->leave)
         w->leave();
-    return false;
+    return w->slow_ms > 0;
 }
 
 /* Parameters behind their waits; then the step comes to its end. */

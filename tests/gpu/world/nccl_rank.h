@@ -32,6 +32,7 @@ typedef struct wish {
     int leaver;            /* a rank that stops behind its second step, -1:
                             * none */
     void (*leave)(void);   /* how; NULL: it returns */
+    int slow_ms;           /* not 0: the leaver stays, but comes so late */
     int64_t fail_at;       /* a call, 0: none */
     int64_t deadline_ms;
     czr_nccl_id id;
