@@ -143,6 +143,7 @@ enum {
     CZ_KEY_AS,
     CZ_KEY_IN,
     CZ_KEY_OUT,
+    CZ_KEY_STDIO,
     CZ_KEY_SETTING /* the first cz_setting; the others behind it */
 };
 
@@ -151,13 +152,14 @@ typedef struct cz_command {
     const struct argp_option *options;
     const char *doc; /* what it does; behind \v the example */
     int (*run)(const cz_cmd_options *options);
-    const char *operands; /* FILE, "FILE..." any number, "[NAME]" one or none */
+    const char *operands; /* FILE, "FILE..." any number, "[NAME]" one or none,
+                           * "" none */
 } cz_command;
 
 extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
     cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import,
     cz_command_simulate, cz_command_tune, cz_command_diff, cz_command_trace,
-    cz_command_doc, cz_command_explain, cz_command_help;
+    cz_command_doc, cz_command_explain, cz_command_lsp, cz_command_help;
 
 /* All of them, in the order of the usage; NULL ends. */
 extern const cz_command *const cz_commands[];

@@ -10,11 +10,14 @@
 #include <string.h>
 
 const cz_command *const cz_commands[] = {
-    &cz_command_check,   &cz_command_plan,     &cz_command_build,
-    &cz_command_run,     &cz_command_simulate, &cz_command_tune,
-    &cz_command_verify,  &cz_command_diff,     &cz_command_fmt,
-    &cz_command_import,  &cz_command_trace,    &cz_command_doc,
-    &cz_command_explain, &cz_command_help,     NULL};
+    &cz_command_check,    &cz_command_plan,
+    &cz_command_build,    &cz_command_run,
+    &cz_command_simulate, &cz_command_tune,
+    &cz_command_verify,   &cz_command_diff,
+    &cz_command_fmt,      &cz_command_import,
+    &cz_command_trace,    &cz_command_doc,
+    &cz_command_explain,  &cz_command_lsp,
+    &cz_command_help,     NULL};
 
 static int64_t parse_count(const char *text, struct argp_state *state,
                            const char *what)
@@ -187,6 +190,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'i':
         options->in_place = true;
         return 0;
+    case CZ_KEY_STDIO:
+        return 0;
     case CZ_KEY_DIAGNOSTICS:
         options->diagnostics = parse_form(arg, state);
         return 0;
@@ -202,6 +207,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "--microbatches takes a number from 1 on");
         return 0;
     case ARGP_KEY_ARG:
+        if (!*options->command->operands)
+            argp_error(state, "there is nothing that \"%s\" could name", arg);
         if (options->n_inputs > 0 && !has_many(options->command))
             argp_error(state, "one %s only", operand_of(options->command));
         options->inputs[options->n_inputs++] = arg;
@@ -209,7 +216,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!options->input && !options->print_cflags &&
-            *options->command->operands != '[')
+            *options->command->operands && *options->command->operands != '[')
             argp_error(state, "which %s?", operand_of(options->command));
         return 0;
     default:

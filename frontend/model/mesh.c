@@ -29,7 +29,9 @@ bool cz_mesh_is_axis(const char *name)
 
 const char *cz_mesh_name(int i)
 {
-    return i < N_AXES ? axis_names[i] : expert_axis_names[i - N_AXES];
+    return i < N_AXES                   ? axis_names[i]
+           : i < N_AXES + N_EXPERT_AXES ? expert_axis_names[i - N_AXES]
+                                        : NULL;
 }
 
 /* The axis that experts share when they have no mesh of their own. */

@@ -57,7 +57,8 @@ bool cz_mesh_find(const cz_mesh *mesh, const char *axis, int64_t *set);
 int64_t cz_mesh_extent(const cz_mesh *mesh, int64_t set);
 /* A set of pieces in the user's words: "dp x tp". */
 const char *cz_mesh_text(cz_arena *arena, const cz_mesh *mesh, int64_t set);
-/* Name i of those that an axis may have, the experts' last. */
+/* Name i of those that an axis may have, the experts' last; NULL behind them.
+ */
 const char *cz_mesh_name(int i);
 /* Coordinates over pp; at most CZ_MAX_STAGES. */
 int64_t cz_mesh_stages(const cz_mesh *mesh);
@@ -140,6 +141,9 @@ void cz_pattern_words(cz_arena *arena, const cz_pattern *pattern,
 const char *cz_pattern_first_name(cz_arena *arena, const cz_pattern *pattern);
 /* How many parameters; 0 when that does not fit. */
 int64_t cz_pattern_count(const cz_pattern *pattern);
+/* Whether the PATH matches the first `n` words of some member's name. */
+bool cz_pattern_is_matched(const cz_pattern *pattern, const cz_node *path,
+                           int n);
 /* Elements of one parameter. */
 int64_t cz_pattern_numel(const cz_pattern *pattern);
 /* Alike in everything but the values of index `k`. */

@@ -164,13 +164,19 @@ static bool matches_some(const cz_node *segment, const void *name, int at)
     return false;
 }
 
+bool cz_pattern_is_matched(const cz_pattern *pattern, const cz_node *path,
+                           int n)
+{
+    return cz_match_path_by(path, matches_some, pattern, n);
+}
+
 static bool matches_model(const cz_node *path, const cz_model *model,
                           bool frozen)
 {
     for (int i = 0; i < model->n; i++)
         if ((frozen || !model->patterns[i].frozen) &&
-            cz_match_path_by(path, matches_some, &model->patterns[i],
-                             model->patterns[i].n_words))
+            cz_pattern_is_matched(&model->patterns[i], path,
+                                  model->patterns[i].n_words))
             return true;
     return false;
 }

@@ -207,3 +207,23 @@ bool cz_parse_integer(const char *text, int64_t *out)
     *out = token.integer;
     return true;
 }
+
+const char *cz_comment_of(cz_arena *arena, const cz_node *node)
+{
+    const char *bytes = node->span.source->bytes;
+    size_t start = node->span.offset;
+    const char *text = "";
+
+    while (start > 0) {
+        size_t line = start - 1;
+        while (line > 0 && bytes[line - 1] != '\n')
+            line--;
+        if (bytes[line] != '#')
+            break;
+        const size_t skip = bytes[line + 1] == ' ' ? 2 : 1;
+        text = cz_arena_printf(arena, "%.*s%s", (int)(start - line - skip),
+                               bytes + line + skip, text);
+        start = line;
+    }
+    return text;
+}

@@ -32,6 +32,9 @@ typedef struct cz_seen_tokens {
 cz_node *cz_parse_tokens(cz_arena *arena, const cz_source *source,
                          cz_diags *diags, cz_seen_tokens *tokens);
 
+/* The lines of the comment that touches a definition, without their #. */
+const char *cz_comment_of(cz_arena *arena, const cz_node *node);
+
 /* The text of one number, as of an option: what a source means by 4096, 1M,
  * 4Ki or 1.5e6, where that is an integer and no number of bytes. */
 bool cz_parse_integer(const char *text, int64_t *out);

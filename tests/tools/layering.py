@@ -70,6 +70,9 @@ TABLE = {
         f"{BUILT} dsl/syntax frontend/syntax frontend/names frontend/model "
         "frontend/program frontend/document frontend/document/plan passes "
         "passes/cost passes/simulate passes/verify", set()),
+    "frontend/lsp": (
+        f"{BASE} dsl/syntax dsl/vocab frontend/syntax frontend/names "
+        "frontend/model frontend/program frontend/format", JSON),
     "frontend/run": (f"{PLAN} frontend/document codegen runtime runtime/base "
                      "runtime/cuda/driver runtime/cuda/library "
                      "runtime/cuda/products runtime/cuda/world runtime/math "
@@ -79,7 +82,7 @@ TABLE = {
         f"{BUILT} codegen frontend/syntax frontend/program frontend/rule "
         "frontend/rule/expand frontend/format frontend/import "
         "frontend/document frontend/document/plan frontend/report "
-        "frontend/tune "
+        "frontend/lsp frontend/tune "
         "frontend/report/page frontend/run passes passes/cost passes/gpu "
         "passes/grid passes/share passes/simulate passes/verify",
         JSON | HASH | {"argp.h", "malloc.h"}),

@@ -72,33 +72,12 @@ static void read_library(cz_arena *arena, cz_diags *diags, entries *out)
 
 /* ---- comments ---- */
 
-/* The lines of the comment that touches the definition, without their #. */
-static const char *comment_of(cz_arena *arena, const cz_node *node)
-{
-    const char *bytes = node->span.source->bytes;
-    size_t start = node->span.offset;
-    const char *text = "";
-
-    while (start > 0) {
-        size_t line = start - 1;
-        while (line > 0 && bytes[line - 1] != '\n')
-            line--;
-        if (bytes[line] != '#')
-            break;
-        const size_t skip = bytes[line + 1] == ' ' ? 2 : 1;
-        text = cz_arena_printf(arena, "%.*s%s", (int)(start - line - skip),
-                               bytes + line + skip, text);
-        start = line;
-    }
-    return text;
-}
-
 /* Up to a colon or full stop outside brackets, on one line. */
 static const char *summary_of(cz_arena *arena, const entry *e)
 {
     if (e->function)
         return e->function->gives;
-    char *text = cz_arena_printf(arena, "%s", comment_of(arena, e->node));
+    char *text = cz_arena_printf(arena, "%s", cz_comment_of(arena, e->node));
     int depth = 0;
     for (char *at = text; *at; at++) {
         depth += (*at == '(') - (*at == ')');
@@ -204,8 +183,8 @@ static void print_entry(cz_arena *arena, const entry *e, cz_diags *diags)
     }
     const cz_span span = e->node->span;
     printf("%s: %s of %s\n\n%s%s%.*s\n", e->name, e->kind->one,
-           span.source->name, comment_of(arena, e->node),
-           *comment_of(arena, e->node) ? "\n" : "", (int)span.length,
+           span.source->name, cz_comment_of(arena, e->node),
+           *cz_comment_of(arena, e->node) ? "\n" : "", (int)span.length,
            span.source->bytes + span.offset);
     if (e->kind->kind == CZ_AST_MACHINE)
         print_constants(arena, e->name, diags);

@@ -1,0 +1,9 @@
+# The language server: a recorded session, its speed, its memory, broken messages.
+cz_script(lsp_session golden 60 golden/lsp.py $<TARGET_FILE:canzona> session)
+cz_script(lsp_fuzz fuzz 300 golden/lsp.py $<TARGET_FILE:canzona> fuzz 200)
+if(NOT INSTRUMENTED)
+  cz_script(lsp_speed golden 60 golden/lsp.py $<TARGET_FILE:canzona> speed)
+  cz_script(lsp_memory golden 120 golden/lsp.py $<TARGET_FILE:canzona> memory 1000)
+  cz_script(lsp_memory_long "golden;nightly" 600 golden/lsp.py $<TARGET_FILE:canzona>
+    memory 10000)
+endif()
