@@ -196,12 +196,29 @@ void czr_context_free_pinned(czr_context *context, void *memory)
 
 /* ---- streams and events ------------------------------------------------- */
 
-czr_status czr_context_open_stream(czr_context *context, void **out)
+static czr_status open_stream(czr_context *context, int priority, void **out)
 {
     *out = NULL;
     return czr_context_check(
-        context, context->driver->stream_create(out, CZR_STREAM_NON_BLOCKING),
+        context,
+        context->driver->stream_create(out, CZR_STREAM_NON_BLOCKING, priority),
         "opening a stream");
+}
+
+czr_status czr_context_open_stream(czr_context *context, void **out)
+{
+    return open_stream(context, 0, out);
+}
+
+czr_status czr_context_open_urgent_stream(czr_context *context, void **out)
+{
+    int least, greatest;
+    const czr_status status = czr_context_check(
+        context, context->driver->stream_priorities(&least, &greatest),
+        "asking for the priorities of streams");
+
+    *out = NULL;
+    return status == CZR_OK ? open_stream(context, greatest, out) : status;
 }
 
 void czr_context_close_stream(czr_context *context, void *stream)

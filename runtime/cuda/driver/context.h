@@ -58,8 +58,10 @@ czr_status czr_context_alloc_pinned(czr_context *context, size_t bytes,
                                     void **out);
 void czr_context_free_pinned(czr_context *context, void *memory);
 
-/* Streams that do not wait for the legacy one; events without times. */
+/* Streams that do not wait for the legacy one; events without times.  Blocks of
+ * kernels on an urgent one start before those of others that are ready. */
 czr_status czr_context_open_stream(czr_context *context, void **out);
+czr_status czr_context_open_urgent_stream(czr_context *context, void **out);
 void czr_context_close_stream(czr_context *context, void *stream);
 czr_status czr_context_open_event(czr_context *context, void **out);
 void czr_context_close_event(czr_context *context, void *event);

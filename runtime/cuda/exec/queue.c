@@ -73,7 +73,11 @@ static czr_status open_all(czr_queue *queue)
     czr_status status = czr_context_open_event(queue->context, &queue->start);
 
     for (int i = 0; i < queue->n_streams && status == CZR_OK; i++) {
-        status = czr_context_open_stream(queue->context, &queue->streams[i]);
+        /* Stream 0 computes.  What other ranks wait for goes before it. */
+        status =
+            i == 0 ? czr_context_open_stream(queue->context, &queue->streams[i])
+                   : czr_context_open_urgent_stream(queue->context,
+                                                    &queue->streams[i]);
         if (status == CZR_OK)
             status =
                 czr_context_open_event(queue->context, &queue->arrivals[i]);

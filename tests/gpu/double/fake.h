@@ -69,6 +69,8 @@ void fake_share_addresses(void);
 /* Whether kernels may follow it: in memory of the device or pinned, or at its
  * end. */
 int fake_is_reachable(uint64_t address);
+/* Of a stream: lower ones are greater, 0 is the least. */
+int fake_priority(const void *stream);
 /* Device memory for kernels and for what tests compare.  Out of bounds: NULL,
  * and the context is lost by an illegal address (700). */
 void *fake_at(uint64_t address, size_t bytes);

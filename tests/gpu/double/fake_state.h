@@ -97,6 +97,7 @@ typedef struct fake_stream {
     fake_node *head, **tail;
     fake_capture *capture; /* NULL: none */
     fake_frontier frontier;
+    int priority;
 } fake_stream;
 
 typedef struct fake_event {

@@ -247,15 +247,35 @@ void fake_stream_reset(void)
         delete_event((fake_event *)fake_first(EVENT));
 }
 
-int cuStreamCreate(void **out, unsigned flags)
+/* Lower numbers are greater; those of an H100. */
+enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
+
+int cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
-    FAKE_ENTER_CONTEXT("cuStreamCreate");
+    FAKE_ENTER_CONTEXT("cuCtxGetStreamPriorityRange");
+    *least = LEAST_PRIORITY;
+    *greatest = GREATEST_PRIORITY;
+    return CZR_CUDA_SUCCESS;
+}
+
+/* Others are clamped to the range (CUDA Driver API, Stream Management). */
+int cuStreamCreateWithPriority(void **out, unsigned flags, int priority)
+{
+    FAKE_ENTER_CONTEXT("cuStreamCreateWithPriority");
     if (flags & ~(unsigned)KNOWN_STREAM_FLAGS)
         return CZR_CUDA_INVALID_VALUE;
     fake_stream *stream = fake_new(STREAM, sizeof *stream);
+    stream->priority = priority > LEAST_PRIORITY      ? LEAST_PRIORITY
+                       : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY
+                                                      : priority;
     stream->tail = &stream->head;
     *out = stream;
     return CZR_CUDA_SUCCESS;
+}
+
+int fake_priority(const void *stream)
+{
+    return ((const fake_stream *)stream)->priority;
 }
 
 /* What is on it still runs: here and now, where nothing hangs. */

@@ -5,6 +5,7 @@
  * queue_test [SEED [LISTS]]; queue_test gpu NVRTC...: the bits alone, on the
  * machine's own driver; queue_test text NVRTC...: whether the kernel for that
  * compiles.  Exit status 77 where one of them is not there: skipped. */
+#include "runtime/program/program.h"
 #include "tests/gpu/driver/lists.h"
 
 enum { ON_GPU = 40, MAX_ENTRIES = 512, ORDERS = 8, TRIES = 400, SAMPLES = 200 };
@@ -137,6 +138,22 @@ static void orders_lists_behind_and_before_others(void **state)
         }
         lists_close(&q, CZR_OK);
     }
+}
+
+static void what_travels_goes_before_what_is_computed(void **state)
+{
+    static drawn_list list;
+    uint64_t random = seed;
+    queue_bench q;
+
+    (void)state;
+    drawn_make(&list, &random);
+    lists_open(&q, &list, random, 0);
+    assert_true(czr_program_streams(&list.program) > 1);
+    assert_int_equal(fake_priority(czr_queue_stream(q.queue, 0)), 0);
+    for (int i = 1; i < czr_program_streams(&list.program); i++)
+        assert_true(fake_priority(czr_queue_stream(q.queue, i)) < 0);
+    lists_close(&q, CZR_OK);
 }
 
 /* ---- data --------------------------------------------------------------- */
@@ -341,6 +358,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_what_the_list_says),
+        cmocka_unit_test(what_travels_goes_before_what_is_computed),
         cmocka_unit_test(orders_lists_behind_and_before_others),
         cmocka_unit_test(has_the_bits_of_list_order_in_every_order),
         cmocka_unit_test(notices_a_wait_that_is_dropped),
