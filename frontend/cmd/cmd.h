@@ -301,6 +301,11 @@ typedef struct cz_output {
 bool cz_cmd_write(const cz_cmd_options *given, cz_diags *diags,
                   const cz_output *outputs, int n);
 
+/* Whether that would be allowed to write there, for commands that take long.
+ * False after reporting so. */
+bool cz_cmd_may_write(const cz_cmd_options *given, cz_diags *diags,
+                      const char *path);
+
 /* False after reporting a matrix whose buffers are more than a micro-group may
  * have (`group`), or a rank that allocates more than it may (`memory`), with
  * the least change that helps (CZ_INFEASIBLE). */

@@ -132,6 +132,16 @@ static bool find_target(const writing *w, place *p)
     return errno == ENOENT || fail_errno(w, p);
 }
 
+bool cz_cmd_may_write(const cz_cmd_options *given, cz_diags *diags,
+                      const char *path)
+{
+    const cz_output output = {.path = path};
+    const writing w = {given, diags, 0};
+    place p = {.output = &output};
+
+    return find_target(&w, &p);
+}
+
 /* ---- writing ---- */
 
 /* A pipe that nobody reads does not make us wait. */

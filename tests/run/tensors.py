@@ -162,6 +162,7 @@ def check_wrong(canzona, folder, given):
     out.write_bytes(b"somebody's")
     done = run(canzona, folder, f"--out={out}")
     assert done.returncode == 1 and "none.safetensors is there" in done.stderr
+    assert not done.stdout, "it is refused before the steps"
     assert out.read_bytes() == b"somebody's"
     assert run(canzona, folder, "--force", f"--out={out}").returncode == 0
     save(path, given)

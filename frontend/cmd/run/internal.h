@@ -28,6 +28,8 @@ bool cz_run_take(cz_job *job, const cz_cmd_options *given, cz_tensors *out);
 /* A line: of how many bytes results are, and a number that tells them from
  * others. */
 void cz_run_print_sum(cz_job *job, const cz_run_result *result);
+/* Whether --out names what may be written, before there is anything. */
+bool cz_run_may_write(cz_job *job, const cz_cmd_options *given);
 /* Parameters and states to what --out names.  False after reporting. */
 bool cz_run_write_results(cz_job *job, const cz_cmd_options *given,
                           const cz_run_result *result);

@@ -28,7 +28,8 @@ static const struct argp_option options[] = {
     {"seed", CZ_KEY_SEED, "N", 0, "Of parameters and gradients (default 0)", 0},
     {"in", CZ_KEY_IN, "FILE.safetensors", 0,
      "Take parameters NAME and gradients NAME#grad, one or L microbatches, "
-     "instead of drawing them",
+     "instead of drawing them; matrices of fused storage by names such as "
+     "NAME[q]",
      0},
     {"out", CZ_KEY_OUT, "FILE.safetensors", 0,
      "Write parameters NAME and states NAME#STATE after the last step", 0},
@@ -211,13 +212,13 @@ static bool lacks_gpu(const cz_diags *diags)
 }
 
 /* An exit status. */
-static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu,
+static int build_and_run(cz_job *job, const cz_cmd_options *given,
+                         const cz_tensors *tensors, bool has_gpu,
                          czr_world *world, int local_rank)
 {
     opened o = {.has_gpu = has_gpu, .world = world, .local_rank = local_rank};
-    cz_tensors tensors = {0};
     cz_run_request request = {.view = job->view,
-                              .given = given->in ? &tensors : NULL,
+                              .given = tensors,
                               .seed = (uint64_t)given->seed,
                               .steps = (int)given->steps,
                               .microbatches = (int)given->microbatches,
@@ -231,10 +232,7 @@ static int build_and_run(cz_job *job, const cz_cmd_options *given, bool has_gpu,
 
     request.user = CZ_NEW(&job->arena, cz_cmd_options, 1);
     memcpy(request.user, given, sizeof *given);
-    ok = members_divide(job, given) &&
-         (!given->in || cz_run_take(job, given, &tensors)) &&
-         open_run(job, given, &o) && execute(job, given, &o, &request);
-    cz_tensors_close(&tensors);
+    ok = open_run(job, given, &o) && execute(job, given, &o, &request);
     cz_loaded_close(&o.loaded);
     cz_run_gpu_close(&o.gpu);
     if (ok)
@@ -277,8 +275,18 @@ static int check_options(const cz_cmd_options *given, bool *has_gpu,
     return CZ_EXIT_USAGE;
 }
 
+/* Nothing that was asked for would fail behind the steps, or in each process.
+ */
+static bool is_ready(cz_job *job, const cz_cmd_options *given, cz_tensors *out)
+{
+    return members_divide(job, given) &&
+           (!given->out || cz_run_may_write(job, given)) &&
+           (!given->in || cz_run_take(job, given, out));
+}
+
 /* Starts the processes, or is one of them. */
-static int run_processes(cz_job *job, const cz_cmd_options *given, bool has_gpu,
+static int run_processes(cz_job *job, const cz_cmd_options *given,
+                         const cz_tensors *tensors, bool has_gpu,
                          czr_world **world)
 {
     czr_process_position me;
@@ -293,7 +301,7 @@ static int run_processes(cz_job *job, const cz_cmd_options *given, bool has_gpu,
         return CZ_EXIT_ERRORS;
     if (czr_world_rank(*world) != 0 && !freopen("/dev/null", "w", stdout))
         return CZ_EXIT_ERRORS;
-    return build_and_run(job, given, has_gpu, *world, me.local_rank);
+    return build_and_run(job, given, tensors, has_gpu, *world, me.local_rank);
 }
 
 static int run(const cz_cmd_options *given)
@@ -301,6 +309,7 @@ static int run(const cz_cmd_options *given)
     cz_cmd_options options_used = *given;
     czr_world *world = NULL;
     bool has_gpu, has_processes;
+    cz_tensors tensors = {0};
     cz_job job;
     int status = check_options(given, &has_gpu, &has_processes);
 
@@ -308,10 +317,15 @@ static int run(const cz_cmd_options *given)
         return status;
     options_used.strict = given->strict || (given->check && !given->of_values);
     status = cz_job_open(&job, &options_used, CZ_JOB_PLANNED);
+    if (status == CZ_EXIT_OK && !is_ready(&job, given, &tensors))
+        status = CZ_EXIT_ERRORS;
+    const cz_tensors *taken = given->in ? &tensors : NULL;
     if (status == CZ_EXIT_OK)
-        status = has_processes
-                     ? run_processes(&job, &options_used, has_gpu, &world)
-                     : build_and_run(&job, &options_used, has_gpu, NULL, 0);
+        status =
+            has_processes
+                ? run_processes(&job, &options_used, taken, has_gpu, &world)
+                : build_and_run(&job, &options_used, taken, has_gpu, NULL, 0);
+    cz_tensors_close(&tensors);
     cz_job_close(&job);
     czr_world_close(world); /* behind a failure it may end all processes */
     return status;

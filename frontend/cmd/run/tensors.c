@@ -154,13 +154,31 @@ void cz_run_print_sum(cz_job *job, const cz_run_result *result)
            result->n_tensors, bytes, sum);
 }
 
+/* The options, where what --in names is an input, too. */
+static cz_cmd_options with_inputs(cz_arena *arena, const cz_cmd_options *given)
+{
+    cz_cmd_options all = *given;
+
+    all.inputs = CZ_NEW(arena, const char *, 2);
+    all.inputs[0] = given->input;
+    all.inputs[1] = given->in;
+    all.n_inputs = given->in ? 2 : 1;
+    return all;
+}
+
+bool cz_run_may_write(cz_job *job, const cz_cmd_options *given)
+{
+    const cz_cmd_options all = with_inputs(&job->arena, given);
+
+    return cz_cmd_may_write(&all, &job->diags, given->out);
+}
+
 bool cz_run_write_results(cz_job *job, const cz_cmd_options *given,
                           const cz_run_result *result)
 {
     const cz_run_tensor *sorted = cz_run_sorted(job, result);
     cz_tensor *list = CZ_NEW(&job->arena, cz_tensor, result->n_tensors);
-    const char *inputs[] = {given->input, given->in};
-    cz_cmd_options writing = *given;
+    const cz_cmd_options all = with_inputs(&job->arena, given);
     cz_output output = {.path = given->out};
 
     for (int i = 0; i < result->n_tensors; i++) {
@@ -176,9 +194,7 @@ bool cz_run_write_results(cz_job *job, const cz_cmd_options *given,
                (size_t)from->n_dims * sizeof *from->shape);
     }
     cz_tensors_print(list, result->n_tensors, &output.text);
-    writing.inputs = inputs;
-    writing.n_inputs = given->in ? 2 : 1;
-    const bool ok = cz_cmd_write(&writing, &job->diags, &output, 1);
+    const bool ok = cz_cmd_write(&all, &job->diags, &output, 1);
     cz_text_fini(&output.text);
     return ok;
 }
