@@ -307,9 +307,9 @@ static void emit_variant(cz_emitter *emitter, int number, int variant)
     int first_result = cz_stage_first_result(stage);
 
     cz_text_printf(emitter->out,
-                   "/* Rule %d: %s. */\n"
+                   "/* %s. */\n"
                    "static void %s(const czr_call *call)\n{\n",
-                   stage->rule, cz_stage_where(stage),
+                   cz_stage_title(emitter, stage),
                    cz_stage_name(emitter, number, variant));
     declare_slots(&p);
     declare_workspace(&p);

@@ -41,7 +41,10 @@ bool cz_stage_has_accumulator(const cz_view_step *step);
  * ranks divide the rows of a step; 0: it belongs to all rows. */
 int64_t cz_stage_rank_offset(const cz_view_step *step, cz_access access);
 
-/* "all of the rule, ..." */
-const char *cz_stage_where(const cz_view_stage *stage);
+/* What a comment says of it: the optimizer, the shape, the first tensor and
+ * what of the update, as "muon of 512 x 128, as h.0.up: on the whole matrix".
+ */
+const char *cz_stage_title(const cz_emitter *emitter,
+                           const cz_view_stage *stage);
 
 #endif

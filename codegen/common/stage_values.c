@@ -4,6 +4,7 @@
 
 #include "dsl/plan/within.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 const char *cz_stage_slot(cz_arena *arena, const cz_view_slot *slot)
@@ -129,14 +130,42 @@ bool cz_stage_has_accumulator(const cz_view_step *step)
     return step->is_product && step->offsets[1] >= 0;
 }
 
-const char *cz_stage_where(const cz_view_stage *stage)
+/* The first tensor under a rule; what may not stand in a comment is '?'. */
+static const char *example_of(const cz_emitter *emitter, int rule)
+{
+    const cz_plan_view *view = emitter->view;
+    char *name = NULL;
+
+    for (int f = 0; f < view->n_patterns && !name; f++)
+        if (view->patterns[f].rule == rule)
+            name = cz_arena_printf(
+                emitter->arena, "%s",
+                view->params[view->patterns[f].first_param].name);
+    for (char *at = name; at && *at; at++)
+        if (*at == '*' || *at == '\\' || *at < ' ' || *at > '~')
+            *at = '?';
+    return name ? name : "nothing";
+}
+
+const char *cz_stage_title(const cz_emitter *emitter,
+                           const cz_view_stage *stage)
 {
     static const char *const where[CZ_N_WHERES] = {
         "all of the rule, on any run of elements", "on the shard, before",
         "on the whole matrix", "on the shard, after",
         "on a part of the matrix"};
+    const cz_view_rule *rule = &emitter->view->rules[stage->rule];
+    const cz_ints shape = rule->fact->shape;
+    const char *of =
+        shape.n == 2
+            ? cz_arena_printf(emitter->arena, " of %" PRId64 " x %" PRId64,
+                              shape.v[0], shape.v[1])
+            : "";
 
-    return where[stage->where];
+    return cz_arena_printf(emitter->arena, "%s%s, as %s: %s",
+                           emitter->view->uses[rule->use]->optimizer, of,
+                           example_of(emitter, stage->rule),
+                           where[stage->where]);
 }
 
 /* Number of the loop of step `s`, which is emitted unless it is there. */

@@ -205,9 +205,9 @@ static void emit_variant(cz_emitter *emitter, int number, int variant,
     int first_result = cz_stage_first_result(stage);
 
     cz_text_printf(out,
-                   "/* Rule %d: %s. */\n"
+                   "/* %s. */\n"
                    "static const czr_cuda_stage_step %s[] = {\n",
-                   stage->rule, cz_stage_where(stage),
+                   cz_stage_title(emitter, stage),
                    cz_stage_name(emitter, number, variant));
     for (int s = 0; s < stage->n_steps; s++) {
         if (cz_stage_is_own(stage, s))
