@@ -104,7 +104,7 @@ typedef struct cz_cmd_options {
     const char *world;            /* NULL: what the target's ranks run in */
     const char *mesh, *optimizer; /* of an import */
     bool json, check, print_cflags, strict, late, planted, in_place, expand;
-    bool no_baselines, time, explain;
+    bool no_baselines, time, explain, legend;
     bool force;     /* an output replaces what nobody has generated */
     bool of_values; /* a run's check, of the plan that `build` makes */
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
@@ -138,6 +138,7 @@ enum {
     CZ_KEY_HTML,
     CZ_KEY_TRACE,
     CZ_KEY_EXPLAIN,
+    CZ_KEY_LEGEND,
     CZ_KEY_FORCE,
     CZ_KEY_ALLOW_PATH,
     CZ_KEY_AS,

@@ -112,6 +112,9 @@ static error_t parse_switch(int key, char *arg, struct argp_state *state,
     case CZ_KEY_EXPLAIN:
         options->explain = true;
         return 0;
+    case CZ_KEY_LEGEND:
+        options->legend = true;
+        return 0;
     case CZ_KEY_FORCE:
         options->force = true;
         return 0;

@@ -29,6 +29,8 @@ static const struct argp_option options[] = {
     CZ_OPTION_FORCE,
     {"explain", CZ_KEY_EXPLAIN, NULL, 0,
      "Print why the plan is as it is, and what would help", 0},
+    {"legend", CZ_KEY_LEGEND, NULL, 0,
+     "Print below the screen what its lines mean", 0},
     {"no-baselines", CZ_KEY_NO_BASELINES, NULL, 0,
      "Compare the plan with no other; JSON has an empty list of them", 0},
     {"time", CZ_KEY_TIME, NULL, 0,
@@ -60,6 +62,15 @@ static cz_bar_style style_of(int file)
                : CZ_BARS_ASCII;
 }
 
+static void add_legend(cz_text *screen)
+{
+    cz_text legend = {0};
+
+    cz_report_legend(cz_text_string(screen), &legend);
+    cz_text_printf(screen, "\n%s", cz_text_string(&legend));
+    cz_text_fini(&legend);
+}
+
 /* `look` is NULL where nothing was asked for that needs it. */
 static void print(const cz_cmd_options *given, cz_job *job,
                   const cz_report_context *context)
@@ -80,6 +91,8 @@ static void print(const cz_cmd_options *given, cz_job *job,
         cz_report_screen(job->view, cz_job_metrics(job), job->plan_hash,
                          cz_cmd_report_iteration(job, given),
                          style_of(STDOUT_FILENO), &out);
+    if (given->legend)
+        add_legend(&out);
     fwrite(cz_text_string(&out), 1, out.n, stdout);
     cz_text_fini(&out);
 }
@@ -133,6 +146,8 @@ static bool is_clear(const cz_cmd_options *given)
               stderr);
     else if (given->json && given->explain)
         fputs("canzona plan: --json or --explain, not both\n", stderr);
+    else if (given->legend && (given->ir || given->json || given->explain))
+        fputs("canzona plan: --legend goes with the screen\n", stderr);
     else
         return true;
     return false;
@@ -182,6 +197,7 @@ const cz_command cz_command_plan = {
     "  canzona plan --html=plan.html --trace=plan.trace.json "
     "examples/gpt.cz\n"
     "  canzona plan --explain examples/qwen3-32b.cz\n"
+    "  canzona plan --legend examples/gpt.cz\n"
     "  canzona plan --ir=after:cut examples/gpt.cz\n",
     run,
     "FILE"};

@@ -28,6 +28,9 @@ void cz_report_screen(const cz_plan_view *view, const cz_metrics *metrics,
                       const char *hash, const cz_report_iteration *iteration,
                       cz_bar_style style, cz_text *out);
 
+/* What the lines of such a screen mean, of those that stand there. */
+void cz_report_legend(const char *screen, cz_text *out);
+
 /* What a page, a trace and an explanation of a plan are made from. */
 typedef struct cz_report_context {
     const cz_document *document;
