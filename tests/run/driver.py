@@ -167,6 +167,8 @@ CASES = [
     (["plan", "-D", "layers=12", "-D", "width=768", "-D", "mesh.dp=16", "-D", "mesh.tp=1", GPT],
      OK, "chosen for it: bucket 100M"),
     (["plan", "-D", "layout=trainer", GPT], OK, "iteration   4.13 ms of 1,048,576 tokens"),
+    (["run", "--check", "-D", "width=352", "-D", "layers=1", "--microbatches=4", GPT], OK,
+     "h.0.mlp.fc1: not repeated: 4.00 GF, and 2.00 GF at most"),
     (["plan", "-D", "tokens=2Mi", GPT], OK, " of 2,097,152 tokens"),
     (["plan", "-D", "tokens=1", GPT], OK, "instead of"),
     (["plan", "-D", "tokens=0", GPT], ERRORS, "number of tokens is 0"),

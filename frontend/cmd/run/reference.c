@@ -9,12 +9,15 @@
 
 #include "dsl/plan/error_bound.h"
 #include "dsl/plan/state.h"
+#include "frontend/document/number.h"
 #include "frontend/run/run.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FLOPS_LIMIT 2000000000 /* per rule, over all steps */
+/* Of a rule, over all steps; and of the one of matrices that has least to do.
+ * The interpreter takes a second for about three billion. */
+static const int64_t MOST_WORK = 2000000000, MOST_OF_LEAST = 200000000000;
 
 static double round_to(cz_dtype dtype, float value)
 {
@@ -168,14 +171,16 @@ static int first_param(const cz_plan_view *view, int rule)
     return best;
 }
 
-static bool is_affordable(const cz_plan_view *view, int rule, int64_t elements,
-                          const cz_run_request *request)
+/* Operations of all steps, gradients that are drawn included. */
+static int64_t work_of(const cz_plan_view *view, int rule, int64_t elements,
+                       const cz_run_request *request)
 {
-    const int64_t flops = elements * request->microbatches * 32 +
-                          cz_view_rule_flops(view, rule, NULL, elements) *
-                              cz_calls_per_update(view, rule);
+    const int64_t step = elements * request->microbatches * 32 +
+                         cz_view_rule_flops(view, rule, NULL, elements) *
+                             cz_calls_per_update(view, rule);
 
-    return flops <= FLOPS_LIMIT / (request->steps ? request->steps : 1);
+    return step > INT64_MAX / (request->steps + 1) ? INT64_MAX
+                                                   : step * request->steps;
 }
 
 /* Repeat one rule; false if it is beyond its bound. */
@@ -205,38 +210,102 @@ static bool repeat(cz_repetition *r, double *error, double *bound)
     return false;
 }
 
+static int64_t work_of_repetition(const cz_repetition *r)
+{
+    const cz_view_param *param = &r->job->view->params[r->param];
+
+    return work_of(r->job->view, r->rule,
+                   r->job->view->patterns[param->pattern].elements, r->request);
+}
+
+/* Says so where the interpreter would take too long. */
+static bool is_repeated(const cz_repetition *r, bool is_least)
+{
+    const int64_t work = work_of_repetition(r);
+    const int64_t most = is_least ? MOST_OF_LEAST : MOST_WORK;
+
+    if (work <= most)
+        return true;
+    printf("float64   %s: not repeated: %s, and %s at most\n",
+           r->job->view->params[r->param].name, cz_number_short(work, "F").text,
+           cz_number_short(most, "F").text);
+    return false;
+}
+
+/* A check that compares no matrix shows nothing of matrices. */
+static bool is_shown(cz_job *job, int n_matrices, int n_compared)
+{
+    if (n_matrices == 0 || n_compared > 0)
+        return true;
+    cz_diag_error(&job->diags, CZ_CHECK_FAILED, (cz_span){0},
+                  "no matrix was compared with float64");
+    cz_diag_note(&job->diags, (cz_span){0},
+                 "fewer --steps or --microbatches, or a smaller model by -D, "
+                 "leave the interpreter less to do");
+    return false;
+}
+
+static cz_repetition repetition_of(cz_job *job, const cz_run_request *request,
+                                   const cz_run_result *result,
+                                   const cz_run_result *after, int rule)
+{
+    return (cz_repetition){
+        .job = job,
+        .request = request,
+        .result = result,
+        .after = cz_calls_have_factors(job->view, rule) ? after : NULL,
+        .rule = rule,
+        .param = first_param(job->view, rule)};
+}
+
+static bool is_of_matrices(const cz_repetition *r)
+{
+    return r->param >= 0 && r->job->view->rules[r->rule].fact->shape.n > 0;
+}
+
+/* The rule of matrices that has least to do; -1: there is none. */
+static int least_rule(cz_job *job, const cz_run_request *request)
+{
+    int64_t least = INT64_MAX;
+    int best = -1;
+
+    for (int rule = 0; rule < job->view->n_rules; rule++) {
+        const cz_repetition r = repetition_of(job, request, NULL, NULL, rule);
+        if (!is_of_matrices(&r) ||
+            (best >= 0 && work_of_repetition(&r) >= least))
+            continue;
+        least = work_of_repetition(&r);
+        best = rule;
+    }
+    return best;
+}
+
 bool cz_run_reference(cz_job *job, const cz_run_request *request,
                       const cz_run_result *result)
 {
     const cz_plan_view *view = job->view;
     const cz_run_result *after =
         result->last.step ? cz_calls_run_shorter(job, request) : NULL;
-    int n_checked = 0;
+    const int least = least_rule(job, request);
+    int n_checked = 0, n_matrices = 0, n_compared = 0;
     bool ok = true;
 
     for (int rule = 0; rule < view->n_rules && result->last.step; rule++) {
-        cz_repetition r = {.job = job,
-                           .request = request,
-                           .result = result,
-                           .after =
-                               cz_calls_have_factors(view, rule) ? after : NULL,
-                           .rule = rule,
-                           .param = first_param(view, rule)};
+        cz_repetition r = repetition_of(job, request, result, after, rule);
         double error, bound;
-        if (r.param < 0 ||
-            !is_affordable(
-                view, rule,
-                view->patterns[view->params[r.param].pattern].elements,
-                request))
+        n_matrices += is_of_matrices(&r);
+        if (r.param < 0 || !is_repeated(&r, rule == least))
             continue;
         n_checked++;
+        n_compared += is_of_matrices(&r);
         if (!repeat(&r, &error, &bound))
             ok = false;
         else
             printf("float64   %s: %.2e of the update (bound %.2e)\n",
                    view->params[r.param].name, error, bound);
     }
-    printf("float64   %d of %d rules repeated by the interpreter\n", n_checked,
-           view->n_rules);
-    return ok;
+    printf("float64   %d of %d rules repeated by the interpreter%s\n",
+           n_checked, view->n_rules,
+           result->last.step ? "" : ": the last step was not taken");
+    return is_shown(job, n_matrices, n_compared) && ok;
 }
