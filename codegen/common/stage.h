@@ -42,7 +42,7 @@ bool cz_stage_has_accumulator(const cz_view_step *step);
 int64_t cz_stage_rank_offset(const cz_view_step *step, cz_access access);
 
 /* What a comment says of it: the optimizer, the shape, the first tensor and
- * what of the update, as "muon of 512 x 128, as h.0.up: on the whole matrix".
+ * what of the update, as "muon" of 512 x 128, as "h.0.up": on the whole matrix.
  */
 const char *cz_stage_title(const cz_emitter *emitter,
                            const cz_view_stage *stage);

@@ -130,21 +130,13 @@ bool cz_stage_has_accumulator(const cz_view_step *step)
     return step->is_product && step->offsets[1] >= 0;
 }
 
-/* The first tensor under a rule; what may not stand in a comment is '?'. */
-static const char *example_of(const cz_emitter *emitter, int rule)
+/* The first tensor under a rule. */
+static const char *example_of(const cz_plan_view *view, int rule)
 {
-    const cz_plan_view *view = emitter->view;
-    char *name = NULL;
-
-    for (int f = 0; f < view->n_patterns && !name; f++)
+    for (int f = 0; f < view->n_patterns; f++)
         if (view->patterns[f].rule == rule)
-            name = cz_arena_printf(
-                emitter->arena, "%s",
-                view->params[view->patterns[f].first_param].name);
-    for (char *at = name; at && *at; at++)
-        if (*at == '*' || *at == '\\' || *at < ' ' || *at > '~')
-            *at = '?';
-    return name ? name : "nothing";
+            return view->params[view->patterns[f].first_param].name;
+    return "";
 }
 
 const char *cz_stage_title(const cz_emitter *emitter,
@@ -156,16 +148,20 @@ const char *cz_stage_title(const cz_emitter *emitter,
         "on a part of the matrix"};
     const cz_view_rule *rule = &emitter->view->rules[stage->rule];
     const cz_ints shape = rule->fact->shape;
-    const char *of =
-        shape.n == 2
-            ? cz_arena_printf(emitter->arena, " of %" PRId64 " x %" PRId64,
-                              shape.v[0], shape.v[1])
-            : "";
+    cz_text title = {0};
 
-    return cz_arena_printf(emitter->arena, "%s%s, as %s: %s",
-                           emitter->view->uses[rule->use]->optimizer, of,
-                           example_of(emitter, stage->rule),
-                           where[stage->where]);
+    /* Strings of C, which end no comment. */
+    cz_emit_string(&title, emitter->view->uses[rule->use]->optimizer);
+    if (shape.n == 2)
+        cz_text_printf(&title, " of %" PRId64 " x %" PRId64, shape.v[0],
+                       shape.v[1]);
+    cz_text_puts(&title, ", as ");
+    cz_emit_string(&title, example_of(emitter->view, stage->rule));
+    cz_text_printf(&title, ": %s", where[stage->where]);
+    const char *copy =
+        cz_arena_copy(emitter->arena, cz_text_string(&title), title.n);
+    cz_text_fini(&title);
+    return copy;
 }
 
 /* Number of the loop of step `s`, which is emitted unless it is there. */
