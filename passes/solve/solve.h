@@ -17,13 +17,14 @@ typedef struct cz_solved {
  *   items are dealt out so that buckets are padded little;
  * - by bucket: items into even shares of each bucket, with more or less room,
  *   then local search inside buckets;
+ * - in batches, where items have any: exchanges behind one of these (batch.h);
  *
  * each with what is divisible poured so that load comes out even, unless padded
- * slices or equal parts cut it.  In the trainer's
- * order, contiguous slices by coordinate descent and beam search (line.h), by
- * time, elements, state and mixtures of them.  In both, what public optimizers
- * do (baseline.h).  A problem without items, or with one rank, has a plan too.
- * Everything belongs to the arena. */
+ * slices or equal parts cut it.  In the trainer's order, contiguous slices by
+ * coordinate descent and beam search (line.h), by time, elements, state and
+ * mixtures of them.  In both, what public optimizers do (baseline.h).  A
+ * problem without items, or with one rank, has a plan too. Everything belongs
+ * to the arena. */
 cz_solved cz_solve(cz_arena *arena, const cz_solve_problem *problem);
 
 #endif
