@@ -164,7 +164,5 @@ bool cz_mpi_open(int ranks, cz_diags *diags, czr_world **out)
         cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0},
                       "%d processes were started, and the mesh has %d ranks",
                       czr_world_size(*out), ranks);
-    czr_world_close(*out);
-    *out = NULL;
     return false;
 }
