@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 29u /* version of the tables of part 2 */
+#define CZR_ABI 30u /* version of the tables of part 2 */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -83,7 +83,15 @@ typedef enum czr_status {
 const char *czr_status_name(czr_status status);
 const char *czr_status_text(czr_status status);
 
-typedef enum czr_dtype { CZR_F64, CZR_F32, CZR_BF16, CZR_N_DTYPES } czr_dtype;
+/* CZR_F16 is of values between the steps of a rule: nothing that a trainer
+ * binds or reduces has it. */
+typedef enum czr_dtype {
+    CZR_F64,
+    CZR_F32,
+    CZR_BF16,
+    CZR_F16,
+    CZR_N_DTYPES
+} czr_dtype;
 /* Bytes of an element; 0 of what is no type. */
 size_t czr_dtype_bytes(czr_dtype dtype);
 

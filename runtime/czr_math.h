@@ -1,5 +1,5 @@
-/* What stages of generated C compute with: bf16, products, factorisations and
- * the call of a stage.  czr.h alone includes it. */
+/* What stages of generated C compute with: bf16, f16, products, factorisations
+ * and the call of a stage.  czr.h alone includes it. */
 #ifndef CZR_MATH_H
 #define CZR_MATH_H
 
@@ -24,6 +24,45 @@ static inline czr_bf16 czr_f32_to_bf16(float f)
     return (czr_bf16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
+/* IEEE 754's binary16. */
+typedef uint16_t czr_f16;
+
+static inline float czr_f16_to_f32(czr_f16 x)
+{
+    /* Its exponent and fraction at an f32's places are 2^-112 times as much,
+     * below f16's normal numbers, too. */
+    const uint32_t shifted = (x & 0x7fffu) << 13;
+    uint32_t bits;
+    float f;
+    memcpy(&f, &shifted, sizeof f);
+    f *= 0x1p112f;
+    memcpy(&bits, &f, sizeof bits);
+    bits |= (x & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0;
+    bits |= (x & 0x8000u) << 16;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* Rounds to nearest even; 65520 and more become infinity.  NaN stays NaN. */
+static inline czr_f16 czr_f32_to_f16(float f)
+{
+    uint32_t bits, small;
+    memcpy(&bits, &f, sizeof bits);
+    const uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+    const uint32_t normal =
+        (size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13;
+    /* The last bit of a number near 0.5 is that of f16's least numbers. */
+    memcpy(&f, &size, sizeof f);
+    f += 0.5f;
+    memcpy(&small, &f, sizeof small);
+    if (size > 0x7f800000u)
+        return (czr_f16)(sign | 0x7e00u | (size >> 13 & 0x3ffu));
+    if (size >= 0x477ff000u)
+        return (czr_f16)(sign | 0x7c00u);
+    return (czr_f16)(sign |
+                     (size < 0x38800000u ? small - 0x3f000000u : normal));
+}
+
 /* Not 0 if x is infinite or NaN: the bits of x - x, which is +0 for any other
  * x.  A vector takes two instructions so, and three to test the exponent. */
 static inline uint32_t czr_nonfinite_f32(float x)
@@ -37,6 +76,11 @@ static inline uint32_t czr_nonfinite_f32(float x)
 static inline uint32_t czr_nonfinite_bf16(czr_bf16 x)
 {
     return czr_nonfinite_f32(czr_bf16_to_f32(x));
+}
+
+static inline uint32_t czr_nonfinite_f16(czr_f16 x)
+{
+    return czr_nonfinite_f32(czr_f16_to_f32(x));
 }
 
 /* One product, c = op(a) @ op(b).  For instance c = x @ x' of x [m, n]:

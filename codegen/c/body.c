@@ -92,8 +92,10 @@ static void put_cast(cz_text *out, const cz_view_body *body,
 
     if (from == CZ_BF16)
         cz_text_puts(out, "czr_bf16_to_f32(");
-    else if (expr->dtype == CZ_BF16)
-        cz_text_printf(out, "czr_f32_to_bf16(%s",
+    else if (from == CZ_F16)
+        cz_text_puts(out, "czr_f16_to_f32(");
+    else if (cz_dtype_is_narrow(expr->dtype))
+        cz_text_printf(out, "czr_f32_to_%s(%s", cz_dtype_name(expr->dtype),
                        from == CZ_F64 ? "(float)" : "");
     else
         cz_text_printf(out, "(%s)(", cz_c_type(expr->dtype));

@@ -5,7 +5,7 @@ if exists("b:current_syntax")
 endif
 syntax keyword canzonaStatement mesh model use schedule optimizer def table let import machine
 syntax keyword canzonaWord as on where for from if else return state params tie frozen stage
-syntax keyword canzonaType f32 bf16 f64
+syntax keyword canzonaType f32 bf16 f16 f64
 syntax match canzonaNumber "\<\d\+\(\.\d\+\)\?\(e[-+]\?\d\+\)\?[KMG]\?i\?B\?\>"
 syntax region canzonaString start=+"+ end=+"+ oneline
 syntax match canzonaComment "#.*$"

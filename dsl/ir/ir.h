@@ -49,7 +49,7 @@ cz_ir *cz_ir_parse(const char *bytes, size_t n, cz_diags *diags);
 enum {
     /* Of printed modules.  One more where an operation, an attribute or what it
      * means is another. */
-    CZ_IR_FORMAT = 5,
+    CZ_IR_FORMAT = 6,
     CZ_IR_MAX_STRING = 256,
     CZ_IR_MAX_NESTING = 64,
     CZ_IR_MAX_TEXT = 64 << 20
@@ -236,7 +236,7 @@ cz_ir_value cz_ir_element(cz_ir_builder *builder, cz_opcode op,
 /* A scalar in every element of a tensor with the scalar's element type. */
 cz_ir_value cz_ir_splat(cz_ir_builder *builder, cz_ir_value scalar, int rank,
                         const int64_t *shape);
-/* a [m, k] @ b [k, n], each f32 or bf16, as f32 [m, n]. */
+/* a [m, k] @ b [k, n], each f32, bf16 or f16, as f32 [m, n]. */
 cz_ir_value cz_ir_matmul(cz_ir_builder *builder, cz_ir_value a, cz_ir_value b);
 cz_ir_value cz_ir_transpose(cz_ir_builder *builder, cz_ir_value matrix);
 /* 0, 1, 2, ... as f32 [length], at most CZ_IR_MAX_INDEX of them, so that they

@@ -524,7 +524,7 @@ static void check_op(checker *check, MlirOperation op)
     check_body_reference(check, op);
     if (!has_our_types(op))
         complain(check, op,
-                 "a type other than f64, f32, bf16 and "
+                 "a type other than f64, f32, bf16, f16 and "
                  "static tensors of them up to rank 2");
     cz_arena_init(&arena);
     if (check->ok && !has_right_shape(cz_ir_op_of(op), &arena))
@@ -565,7 +565,7 @@ static void check_function(checker *check, MlirOperation function)
     if (!has_our_arguments(block)) {
         complain(check, function,
                  "an argument of a type that is not "
-                 "f64, f32, bf16 or a static tensor "
+                 "f64, f32, bf16, f16 or a static tensor "
                  "of them up to rank 2");
         return;
     }

@@ -51,6 +51,8 @@ MlirType cz_ir_element_type(MlirContext context, cz_dtype dtype)
         return mlirF32TypeGet(context);
     case CZ_BF16:
         return mlirBF16TypeGet(context);
+    case CZ_F16:
+        return mlirF16TypeGet(context);
     case CZ_N_DTYPES:
         break;
     }
@@ -80,6 +82,8 @@ static bool element_of(MlirType type, cz_ir_type *out)
         out->dtype = CZ_F32;
     else if (mlirTypeIsABF16(type))
         out->dtype = CZ_BF16;
+    else if (mlirTypeIsAF16(type))
+        out->dtype = CZ_F16;
     else
         return out->is_bool;
     return true;

@@ -22,7 +22,7 @@ enum {
     CZ_ERROR_GRAM = 1000, /* the least tolerance for iterations of f32 matrices
                            * by their Gram matrices */
     CZ_ERROR_F32 = 100,   /* all arithmetic and all that travels is f32 */
-    CZ_ERROR_BF16 = 50000 /* some of it is bf16 */
+    CZ_ERROR_BF16 = 50000 /* some of it is bf16, or f16 */
 };
 
 /* Whether the program's `tolerance` admits bf16 where the rule has none. */

@@ -30,6 +30,8 @@ double cz_reference_round(cz_dtype dtype, double x)
         return round_to(x, 24, -149, 127);
     case CZ_BF16:
         return round_to(x, 8, -133, 127);
+    case CZ_F16:
+        return round_to(x, 11, -24, 15);
     case CZ_F64:
     case CZ_N_DTYPES:
         break;

@@ -172,11 +172,11 @@ static const double *factor(frame *f, const cz_view_step *step, int which)
 static void scale(const frame *f, const cz_view_step *step, double *out)
 {
     const double *s = step->beta == 0.0 ? NULL : f->values[step->in[2]];
-    const bool rounds = f->round && step->out_dtype[0] == CZ_BF16;
+    const bool rounds = f->round && cz_dtype_is_narrow(step->out_dtype[0]);
     for (int64_t i = 0; i < step->rows * step->columns; i++) {
         out[i] = step->alpha * out[i] + (s ? step->beta * s[i] : 0.0);
         if (rounds)
-            out[i] = cz_reference_round(CZ_BF16, out[i]);
+            out[i] = cz_reference_round(step->out_dtype[0], out[i]);
     }
 }
 

@@ -23,11 +23,16 @@ int cz_dtype_bytes(cz_dtype dtype)
     return table[dtype].bytes;
 }
 
+bool cz_dtype_is_narrow(cz_dtype dtype)
+{
+    return table[dtype].bytes == 2;
+}
+
 cz_dtype cz_dtype_of_bytes(int64_t bytes)
 {
-    int dtype = CZ_N_DTYPES - 1;
-    while (dtype > 0 && table[dtype].bytes != bytes)
-        dtype--;
+    int dtype = 0;
+    while (dtype < CZ_N_DTYPES - 1 && table[dtype].bytes != bytes)
+        dtype++;
     return (cz_dtype)dtype;
 }
 

@@ -13,7 +13,9 @@ typedef enum cz_dtype {
 
 const char *cz_dtype_name(cz_dtype dtype);
 int cz_dtype_bytes(cz_dtype dtype);
-/* The type whose elements have so many bytes. */
+/* bf16 or f16: what tensor cores multiply. */
+bool cz_dtype_is_narrow(cz_dtype dtype);
+/* The type of parameters whose elements have so many bytes. */
 cz_dtype cz_dtype_of_bytes(int64_t bytes);
 const char *cz_dtype_c_type(cz_dtype dtype);
 const char *cz_dtype_czr_tag(cz_dtype dtype);

@@ -79,7 +79,7 @@ static bool take_dtype(const reading *r, const json_t *json, cz_tensor *out)
     const char *type = json_string_value(json_object_get(json, "dtype"));
 
     for (int d = 0; type && d < CZ_N_DTYPES; d++)
-        if (strcasecmp(type, cz_dtype_name((cz_dtype)d)) == 0) {
+        if (d != CZ_F16 && strcasecmp(type, cz_dtype_name((cz_dtype)d)) == 0) {
             out->dtype = (cz_dtype)d;
             return true;
         }

@@ -192,7 +192,8 @@ static bool read_dtype(entry *e)
 {
     const char *name = json_string_value(json_object_get(e->json, "dtype"));
 
-    if (name && cz_dtype_find(name, &e->param.dtype))
+    if (name && cz_dtype_find(name, &e->param.dtype) &&
+        e->param.dtype != CZ_F16)
         return true;
     if (!name)
         return bad_param(e, CZ_BAD_TYPE, "has no \"dtype\"");

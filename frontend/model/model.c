@@ -63,11 +63,19 @@ static bool step(walk *w, const cz_node *node)
 static bool find_dtype(walk *w, const cz_node *node, cz_dtype *out)
 {
     const char *names[CZ_N_DTYPES];
-    if (cz_dtype_find(node->text, out))
+    int n = 0;
+    if (cz_dtype_find(node->text, out) && *out != CZ_F16)
         return true;
+    if (strcmp(node->text, cz_dtype_name(CZ_F16)) == 0) {
+        cz_diag_error(w->diags, CZ_UNSUPPORTED, node->span,
+                      "parameters in f16 are not supported yet");
+        fail(w);
+        return false;
+    }
     for (int i = 0; i < CZ_N_DTYPES; i++)
-        names[i] = cz_dtype_name((cz_dtype)i);
-    const char *near = cz_diag_nearest(node->text, names, CZ_N_DTYPES);
+        if (i != CZ_F16)
+            names[n++] = cz_dtype_name((cz_dtype)i);
+    const char *near = cz_diag_nearest(node->text, names, n);
     cz_diag_error(w->diags, CZ_BAD_TYPE, node->span,
                   "no element type is called '%s'", node->text);
     if (near)

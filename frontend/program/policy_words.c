@@ -92,7 +92,7 @@ cz_dtype cz_clause_dtype(cz_clauses *c, const cz_node *node, const char *what,
 {
     cz_dtype dtype = CZ_F32;
     const char *known[] = {"f32", "bf16", "f64"};
-    if (!cz_dtype_find(node->text, &dtype))
+    if (!cz_dtype_find(node->text, &dtype) || dtype == CZ_F16)
         cz_clause_check_word(c, node, node->text, known, 3);
     else if (dtype != CZ_F32 && !(narrow && dtype == CZ_BF16))
         cz_clause_unsupported(

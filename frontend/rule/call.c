@@ -259,7 +259,7 @@ static cz_rule_value *call_primitive(cz_rule *rule, const cz_node *call,
 static cz_rule_value *call_local(cz_rule *rule, const cz_node *call,
                                  const cz_rule_value *callee)
 {
-    cz_rule_value *arg;
+    cz_rule_value *arg = cz_rule_absorb();
     const primitive row = {call->text, 1, 1, NULL, 0};
     if (callee->kind == CZ_RULE_ERROR || cz_rule_is_open(callee))
         return cz_rule_absorb();

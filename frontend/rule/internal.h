@@ -36,7 +36,7 @@ typedef enum cz_rule_triangle {
  * then are the elements of that type (`rounded`). */
 typedef struct cz_tensor {
     cz_ir_value wide;   /* f32 (i1 if is_bool), made when first needed */
-    cz_ir_value narrow; /* bf16, once rounded to it */
+    cz_ir_value narrow; /* bf16 or f16, once rounded to it */
     cz_dtype dtype;
     bool rounded, is_bool;
     unsigned kept; /* stored dimensions there are: ROWS, COLUMNS; 0: [] */
@@ -245,7 +245,7 @@ cz_ir_value cz_rule_broadcast_argument(cz_rule *rule, int i,
                                        const cz_tensor *as);
 /* Rounded to its type: what a name is bound to. */
 cz_rule_value *cz_rule_round(cz_rule *rule, cz_rule_value *value);
-/* bf16(e), f32(e). */
+/* bf16(e), f16(e), f32(e). */
 cz_rule_value *cz_rule_cast(cz_rule *rule, cz_rule_value *value,
                             cz_dtype dtype);
 /* What `<-` stores in a tensor like `as`. */

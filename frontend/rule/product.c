@@ -64,7 +64,7 @@ static cz_ir_value factor(cz_rule *rule, cz_tensor *tensor, bool narrow,
 static cz_ir_value multiply(cz_rule *rule, cz_tensor *a, cz_tensor *b,
                             bool flipped)
 {
-    const bool narrow = a->dtype == CZ_BF16 && b->dtype == CZ_BF16;
+    const bool narrow = a->dtype != CZ_F32 && a->dtype == b->dtype;
     const cz_ir_value left = factor(rule, a, narrow, a->flipped != flipped);
     const cz_ir_value right = factor(rule, b, narrow, b->flipped != flipped);
     return flipped ? cz_ir_matmul(&rule->builder, right, left)
@@ -82,13 +82,14 @@ cz_rule_value *cz_rule_product(cz_rule *rule, const cz_node *node,
         return report_unchained(rule, node, a, b);
     cz_tensor *left = &cz_rule_round(rule, a)->tensor;
     cz_tensor *right = &cz_rule_round(rule, b)->tensor;
-    const bool wide = left->dtype == CZ_F32 || right->dtype == CZ_F32;
+    /* Of two narrow types neither has the other's numbers. */
+    const bool wide = left->dtype == CZ_F32 || left->dtype != right->dtype;
     /* The factors chain, and the second is the transpose of the first. */
     const bool symmetric = left->serial == right->serial &&
                            (left->symmetric || left->flipped != right->flipped);
     const bool flipped = !symmetric && product_layout(left, right);
     cz_tensor result = {
-        .dtype = wide ? CZ_F32 : CZ_BF16,
+        .dtype = wide ? CZ_F32 : left->dtype,
         .rounded = wide,
         .kept = CZ_RULE_MATRIX,
         .flipped = flipped,

@@ -152,7 +152,8 @@ static bool find_dtype(cz_rule *rule, const cz_node *type, cz_rule_slot *slot)
         cz_rule_error(rule, CZ_BAD_TYPE, type,
                       "'%s' is no element type; there are f32 and bf16",
                       type->text);
-    else if (*dtype == CZ_F64 || (slot->is_extern && *dtype != CZ_F32))
+    else if (*dtype == CZ_F64 || *dtype == CZ_F16 ||
+             (slot->is_extern && *dtype != CZ_F32))
         cz_rule_error(rule, CZ_UNSUPPORTED, type,
                       "%s in %s is not supported yet", what_is(slot),
                       cz_dtype_name(*dtype));

@@ -94,7 +94,7 @@ static bool admit(cz_rule *rule, const cz_tensor *operand, cz_tensor *out)
 /* The widest type of the tensors; one of shape [] counts as a scalar. */
 static cz_dtype widest(cz_rule_value *const *operands, int n)
 {
-    bool narrow = false;
+    cz_dtype found = CZ_N_DTYPES;
     for (int i = 0; i < n; i++) {
         const cz_tensor *tensor = &operands[i]->tensor;
         if (operands[i]->kind != CZ_RULE_TENSOR || tensor->kept == 0 ||
@@ -102,9 +102,11 @@ static cz_dtype widest(cz_rule_value *const *operands, int n)
             continue;
         if (tensor->dtype == CZ_F32)
             return CZ_F32;
-        narrow = true;
+        if (found != CZ_N_DTYPES && found != tensor->dtype)
+            return CZ_F32;
+        found = tensor->dtype;
     }
-    return narrow ? CZ_BF16 : CZ_F32;
+    return found == CZ_N_DTYPES ? CZ_F32 : found;
 }
 
 /* Matrices that are all symmetric, and nothing but scalars beside them. */
@@ -308,6 +310,6 @@ cz_ir_value cz_rule_store(cz_rule *rule, cz_rule_value *value)
                           .flipped = tensor->kept == CZ_RULE_MATRIX &&
                                      rule->shape->transposed};
     const cz_ir_value elements =
-        tensor->dtype == CZ_BF16 ? tensor->narrow : cz_rule_wide(rule, tensor);
+        tensor->dtype == CZ_F32 ? cz_rule_wide(rule, tensor) : tensor->narrow;
     return place(rule, elements, tensor, &as);
 }

@@ -94,7 +94,7 @@ cz_rule_value *cz_rule_argument(cz_rule *rule, int i, const cz_tensor *as)
     cz_tensor tensor = *as;
     if (rule->building) {
         const cz_ir_value in = cz_ir_function_in(rule->builder.function, i);
-        *(as->dtype == CZ_BF16 ? &tensor.narrow : &tensor.wide) = in;
+        *(as->dtype == CZ_F32 ? &tensor.wide : &tensor.narrow) = in;
     }
     return cz_rule_tensor(rule, tensor);
 }

@@ -110,14 +110,15 @@ static cz_product_size size_of(const cz_view_step *step, part p,
 {
     if (!step->is_product)
         return (cz_product_size){.bytes = bytes};
-    const bool is_bf16 =
-        dtypes[step->in[0]] == CZ_BF16 && dtypes[step->in[1]] == CZ_BF16;
+    const cz_dtype dtype = dtypes[step->in[0]];
+    const bool is_narrow =
+        cz_dtype_is_narrow(dtype) && dtypes[step->in[1]] == dtype;
     return (cz_product_size){p.rows,
                              p.columns,
                              p.inner,
                              1,
                              step->symmetric && p.rows == p.columns,
-                             is_bf16 ? CZ_BF16 : CZ_F32,
+                             is_narrow ? dtype : CZ_F32,
                              bytes};
 }
 

@@ -53,8 +53,8 @@ int64_t cz_time_product(const cz_machine *m, const cz_product_size *size)
     const cz_wide tile_flops =
         times(2 * (cz_wide)m->tile_rows * m->tile_columns, size->inner, most);
     const cz_wide flops = times(times(tile_flops, m->sms, most), waves, most);
-    const int64_t compute =
-        cz_time_of(flops, size->dtype == CZ_BF16 ? m->bf16_rate : m->f32_rate);
+    const int64_t compute = cz_time_of(
+        flops, cz_dtype_is_narrow(size->dtype) ? m->bf16_rate : m->f32_rate);
     const int64_t move =
         cz_time_of(times(size->bytes, size->batch, most), m->memory_rate);
     return cz_time_add(compute > move ? compute : move, m->launch);

@@ -1,9 +1,9 @@
 /* The products of a plan that tensor cores may compute. */
 #include "passes/gpu/gpu.h"
 
-/* What such kernels take, by runtime/cuda/products/tensor.c: bf16 alone, rows
- * that begin at multiples of 16 bytes, of a first operand that is transposed,
- * too. */
+/* What such kernels take, by runtime/cuda/products/tensor.c: bf16 or f16 alone,
+ * rows that begin at multiples of 16 bytes, of a first operand that is
+ * transposed, too. */
 enum { ROW_ELEMENTS = 8 };
 
 static bool is_for_tensor_cores(const cz_view_step *step, const cz_dtype *types)
@@ -11,10 +11,12 @@ static bool is_for_tensor_cores(const cz_view_step *step, const cz_dtype *types)
     /* No body ends it, and its result is that of the step. */
     if (!step->is_product || step->body >= 0 || step->offsets[1] < 0)
         return false;
-    return types[step->in[0]] == CZ_BF16 && types[step->in[1]] == CZ_BF16 &&
-           (step->beta == 0 || types[step->in[2]] == CZ_BF16) &&
-           step->out_dtype[0] == CZ_BF16 && step->blocks.inner <= 1 &&
-           step->inner > 0 && step->inner % ROW_ELEMENTS == 0 &&
+    const cz_dtype dtype = step->out_dtype[0];
+    return cz_dtype_is_narrow(dtype) && types[step->in[0]] == dtype &&
+           types[step->in[1]] == dtype &&
+           (step->beta == 0 || types[step->in[2]] == dtype) &&
+           step->blocks.inner <= 1 && step->inner > 0 &&
+           step->inner % ROW_ELEMENTS == 0 &&
            step->columns % ROW_ELEMENTS == 0 &&
            (!step->transpose_a || step->rows % ROW_ELEMENTS == 0);
 }

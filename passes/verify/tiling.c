@@ -64,17 +64,18 @@ static bool is_product_of(const cz_view_stage *stage, const cz_view_step *step,
 {
     if (stage->subgroup && step->segment != stage->subgroup->segment)
         return false;
-    /* Products of bf16 alone that end in themselves, whose rows begin at
+    /* Products of bf16 or f16 alone that end in themselves, whose rows begin at
      * multiples of 16 bytes. */
     const int n_operands = step->beta != 0 ? 3 : 2;
+    const cz_dtype dtype = step->out_dtype[0];
 
     if (!step->is_product || step->body >= 0 || step->offsets[1] < 0 ||
-        step->blocks.inner > 1 || step->out_dtype[0] != CZ_BF16 ||
+        step->blocks.inner > 1 || !cz_dtype_is_narrow(dtype) ||
         step->inner % ROW_ELEMENTS || step->columns % ROW_ELEMENTS ||
         (step->transpose_a && step->rows % ROW_ELEMENTS))
         return false;
     for (int i = 0; i < n_operands; i++)
-        if (type_of(stage, step->in[i]) != CZ_BF16)
+        if (type_of(stage, step->in[i]) != dtype)
             return false;
     return step->rows == t->m && step->columns == t->n && step->inner == t->k &&
            (step->beta != 0) == (t->addend != 0) &&

@@ -63,6 +63,8 @@ static double load(const void *from, czr_dtype dtype, size_t i)
         return (double)((const float *)from)[i];
     case CZR_BF16:
         return (double)czr_bf16_to_f32(((const czr_bf16 *)from)[i]);
+    case CZR_F16:
+        return (double)czr_f16_to_f32(((const czr_f16 *)from)[i]);
     case CZR_N_DTYPES:
         break;
     }
@@ -80,6 +82,9 @@ static void store(void *to, czr_dtype dtype, size_t i, double value)
         break;
     case CZR_BF16:
         ((czr_bf16 *)to)[i] = czr_f32_to_bf16((float)value);
+        break;
+    case CZR_F16:
+        ((czr_f16 *)to)[i] = czr_f32_to_f16((float)value);
         break;
     case CZR_N_DTYPES:
         break;

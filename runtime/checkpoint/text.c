@@ -76,8 +76,10 @@ bool czr_take_numbers(const char **at, const char *end, int64_t *to, int most,
     return true;
 }
 
-static const char *const labels[CZR_N_DTYPES] = {
-    [CZR_F64] = "F64", [CZR_F32] = "F32", [CZR_BF16] = "BF16"};
+static const char *const labels[CZR_N_DTYPES] = {[CZR_F64] = "F64",
+                                                 [CZR_F32] = "F32",
+                                                 [CZR_BF16] = "BF16",
+                                                 [CZR_F16] = "F16"};
 
 const char *czr_dtype_label(czr_dtype dtype)
 {

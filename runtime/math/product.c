@@ -38,6 +38,10 @@ static void pack_row(const operand *x, size_t row, size_t column, size_t n,
         const czr_bf16 *data = (const czr_bf16 *)x->data + start;
         for (size_t j = 0; j < n; j++)
             packed[j] = czr_bf16_to_f32(data[j * step]);
+    } else if (x->dtype == CZR_F16) {
+        const czr_f16 *data = (const czr_f16 *)x->data + start;
+        for (size_t j = 0; j < n; j++)
+            packed[j] = czr_f16_to_f32(data[j * step]);
     } else {
         const float *data = (const float *)x->data + start;
         for (size_t j = 0; j < n; j++)

@@ -135,27 +135,35 @@ void czr_mirror_lower(void *x, czr_dtype dtype, size_t n)
 INLINE void load(const void *from, czr_dtype dtype, size_t first, size_t n,
                  float *to)
 {
-    const czr_bf16 *bf16 = (const czr_bf16 *)from + first;
+    const uint16_t *narrow = (const uint16_t *)from + first;
 
     if (dtype == CZR_F32) {
         memcpy(to, (const float *)from + first, n * sizeof *to);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        to[i] = czr_bf16_to_f32(bf16[i]);
+    if (dtype == CZR_F16)
+        for (size_t i = 0; i < n; i++)
+            to[i] = czr_f16_to_f32(narrow[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            to[i] = czr_bf16_to_f32(narrow[i]);
 }
 
 INLINE void store(const float *from, void *to, czr_dtype dtype, size_t first,
                   size_t n)
 {
-    czr_bf16 *bf16 = (czr_bf16 *)to + first;
+    uint16_t *narrow = (uint16_t *)to + first;
 
     if (dtype == CZR_F32) {
         memcpy((float *)to + first, from, n * sizeof *from);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        bf16[i] = czr_f32_to_bf16(from[i]);
+    if (dtype == CZR_F16)
+        for (size_t i = 0; i < n; i++)
+            narrow[i] = czr_f32_to_f16(from[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            narrow[i] = czr_f32_to_bf16(from[i]);
 }
 
 /* At most CHUNK elements of the result, from element `first` on. */

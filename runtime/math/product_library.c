@@ -113,7 +113,7 @@ static bool multiply_bf16(const czr_host_math *math, const czr_gemm *gemm,
  * where half of the result is enough. */
 static bool rounds_itself(const czr_product *p)
 {
-    return p->out && !is_own_square(p) &&
+    return p->out && p->out_dtype != CZR_F16 && !is_own_square(p) &&
            (!p->addend ||
             (p->addend_dtype == p->out_dtype && p->addend != p->out));
 }

@@ -181,7 +181,7 @@ static bool check_bucket(const czr_check *c, int b)
     for (int i = 0; i < members; i++)
         if (bucket->slices[i] > bucket->slices[i + 1])
             return fail(c, "slices of bucket", b);
-    if ((unsigned)bucket->dtype >= CZR_N_DTYPES)
+    if ((unsigned)bucket->dtype >= CZR_F16)
         return fail(c, "type of bucket", b);
     return true;
 }
@@ -255,7 +255,7 @@ static bool is_state(const czr_state_desc *state)
     const bool is_shaped =
         rows > 0 && columns > 0 && rows <= INT64_MAX / 16 / columns;
 
-    return (unsigned)state->dtype < CZR_N_DTYPES &&
+    return (unsigned)state->dtype < CZR_F16 &&
            (is_shaped || (rows == 0 && columns == 0)) &&
            czr_is_below(state->symmetric, 2) &&
            ((!state->diagonal && !state->symmetric) ||

@@ -101,7 +101,8 @@ static bool has_band(const czr_sum_entry *row)
 static bool check_sum_row(const czr_check *c, const czr_sum_entry *row)
 {
     if (!czr_is_below(row->how, CZR_N_EXCHANGES) || !has_band(row) ||
-        row->dtype >= CZR_N_DTYPES)
+        row->dtype >= CZR_N_DTYPES ||
+        (row->dtype == CZR_F16 && row->how != CZR_EXCHANGE_GATHER))
         return false;
     const int64_t element = (int64_t)czr_dtype_bytes(row->dtype);
     return czr_is_below(row->param, c->program->n_params) &&

@@ -217,7 +217,7 @@ czr_status czr_world_all_reduce(czr_world *world, const char *axis, void *data,
                                    [CZR_F32] = CZR_SUM_F32,
                                    [CZR_BF16] = CZR_SUM_BF16};
 
-    if (!world || (unsigned)dtype >= CZR_N_DTYPES || (!data && count))
+    if (!world || (unsigned)dtype >= CZR_F16 || (!data && count))
         return CZR_ERR_ARGUMENT;
     const czr_collective collective = {
         .kind = CZR_COLLECTIVE_ALL_REDUCE,

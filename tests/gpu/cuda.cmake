@@ -99,6 +99,14 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   endforeach()
   cz_cuda_test(sm80_symmetric product_sm80_test SYMMETRIC=1 M_MAJOR=1 N_MAJOR=1)
 
+  cz_cuda_test(sm90_symmetric_f16 product_sm90_test BM=128 BN=128 STAGES=5
+    BUFFERS=2 SYMMETRIC=1 M_MAJOR=0 N_MAJOR=1 FP16=1)
+  cz_cuda_test(sm90_tn_f16 product_sm90_test BM=128 BN=256 STAGES=4 BUFFERS=2
+    SYMMETRIC=0 M_MAJOR=1 N_MAJOR=1 FP16=1)
+  cz_cuda_test(sm80_symmetric_f16 product_sm80_test SYMMETRIC=1 M_MAJOR=0 N_MAJOR=0
+    FP16=1)
+  cz_cuda_test(sm80_nn_f16 product_sm80_test SYMMETRIC=0 M_MAJOR=0 N_MAJOR=1 FP16=1)
+
   # Against the LAPACK that the runtime opens, where there is one.
   cz_cuda_test(eigen_4 eigen_test MAX_SWEEPS=4 WIDE_SWEEPS=3)
   cz_cuda_test(eigen_30 eigen_test MAX_SWEEPS=30 WIDE_SWEEPS=30)

@@ -61,6 +61,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   cz_double_program(parts ${CMAKE_CURRENT_SOURCE_DIR}/golden/cuda/parts.cz
     --strict)
   cz_double_program(roots ${CMAKE_CURRENT_SOURCE_DIR}/gpu/kernels/roots.cz --strict)
+  cz_double_program(halves ${CMAKE_CURRENT_SOURCE_DIR}/gpu/kernels/halves.cz --strict)
   # All optimizers of the library; built when its test runs.
   set(library ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/gpu/kernels/stages_library.py)
   set(source ${CMAKE_BINARY_DIR}/tests/library.cz)
@@ -69,7 +70,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     DEPENDS ${optimizers} VERBATIM)
   cz_double_program(library ${source} --strict)
 
-  foreach(name elements forms parts roots library)
+  foreach(name elements forms parts roots halves library)
     cz_model_program(cuda_stages_${name} ${name} double_${name}
       gpu/stages/stages_run.c)
   endforeach()
@@ -79,7 +80,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_target_properties(double_library cuda_stages_library PROPERTIES
     EXCLUDE_FROM_ALL ON)
 
-  foreach(name elements forms parts roots)
+  foreach(name elements forms parts roots halves)
     cz_cuda_check(cuda_stages_${name} 240 cuda cuda_stages_${name})
     # The same bits on a GPU, where there is one.
     cz_cuda_check_if(cuda_gpu_stages_${name} 240 "cuda;gpu" cuda_stages_${name} gpu

@@ -63,7 +63,7 @@ def check_matrices(plan):
                          mean_bytes(plan, m, "scatter", away) if sharded else 0)
         for way in ("gather", "scatter"):
             yield from equal(f"{name}.wire.{way}", m["wire"][way], whole[way])
-        is_narrow = "bf16" in m["wire"]["gather"] + m["wire"]["scatter"]
+        is_narrow = {"bf16", "f16"} & {*m["wire"]["gather"], *m["wire"]["scatter"]}
         if m["error_bound"] not in [[100, 10 ** 6]] * (not is_narrow) + [
                 [50000, 10 ** 6]]:
             yield f"{name}.error_bound is {m['error_bound']}"

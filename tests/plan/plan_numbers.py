@@ -2,7 +2,7 @@
 at hand.  Written from the schema alone."""
 import math
 
-BYTES = {"f64": 8, "f32": 4, "bf16": 2}
+BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
 ALIGN = 64
 
 

@@ -39,7 +39,7 @@ def step_ps(m, step, batch, launch):
     waves = ceil_div(tiles(m, step) * batch, m["sms"])
     flops = (waves * m["sms"] * 2 * m["tile_rows"] * m["tile_columns"] *
              step["inner"])
-    rate = m["bf16_rate" if step["dtype"] == "bf16" else "f32_rate"]
+    rate = m["bf16_rate" if step["dtype"] in ("bf16", "f16") else "f32_rate"]
     return max(move, ceil_div(flops * PS, rate)) + launch
 
 

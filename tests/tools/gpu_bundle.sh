@@ -42,7 +42,7 @@ for test in multiply multiply_tensor multiply_batch multiply_chosen factorise \
     factorise_library factorise_newton; do
     add test 120 "$test" "cuda_driver_${test}_test" gpu "{nvrtc}"
 done
-for plan in elements forms parts roots; do
+for plan in elements forms parts roots halves; do
     add test 120 "stages_$plan" "cuda_stages_$plan" gpu "{nvrtc}"
 done
 for plan in loopback turns; do

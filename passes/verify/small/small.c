@@ -115,15 +115,18 @@ double small_constant(const small_run *run, double constant)
 double small_round(const small_run *run, cz_dtype dtype, double x)
 {
     enum { BITS = 53, KEPT = 8, DROPPED = BITS - KEPT };
-    static const uint32_t of_f32 = 0x5f32f32f, of_bf16 = 0x5bf16bf1;
-    const uint32_t type = dtype == CZ_BF16 ? of_bf16 : of_f32;
+    static const uint32_t of_f32 = 0x5f32f32f, of_bf16 = 0x5bf16bf1,
+                          of_f16 = 0x5f16f16f;
+    const uint32_t type = dtype == CZ_BF16  ? of_bf16
+                          : dtype == CZ_F16 ? of_f16
+                                            : of_f32;
     uint64_t bits;
 
     if (!run->rounds || dtype == CZ_F64 || !isfinite(x))
         return x;
     memcpy(&bits, &x, sizeof bits);
     const uint32_t last = (uint32_t)bits;
-    if (last == 0 || last == of_bf16 || last == type)
+    if (last == 0 || last == of_bf16 || last == of_f16 || last == type)
         return x;
     bits += (UINT64_C(1) << (DROPPED - 1)) - 1 + (bits >> DROPPED & 1);
     bits = bits >> DROPPED << DROPPED;

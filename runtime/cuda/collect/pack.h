@@ -8,7 +8,8 @@
 
 /* A box of `rows` x `columns` elements at the source; if transposed, columns x
  * rows at the target.  Elements have from_bytes and to_bytes: 1, 2, 4, 8 or 16
- * where these are equal; 4 and 2 are f32 and bf16, rounded to nearest even.
+ * where these are equal; 4 and 2 are f32 and bf16, rounded to nearest even;
+ * elements in f16 are moved as they are.
  * Transposed elements have 2 or 4.  `from` and `to` are addresses; these, and
  * strides from one row to the next, in bytes, are multiples of the element's
  * size. */

@@ -57,6 +57,7 @@ enum {
 
 /* CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion. */
 enum {
+    CZR_TENSOR_MAP_FLOAT16 = 6,
     CZR_TENSOR_MAP_BFLOAT16 = 9,
     CZR_TENSOR_MAP_SWIZZLE_NONE = 0,
     CZR_TENSOR_MAP_SWIZZLE_128B = 3,

@@ -97,7 +97,7 @@ czr_status czr_module_encode(czr_context *context, const czr_tiled *tiled,
     return czr_context_check(
         context,
         context->driver->encode_tiled(
-            out, CZR_TENSOR_MAP_BFLOAT16, (uint32_t)tiled->rank,
+            out, tiled->type, (uint32_t)tiled->rank,
             czr_pointer_of(tiled->address), tiled->dims, tiled->strides,
             tiled->box, steps, 0, tiled->swizzle, CZR_TENSOR_MAP_L2_256B, 0),
         "a tensor map of rank %d, [%llu, %llu] in boxes of [%u, %u]",

@@ -34,9 +34,9 @@ czr_status czr_module_launch(czr_context *context, void *kernel,
                              const czr_launch *launch, void **arguments,
                              void *stream);
 
-/* A tensor of bf16 in device memory, seen in boxes; dimension 0 is contiguous.
- */
+/* A tensor in device memory, seen in boxes; dimension 0 is contiguous. */
 typedef struct czr_tiled {
+    int type; /* CZR_TENSOR_MAP_BFLOAT16 or CZR_TENSOR_MAP_FLOAT16 */
     int rank;
     czr_address address; /* a multiple of 16 */
     uint64_t dims[CZR_TENSOR_MAP_MAX_RANK];

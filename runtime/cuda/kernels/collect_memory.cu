@@ -50,14 +50,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 // ---- conversions ----
 
 // As enum czr_dtype.
-enum { DTYPE_F64, DTYPE_F32, DTYPE_BF16 };
+enum { DTYPE_F64, DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
 
 DEV double load_number(const void *from, int dtype, u64 i)
 {
     if (dtype == DTYPE_F64)
         return ((const double *)from)[i];
-    return dtype == DTYPE_F32 ? ((const float *)from)[i]
-                              : czr_bf16_to_f32(((const u16 *)from)[i]);
+    if (dtype == DTYPE_F32)
+        return ((const float *)from)[i];
+    return dtype == DTYPE_BF16 ? czr_bf16_to_f32(((const u16 *)from)[i])
+                               : czr_f16_to_f32(((const u16 *)from)[i]);
 }
 
 DEV void store_number(void *to, int dtype, u64 i, double x)
@@ -66,8 +68,10 @@ DEV void store_number(void *to, int dtype, u64 i, double x)
         ((double *)to)[i] = x;
     else if (dtype == DTYPE_F32)
         ((float *)to)[i] = (float)x;
-    else
+    else if (dtype == DTYPE_BF16)
         ((u16 *)to)[i] = czr_f32_to_bf16((float)x);
+    else
+        ((u16 *)to)[i] = czr_f32_to_f16((float)x);
 }
 
 // Two types that are not the same.

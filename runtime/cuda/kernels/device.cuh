@@ -34,6 +34,50 @@ DEV float high_bf16(u32 pair)
     return __uint_as_float(pair & 0xffff0000u);
 }
 
+// To nearest even; what is beyond f16 becomes infinity.
+DEV u16 round_f16(float x)
+{
+    u16 r;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
+    return r;
+}
+
+DEV float widen_f16(u16 x)
+{
+    float r;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x));
+    return r;
+}
+
+// Elements of products: bf16, or f16 where FP16 is 1.  Instructions have the
+// type in their names.
+#ifndef FP16
+#define FP16 0
+#endif
+#if FP16
+#define ELEMENT "f16"
+#else
+#define ELEMENT "bf16"
+#endif
+
+// As pack_bf16; what is beyond f16 becomes infinity.
+DEV u32 pack_pair(float low, float high)
+{
+    u32 r;
+    asm("cvt.rn." ELEMENT "x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+}
+
+DEV float low_of_pair(u32 pair)
+{
+    return FP16 ? widen_f16((u16)pair) : low_bf16(pair);
+}
+
+DEV float high_of_pair(u32 pair)
+{
+    return FP16 ? widen_f16((u16)(pair >> 16)) : high_bf16(pair);
+}
+
 // Four bytes of global memory that nobody writes while the kernel runs.
 DEV u32 load_global32(const void *p)
 {

@@ -10,6 +10,7 @@
 // the same number, but for the sign of a zero and the bits of a NaN.
 
 typedef u16 czr_bf16;
+typedef u16 czr_f16;
 
 enum {
     THREADS = 256,
@@ -49,6 +50,24 @@ DEV czr_bf16 czr_f32_to_bf16(float f)
                   : (czr_bf16)(bits_of(f) >> 16 | 0x40u);
 }
 
+// Of NaN the instruction says nothing of its bits.
+DEV float czr_f16_to_f32(czr_f16 x)
+{
+    return (x & 0x7fffu) > 0x7c00u
+               ? float_of((x & 0x8000u) << 16 | 0x7f800000u | (x & 0x3ffu) << 13)
+               : widen_f16(x);
+}
+
+// As czr_f32_to_bf16; what is beyond f16 becomes infinity.
+DEV czr_f16 czr_f32_to_f16(float f)
+{
+    const u32 bits = bits_of(f);
+
+    return f == f ? round_f16(f)
+                  : (czr_f16)((bits >> 16 & 0x8000u) | 0x7e00u |
+                              (bits >> 13 & 0x3ffu));
+}
+
 // Not 0 where x is infinite or NaN.
 DEV u32 czr_nonfinite_f32(float x)
 {
@@ -58,6 +77,11 @@ DEV u32 czr_nonfinite_f32(float x)
 DEV u32 czr_nonfinite_bf16(czr_bf16 x)
 {
     return czr_nonfinite_f32(czr_bf16_to_f32(x));
+}
+
+DEV u32 czr_nonfinite_f16(czr_f16 x)
+{
+    return czr_nonfinite_f32(czr_f16_to_f32(x));
 }
 
 // An integer below 2^53, of all bits of both.

@@ -70,8 +70,8 @@ struct epilogue {
 // without delta, given their neighbours in s.
 DEV void add_pair(const epilogue &e, float &x, float &y, u32 s)
 {
-    x = fmaf(e.beta, low_bf16(s), x);
-    y = fmaf(e.beta, high_bf16(s), y);
+    x = fmaf(e.beta, low_of_pair(s), x);
+    y = fmaf(e.beta, high_of_pair(s), y);
 }
 
 // Then with delta.
@@ -81,5 +81,5 @@ DEV u32 round_pair(const epilogue &e, float x, float y, int row, int col)
         x += e.delta;
     if (row == col + 1)
         y += e.delta;
-    return pack_bf16(x, y);
+    return pack_pair(x, y);
 }

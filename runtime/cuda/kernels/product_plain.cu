@@ -1,5 +1,5 @@
-// Any product of czr_product: out = alpha op(a) op(b) + beta addend, f32 or bf16
-// in and out, each sum in order of k, one multiplication and one addition after
+// Any product of czr_product: out = alpha op(a) op(b) + beta addend, f32, bf16
+// or f16 in and out, each sum in order of k, one multiplication and one addition after
 // the other, as the host's product in a fixed order: with -fmad=false, which
 // forbids what C forbids by -ffp-contract=off, the same bits but those of a NaN.
 //
@@ -19,7 +19,7 @@ struct plain_product {
     const void *a, *b, *addend;
     void *out;
     float alpha, beta;
-    u32 a_is_bf16, b_is_bf16, addend_is_bf16, out_is_bf16;
+    u32 a_dtype, b_dtype, addend_dtype, out_dtype;
     u32 transpose_a, transpose_b, symmetric, blocks, narrow, unused;
 };
 
@@ -36,6 +36,9 @@ enum {
 static_assert(PLAIN_ACROSS * PLAIN_ACROSS == THREADS, "threads fill a tile");
 static_assert(1 << LEVELS <= MAX_PARTS, "nobody asks for so many parts");
 
+// As enum czr_dtype; what is neither is f32.
+enum { PLAIN_BF16 = 2, PLAIN_F16 = 3 };
+
 typedef float plain_sums[PLAIN_SIDE][PLAIN_SIDE];
 
 // What the sums of a tile are over: element (row, depth) of an operand lies at
@@ -43,25 +46,27 @@ typedef float plain_sums[PLAIN_SIDE][PLAIN_SIDE];
 struct plain_operand {
     const void *data;
     u64 rows, row_step, depth_step;
-    u32 is_bf16;
+    u32 dtype;
 };
 
 DEV plain_operand plain_a(const plain_product &p)
 {
     return {p.a, p.m, p.transpose_a ? 1 : p.k, p.transpose_a ? p.m : 1,
-            p.a_is_bf16};
+            p.a_dtype};
 }
 
 DEV plain_operand plain_b(const plain_product &p)
 {
     return {p.b, p.n, p.transpose_b ? p.k : 1, p.transpose_b ? 1 : p.n,
-            p.b_is_bf16};
+            p.b_dtype};
 }
 
-DEV float plain_number(const void *data, u32 is_bf16, u64 at)
+DEV float plain_number(const void *data, u32 dtype, u64 at)
 {
-    return is_bf16 ? czr_bf16_to_f32(((const czr_bf16 *)data)[at])
-                   : ((const float *)data)[at];
+    if (dtype == PLAIN_BF16)
+        return czr_bf16_to_f32(((const czr_bf16 *)data)[at]);
+    return dtype == PLAIN_F16 ? czr_f16_to_f32(((const czr_f16 *)data)[at])
+                              : ((const float *)data)[at];
 }
 
 // PLAIN_TILE rows from `row` on, PLAIN_DEPTH of k from `depth` on; zeros, which
@@ -78,7 +83,7 @@ DEV void load_plain(float (&to)[PLAIN_DEPTH][PLAIN_PITCH],
         const u32 r = is_along_k ? id / PLAIN_DEPTH : id % PLAIN_TILE;
         const u32 d = is_along_k ? id % PLAIN_DEPTH : id / PLAIN_TILE;
         const bool is_there = row + r < x.rows && depth + d < end;
-        to[d][r] = is_there ? plain_number(x.data, x.is_bf16,
+        to[d][r] = is_there ? plain_number(x.data, x.dtype,
                                            (row + r) * x.row_step +
                                                (depth + d) * x.depth_step)
                             : 0.f;
@@ -180,8 +185,10 @@ DEV void sum_tile(const plain_product &p, plain_sums &c, u64 row, u64 column)
 
 DEV void write_plain(const plain_product &p, u64 at, float x)
 {
-    if (p.out_is_bf16)
+    if (p.out_dtype == PLAIN_BF16)
         ((czr_bf16 *)p.out)[at] = czr_f32_to_bf16(x);
+    else if (p.out_dtype == PLAIN_F16)
+        ((czr_f16 *)p.out)[at] = czr_f32_to_f16(x);
     else
         ((float *)p.out)[at] = x;
 }
@@ -197,7 +204,7 @@ DEV void finish_element(const plain_product &p, float sum, u64 row, u64 column)
         return;
     float x = p.alpha * sum;
     if (p.addend)
-        x += p.beta * plain_number(p.addend, p.addend_is_bf16, at);
+        x += p.beta * plain_number(p.addend, p.addend_dtype, at);
     write_plain(p, at, x);
     if (p.symmetric && column < row)
         write_plain(p, column * p.n + row, x);

@@ -1,4 +1,4 @@
-// c = alpha x y' + beta s + delta I in bf16, sums in f32, for sm_80 and later.
+// c = alpha x y' + beta s + delta I in bf16 or f16, sums in f32, for sm_80 and later.
 //
 // SYMMETRIC: only tiles on or above the diagonal are computed, and each is
 // stored twice, so that c is symmetric to the bit whatever x and y are; of s
@@ -6,9 +6,9 @@
 // M_MAJOR: the first operand is given as [k, rows], not [rows, k]: c = x' y'.
 // N_MAJOR: the second one as [k, cols], not [cols, k]: c = x y.
 //
-// Specialised by KERNEL (its name), SYMMETRIC, M_MAJOR, N_MAJOR.  256 threads,
-// tiles of 128 x 128, 64 of k a stage, SHARED_BYTES of dynamic shared memory.  Strides
-// are in elements, multiples of 8, and matrices begin at multiples of 16 bytes;
+// Specialised by KERNEL (its name), SYMMETRIC, M_MAJOR, N_MAJOR, FP16.  256
+// threads, tiles of 128 x 128, 64 of k a stage, SHARED_BYTES of dynamic shared
+// memory.  Strides are in elements, multiples of 8, and matrices begin at multiples of 16 bytes;
 // k_size >= 1.
 
 enum {

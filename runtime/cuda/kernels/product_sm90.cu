@@ -1,4 +1,4 @@
-// c = alpha x y' + beta s + delta I in bf16, sums in f32, for sm_90a.
+// c = alpha x y' + beta s + delta I in bf16 or f16, sums in f32, for sm_90a.
 //
 // SYMMETRIC: only 64x64 blocks on or above the diagonal are computed, and each
 // is stored twice, so that c is symmetric to the bit whatever x and y are; of s
@@ -8,7 +8,7 @@
 //
 // Specialised by KERNEL (its name), BM, BN (rows and columns of a tile, 64 rows
 // a consumer), STAGES, BUFFERS (of staging a consumer, 1 or 2), SYMMETRIC,
-// M_MAJOR, N_MAJOR.  Maps of x, y, s and c have boxes of 64 x 64
+// M_MAJOR, N_MAJOR, FP16.  Maps of x, y, s and c have boxes of 64 x 64
 // elements with 128-byte swizzle.  k_steps >= 1: without products there would
 // be no sums to begin with, and the host refuses.
 //

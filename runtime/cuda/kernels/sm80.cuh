@@ -43,7 +43,8 @@ DEV void ldmatrix4_transposed(u32 (&r)[4], u32 row)
 // d += a b: a is 16x16, b 16x8, d 16x8 in f32.
 DEV void mma_m16n8k16(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1)
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." ELEMENT "." ELEMENT
+                 ".f32 "
                  "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0),

@@ -19,7 +19,7 @@
         asm volatile("{ .reg .pred p;\n"                                       \
                      "setp.ne.b32 p, %" flag_at ", 0;\n"                       \
                      "wgmma.mma_async.sync.aligned.m64n" #width                \
-                     "k16.f32.bf16.bf16 {" registers                           \
+                     "k16.f32." ELEMENT "." ELEMENT " {" registers             \
                      "}, %" a_at ", %" b_at                                    \
                      ", p, 1, 1, %" a_turn_at ", %" b_turn_at ";\n}"           \
                      : __VA_ARGS__                                             \

@@ -99,7 +99,9 @@ static bool lay_out(const czr_cublas *c, void **layout, int type, size_t rows,
 
 static int type_of(czr_dtype dtype)
 {
-    return dtype == CZR_BF16 ? CZR_CUBLAS_16BF : CZR_CUBLAS_32F;
+    return dtype == CZR_BF16  ? CZR_CUBLAS_16BF
+           : dtype == CZR_F16 ? CZR_CUBLAS_16F
+                              : CZR_CUBLAS_32F;
 }
 
 /* a of ours is the library's b. */

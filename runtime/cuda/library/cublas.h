@@ -1,5 +1,6 @@
-/* cuBLASLt, opened when asked for: products of f32 and bf16 with sums in f32,
- * each by one algorithm that is chosen once.  No header of CUDA is needed. */
+/* cuBLASLt, opened when asked for: products of f32, bf16 and f16 with sums in
+ * f32, each by one algorithm that is chosen once.  No header of CUDA is needed.
+ */
 #ifndef CZR_CUDA_LIBRARY_CUBLAS_H
 #define CZR_CUDA_LIBRARY_CUBLAS_H
 
@@ -27,8 +28,8 @@ czr_status czr_cublas_open(const char *path, czr_cublas **out,
 void czr_cublas_close(czr_cublas *cublas);
 
 /* d = alpha op(a) @ op(b) + beta c of the product, c and d of type `result`,
- * f32 or, where a and b are bf16, that: summed in f32, also where k is in
- * parts, and rounded once.  Not symmetric to the bit; no TF32.  At most
+ * f32 or, where a and b are bf16 or f16, that: summed in f32, also where k is
+ * in parts, and rounded once.  Not symmetric to the bit; no TF32.  At most
  * `workspace` bytes are taken besides.  Only sizes, types and transposes of a
  * and b count, which have one type, and nothing is empty.  As czr_cublas_open;
  * CZR_ERR_UNSUPPORTED: there is no algorithm. */

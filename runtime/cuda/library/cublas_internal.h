@@ -11,6 +11,7 @@
  * cublasLtReductionScheme_t. */
 enum {
     CZR_CUBLAS_32F = 0,
+    CZR_CUBLAS_16F = 2,
     CZR_CUBLAS_16BF = 14,
     CZR_CUBLAS_COMPUTE_32F = 68,
     CZR_CUBLAS_OP_N = 0,

@@ -327,14 +327,16 @@ static void fill_sm90(const czr_cuda_product *p,
         czr_cuda_product_shared_memory(tiles) + more_bytes;
     plan->depth = (int)((p->k + BLOCK - 1) / BLOCK);
     czr_cuda_product_is_legal(tiles, &plan->split);
-    snprintf(plan->kernel, sizeof plan->kernel, "product_%s_%dx%dx%d",
-             form_of(p), tiles->rows, tiles->cols, tiles->stages);
+    snprintf(plan->kernel, sizeof plan->kernel, "product_%s_%dx%dx%d%s",
+             form_of(p), tiles->rows, tiles->cols, tiles->stages,
+             p->is_f16 ? "_f16" : "");
     snprintf(plan->header, sizeof plan->header,
              "#define KERNEL %s\n#define BM %d\n#define BN %d\n"
              "#define STAGES %d\n#define BUFFERS %d\n"
-             "#define SYMMETRIC %d\n#define M_MAJOR %d\n#define N_MAJOR %d\n",
+             "#define SYMMETRIC %d\n#define M_MAJOR %d\n#define N_MAJOR %d\n"
+             "#define FP16 %d\n",
              plan->kernel, tiles->rows, tiles->cols, tiles->stages, buffers,
-             p->is_symmetric, p->is_m_major, p->is_n_major);
+             p->is_symmetric, p->is_m_major, p->is_n_major, p->is_f16);
 }
 
 static void fill_sm80(const czr_cuda_product *p, czr_cuda_product_plan *plan)
@@ -343,11 +345,13 @@ static void fill_sm80(const czr_cuda_product *p, czr_cuda_product_plan *plan)
     plan->shared_memory_bytes =
         SM80_STAGES * 2 * SM80_TILE * BLOCK * ELEMENT_BYTES;
     plan->depth = (int)p->k;
-    snprintf(plan->kernel, sizeof plan->kernel, "product_%s", form_of(p));
+    snprintf(plan->kernel, sizeof plan->kernel, "product_%s%s", form_of(p),
+             p->is_f16 ? "_f16" : "");
     snprintf(plan->header, sizeof plan->header,
              "#define KERNEL %s\n#define SYMMETRIC %d\n#define M_MAJOR %d\n"
-             "#define N_MAJOR %d\n",
-             plan->kernel, p->is_symmetric, p->is_m_major, p->is_n_major);
+             "#define N_MAJOR %d\n#define FP16 %d\n",
+             plan->kernel, p->is_symmetric, p->is_m_major, p->is_n_major,
+             p->is_f16);
 }
 
 /* Blocks for so many tiles or parts. */

@@ -32,7 +32,7 @@ typedef enum czr_cuda_product_status {
     CZR_CUDA_PRODUCT_UNSUPPORTED,
 } czr_cuda_product_status;
 
-/* A batch of matrices of bf16; strides in elements, of rows and of
+/* A batch of matrices of bf16, or of f16; strides in elements, of rows and of
  * matrices.  The latter does not count where there is one matrix. */
 typedef struct czr_cuda_product_matrix {
     uint64_t address;
@@ -45,7 +45,7 @@ typedef struct czr_cuda_product_matrix {
  * multiple of 8 columns: TMA stores 16 bytes at a time. */
 typedef struct czr_cuda_product {
     int64_t m, n, k, batch;
-    bool is_symmetric, is_m_major, is_n_major;
+    bool is_symmetric, is_m_major, is_n_major, is_f16; /* else bf16 */
     czr_cuda_product_matrix x, y, s, c;
     float alpha, beta, delta;
 } czr_cuda_product;

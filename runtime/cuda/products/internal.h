@@ -34,7 +34,7 @@ typedef struct czr_cuda_known {
     czr_cuda_tensor tensor; /* of tensor cores */
     /* By cuBLASLt, or NULL, and the kernel behind it. */
     czr_cublas_plan *library;
-    bool is_chosen; /* by the program, which measured it: to bf16 */
+    bool is_chosen; /* by the program, which measured it: to out_dtype */
     void *finish;
     size_t workspace_bytes; /* that a call takes of its room */
 } czr_cuda_known;

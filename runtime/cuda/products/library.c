@@ -1,9 +1,10 @@
 /* Products by cuBLASLt, where it is found.  Of what our tensor cores' kernels
  * do not take, its sums go to the call's room, and a kernel of ours scales,
- * adds, rounds and mirrors.  Of bf16 that the program says it is faster at, it
- * does all but mirror.  It knows nothing of skipped steps: results go where
- * they belong if that is scratch, as most do, else to the room, from where a
- * copy takes them or not: 4 bytes more an element, where sums would be 8. */
+ * adds, rounds and mirrors.  Of bf16 or f16 that the program says it is faster
+ * at, it does all but mirror.  It knows nothing of skipped steps: results go
+ * where they belong if that is scratch, as most do, else to the room, from
+ * where a copy takes them or not: 4 bytes more an element, where sums would
+ * be 8. */
 #include "runtime/cuda/products/internal.h"
 
 #include "runtime/cuda/products/plain.h"
@@ -19,7 +20,7 @@ enum { COPY_BYTES = 16, BLOCKS_EACH = 8 };
 
 static czr_dtype dtype_of(const czr_cuda_known *known)
 {
-    return known->is_chosen ? CZR_BF16 : CZR_F32;
+    return known->is_chosen ? known->shape.out_dtype : CZR_F32;
 }
 
 static size_t result_bytes(const czr_cuda_known *known)
@@ -163,11 +164,12 @@ static bool is_in_place(const czr_cuda_call *call, const czr_cuda_known *known,
                         const czr_product *p)
 {
     const size_t bytes = result_bytes(known);
+    const size_t element = czr_dtype_bytes(p->a_dtype);
 
     return known->is_chosen && is_aligned(p->out, 0) &&
            is_within(p->out, bytes, call->scratch, call->scratch_bytes) &&
-           !do_meet(p->out, bytes, p->a, p->m * p->k * sizeof(czr_bf16)) &&
-           !do_meet(p->out, bytes, p->b, p->k * p->n * sizeof(czr_bf16)) &&
+           !do_meet(p->out, bytes, p->a, p->m * p->k * element) &&
+           !do_meet(p->out, bytes, p->b, p->k * p->n * element) &&
            (p->beta == 0 || p->addend == p->out ||
             !do_meet(p->out, bytes, p->addend, bytes));
 }

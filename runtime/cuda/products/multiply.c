@@ -226,7 +226,7 @@ static czr_status prepare_one(czr_cuda_stages *stages, const czr_product *shape)
     return status;
 }
 
-/* Of bf16; others are computed one by one. */
+/* By tensor cores; others are computed one by one. */
 static czr_status prepare_batch(czr_cuda_stages *stages,
                                 const czr_product *shape, int64_t batch)
 {
@@ -293,7 +293,7 @@ bool czr_cuda_multiply_batch(const czr_cuda_call *call,
 
 static const char *dtype_name(czr_dtype dtype)
 {
-    return dtype == CZR_BF16 ? "bf16" : "f32";
+    return dtype == CZR_BF16 ? "bf16" : dtype == CZR_F16 ? "f16" : "f32";
 }
 
 static void describe(const czr_cuda_known *known, char line[CZR_CUDA_LINE])

@@ -11,7 +11,7 @@ typedef struct czr_plain_product {
     const void *a, *b, *addend;
     void *out;
     float alpha, beta;
-    uint32_t a_is_bf16, b_is_bf16, addend_is_bf16, out_is_bf16;
+    uint32_t a_dtype, b_dtype, addend_dtype, out_dtype; /* enum czr_dtype */
     uint32_t transpose_a, transpose_b, symmetric, blocks, narrow, unused;
 } czr_plain_product;
 

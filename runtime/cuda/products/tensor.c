@@ -1,4 +1,4 @@
-/* Products of bf16 by tensor cores: the bodies product_sm90.cu and
+/* Products of bf16 or f16 by tensor cores: the bodies product_sm90.cu and
  * product_sm80.cu, which read operands in either order. */
 #include "runtime/cuda/products/internal.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ALIGNMENT = 8, BF16_BYTES = 2 };
+enum { ALIGNMENT = 8, HALF_BYTES = 2 };
 
 /* ---- what a product becomes --------------------------------------------- */
 
@@ -18,7 +18,7 @@ static czr_cuda_product_matrix matrix_at(czr_address address, size_t columns,
 {
     return (czr_cuda_product_matrix){.address = address,
                                      .stride = (int64_t)columns,
-                                     .batch_stride = apart / BF16_BYTES};
+                                     .batch_stride = apart / HALF_BYTES};
 }
 
 static czr_cuda_product product_of(const czr_product *p,
@@ -34,6 +34,7 @@ static czr_cuda_product product_of(const czr_product *p,
         .is_symmetric = p->symmetric,
         .is_m_major = p->transpose_a,
         .is_n_major = !p->transpose_b,
+        .is_f16 = p->out_dtype == CZR_F16,
         .x = matrix_at(czr_address_of(p->a), p->transpose_a ? p->m : p->k,
                        by->a),
         .y = matrix_at(czr_address_of(p->b), p->transpose_b ? p->k : p->n,
@@ -47,12 +48,13 @@ static czr_cuda_product product_of(const czr_product *p,
 static bool is_for_tensor_cores(const czr_cuda_stages *stages,
                                 const czr_product *p)
 {
+    const czr_dtype dtype = p->out_dtype;
+
     return !stages->program->program->strict && stages->context->major >= 8 &&
-           p->a_dtype == CZR_BF16 && p->b_dtype == CZR_BF16 &&
-           p->out_dtype == CZR_BF16 &&
-           (p->beta == 0 || p->addend_dtype == CZR_BF16) && p->blocks <= 1 &&
-           p->k > 0 && p->k % ALIGNMENT == 0 && p->n % ALIGNMENT == 0 &&
-           (!p->transpose_a || p->m % ALIGNMENT == 0);
+           (dtype == CZR_BF16 || dtype == CZR_F16) && p->a_dtype == dtype &&
+           p->b_dtype == dtype && (p->beta == 0 || p->addend_dtype == dtype) &&
+           p->blocks <= 1 && p->k > 0 && p->k % ALIGNMENT == 0 &&
+           p->n % ALIGNMENT == 0 && (!p->transpose_a || p->m % ALIGNMENT == 0);
 }
 
 /* ---- while stages are opened -------------------------------------------- */
@@ -226,7 +228,7 @@ static bool make_plan(const czr_cuda_call *call, const czr_cuda_known *known,
 
     return known->tensor.kernel.context &&
            (product->batch == 1 ||
-            (apart->a | apart->b | apart->addend | apart->out) % BF16_BYTES ==
+            (apart->a | apart->b | apart->addend | apart->out) % HALF_BYTES ==
                 0) &&
            plan_some(czr_cuda_product_plan_make, product, &device,
                      &known->tensor, known->batch, plan);

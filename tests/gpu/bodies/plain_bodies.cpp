@@ -18,10 +18,10 @@ namespace
 #include "elementwise.cuh"
 #include "product_plain.cu"
 
-const void *device_memory(const void *p, u64 n, u32 is_bf16)
+const void *device_memory(const void *p, u64 n, u32 dtype)
 {
     return fake_at(reinterpret_cast<std::uintptr_t>(p),
-                   n * (is_bf16 ? 2 : 4));
+                   n * (dtype == PLAIN_BF16 || dtype == PLAIN_F16 ? 2 : 4));
 }
 
 // Of a launch that the driver has checked; false: memory is not there, and the
@@ -36,15 +36,15 @@ struct launched {
         const void *at;
         std::memcpy(&p, product, sizeof p);
         std::memcpy(&at, skip_argument, sizeof at);
-        p.a = device_memory(p.a, p.m * p.k, p.a_is_bf16);
-        p.b = device_memory(p.b, p.k * p.n, p.b_is_bf16);
+        p.a = device_memory(p.a, p.m * p.k, p.a_dtype);
+        p.b = device_memory(p.b, p.k * p.n, p.b_dtype);
         is_sound = (p.a && p.b) || !p.k;
         if (p.addend) {
-            p.addend = device_memory(p.addend, p.m * p.n, p.addend_is_bf16);
+            p.addend = device_memory(p.addend, p.m * p.n, p.addend_dtype);
             is_sound &= p.addend != nullptr;
         }
         p.out = const_cast<void *>(
-            device_memory(p.out, p.m * p.n, p.out_is_bf16));
+            device_memory(p.out, p.m * p.n, p.out_dtype));
         is_sound &= p.out != nullptr;
         if (at) {
             skip = static_cast<const int *>(device_memory(at, 1, 0));

@@ -26,6 +26,7 @@ float bf16_to_f32(uint16_t x)
 typedef struct form {
     bool is_sm90, is_symmetric, is_m_major, is_n_major;
     int rows, cols;
+    bool is_f16;
 } form;
 
 typedef struct arguments {
@@ -50,14 +51,20 @@ static uint16_t *matrix(const czr_product_operand *m, int z, int rows, int cols)
     return fake_at(m->data + 2 * ((uint64_t)z * m->batch), n * 2);
 }
 
+static double number(const form *of, uint16_t element)
+{
+    return (double)(of->is_f16 ? czr_f16_to_f32(element)
+                               : bf16_to_f32(element));
+}
+
 /* Of every x_by-th element and every y_by-th. */
-static double dot(const uint16_t *x, uint64_t x_by, const uint16_t *y,
-                  uint64_t y_by, int k)
+static double dot(const form *of, const uint16_t *x, uint64_t x_by,
+                  const uint16_t *y, uint64_t y_by, int k)
 {
     double sum = 0;
 
     for (uint64_t i = 0; i < (uint64_t)k; i++)
-        sum += (double)bf16_to_f32(x[i * x_by]) * bf16_to_f32(y[i * y_by]);
+        sum += number(of, x[i * x_by]) * number(of, y[i * y_by]);
     return sum;
 }
 
@@ -71,8 +78,8 @@ static double product_at(const arguments *a, const uint16_t *x,
     const uint64_t row = (uint64_t)i * (a->of.is_m_major ? 1 : a->x.stride);
     const uint64_t column = (uint64_t)j * (a->of.is_n_major ? 1 : a->y.stride);
 
-    return dot(x + row + first * x_by, x_by, y + column + first * y_by, y_by,
-               p.end - p.first);
+    return dot(&a->of, x + row + first * x_by, x_by, y + column + first * y_by,
+               y_by, p.end - p.first);
 }
 
 /* Number `at` of the tile. */
@@ -119,10 +126,12 @@ static void compute_tile(const arguments *a, uint64_t tile, part p)
                 continue;
             sum *= (double)a->e.alpha;
             if (a->e.beta != 0.f)
-                sum += (double)a->e.beta *
-                       bf16_to_f32(s[(uint64_t)i * a->s.stride + (uint64_t)j]);
+                sum +=
+                    (double)a->e.beta *
+                    number(&a->of, s[(uint64_t)i * a->s.stride + (uint64_t)j]);
             sum += i == j ? (double)a->e.delta : 0;
-            const uint16_t v = bf16_of((float)sum);
+            const uint16_t v =
+                a->of.is_f16 ? czr_f32_to_f16((float)sum) : bf16_of((float)sum);
             c[(uint64_t)i * a->c.stride + (uint64_t)j] = v;
             if (a->of.is_symmetric)
                 c[(uint64_t)j * a->c.stride + (uint64_t)i] = v;
@@ -168,6 +177,18 @@ static void compute_parts(const arguments *a, uint64_t tile, int split)
     }
 }
 
+/* Whether maps of sm_90 say the type that the body is for. */
+static bool has_type(void **from, const form *of)
+{
+    const uint64_t type =
+        of->is_f16 ? CZR_TENSOR_MAP_FLOAT16 : CZR_TENSOR_MAP_BFLOAT16;
+
+    for (int i = 0; i < CZR_PRODUCT_OPERANDS && of->is_sm90; i++)
+        if (((const czr_tensor_map *)from[i])->opaque[FAKE_MAP_TYPE] != type)
+            return false;
+    return true;
+}
+
 static int64_t n_launches;
 
 /* For sm_90 k is in steps of 64, beyond the end of x: what is there is 0 and
@@ -184,6 +205,8 @@ static void run(void **from, form of)
                    .k = *(int *)from[7] * (of.is_sm90 ? 64 : 1)};
 
     n_launches++;
+    if (!has_type(from, &of))
+        return;
     memcpy(&a.e, from[4], sizeof a.e);
     memcpy(&a.list, from[8], sizeof a.list);
     if (of.is_sm90) {
@@ -238,17 +261,29 @@ static void run_gemm(void **from)
 #define BODY_90(name, symmetric, m_major, n_major, m, n, stages)               \
     static void name##_##m##x##n(void **from)                                  \
     {                                                                          \
-        run(from, (form){true, symmetric, m_major, n_major, m, n});            \
+        run(from, (form){true, symmetric, m_major, n_major, m, n, false});     \
+    }                                                                          \
+    static void name##_##m##x##n##_f16(void **from)                            \
+    {                                                                          \
+        run(from, (form){true, symmetric, m_major, n_major, m, n, true});      \
     }
 #define BODY_80(name, symmetric, m_major, n_major, m)                          \
     static void name##_80(void **from)                                         \
     {                                                                          \
-        run(from, (form){false, symmetric, m_major, n_major, m, m});           \
+        run(from, (form){false, symmetric, m_major, n_major, m, m, false});    \
+    }                                                                          \
+    static void name##_80_f16(void **from)                                     \
+    {                                                                          \
+        run(from, (form){false, symmetric, m_major, n_major, m, m, true});     \
     }
 #define NAME_90(name, symmetric, m_major, n_major, m, n, stages)               \
-    fake_register("product_" #name "_" #m "x" #n "x" #stages, name##_##m##x##n);
+    fake_register("product_" #name "_" #m "x" #n "x" #stages,                  \
+                  name##_##m##x##n);                                           \
+    fake_register("product_" #name "_" #m "x" #n "x" #stages "_f16",           \
+                  name##_##m##x##n##_f16);
 #define NAME_80(name, symmetric, m_major, n_major, m)                          \
-    fake_register("product_" #name, name##_80);
+    fake_register("product_" #name, name##_80);                                \
+    fake_register("product_" #name "_f16", name##_80_f16);
 
 TILES(BODY_90)
 FORMS(BODY_80, 128)

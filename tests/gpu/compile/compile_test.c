@@ -14,18 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEFINITIONS = 10, MAX_FRAME = 32 };
+enum { MAX_DEFINITIONS = 11, MAX_FRAME = 32 };
 
 typedef struct target {
     const char *name, *arch;
     czr_source_body body;
     const char *definitions[MAX_DEFINITIONS];
-    int registers; /* at most */
-    int consumers; /* 0: registers stay as they are */
+    int registers;    /* at most */
+    int consumers;    /* 0: registers stay as they are */
+    const char *type; /* of products' operands, NULL for others */
 } target;
 
 #define SM90(form, arch, m, n, stages, buffers, symmetric, m_major, n_major,   \
-             registers)                                                        \
+             fp16, registers)                                                  \
     {                                                                          \
         form " " #m "x" #n, arch, CZR_SOURCE_PRODUCT_SM90,                     \
             {"-DKERNEL=kernel",                                                \
@@ -35,8 +36,9 @@ typedef struct target {
              "-DBUFFERS=" #buffers,                                            \
              "-DSYMMETRIC=" #symmetric,                                        \
              "-DM_MAJOR=" #m_major,                                            \
-             "-DN_MAJOR=" #n_major},                                           \
-            registers, (m) / 64                                                \
+             "-DN_MAJOR=" #n_major,                                            \
+             "-DFP16=" #fp16},                                                 \
+            registers, (m) / 64, (fp16) ? ".f16" : ".bf16"                     \
     }
 /* Whose waits are watched. */
 #define WATCHED(form)                                                          \
@@ -45,45 +47,55 @@ typedef struct target {
             {"-DKERNEL=kernel", "-DBM=128",    "-DBN=128",                     \
              "-DSTAGES=5",      "-DBUFFERS=2", "-DSYMMETRIC=1",                \
              "-DM_MAJOR=0",     "-DN_MAJOR=0", "-DWAIT_LIMIT=2000000000"},     \
-            168, 2                                                             \
+            168, 2, ".bf16"                                                    \
     }
-#define SM80(form, arch, symmetric, m_major, n_major, registers)               \
+#define SM80(form, arch, symmetric, m_major, n_major, fp16, registers)         \
     {                                                                          \
         form, arch, CZR_SOURCE_PRODUCT_SM80,                                   \
             {"-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric,                     \
-             "-DM_MAJOR=" #m_major, "-DN_MAJOR=" #n_major},                    \
-            registers, 0                                                       \
+             "-DM_MAJOR=" #m_major, "-DN_MAJOR=" #n_major, "-DFP16=" #fp16},   \
+            registers, 0, (fp16) ? ".f16" : ".bf16"                            \
     }
 #define EIGEN(arch)                                                            \
     {                                                                          \
         "eigenvalues", arch, CZR_SOURCE_EIGEN,                                 \
-            {"-DKERNEL=kernel", "-DMAX_SWEEPS=30", "-DWIDE_SWEEPS=30"}, 255, 0 \
+            {"-DKERNEL=kernel", "-DMAX_SWEEPS=30", "-DWIDE_SWEEPS=30"}, 255,   \
+            0, NULL                                                            \
     }
 
 static const target targets[] = {
-    SM90("symmetric x y'", "sm_90a", 128, 128, 5, 2, 1, 0, 0, 168),
-    SM90("symmetric x y'", "sm_90a", 128, 192, 4, 2, 1, 0, 0, 168),
-    SM90("symmetric x y'", "sm_90a", 128, 256, 4, 1, 1, 0, 0, 168),
-    SM90("symmetric x y'", "sm_90a", 128, 256, 3, 2, 1, 0, 0, 168),
-    SM90("symmetric x y'", "sm_90a", 192, 192, 3, 1, 1, 0, 0, 128),
-    SM90("symmetric x y", "sm_90a", 192, 192, 3, 1, 1, 0, 1, 128),
-    SM90("symmetric x' y", "sm_90a", 192, 192, 3, 1, 1, 1, 1, 128),
-    SM90("symmetric x' y", "sm_90a", 128, 256, 4, 1, 1, 1, 1, 168),
-    SM90("x y'", "sm_90a", 128, 256, 4, 2, 0, 0, 0, 168),
-    SM90("x y", "sm_90a", 128, 256, 4, 2, 0, 0, 1, 168),
-    SM90("x' y'", "sm_90a", 128, 256, 4, 2, 0, 1, 0, 168),
-    SM90("x' y", "sm_90a", 128, 256, 4, 2, 0, 1, 1, 168),
+    SM90("symmetric x y'", "sm_90a", 128, 128, 5, 2, 1, 0, 0, 0, 168),
+    SM90("symmetric x y'", "sm_90a", 128, 192, 4, 2, 1, 0, 0, 0, 168),
+    SM90("symmetric x y'", "sm_90a", 128, 256, 4, 1, 1, 0, 0, 0, 168),
+    SM90("symmetric x y'", "sm_90a", 128, 256, 3, 2, 1, 0, 0, 0, 168),
+    SM90("symmetric x y'", "sm_90a", 192, 192, 3, 1, 1, 0, 0, 0, 128),
+    SM90("symmetric x y", "sm_90a", 192, 192, 3, 1, 1, 0, 1, 0, 128),
+    SM90("symmetric x' y", "sm_90a", 192, 192, 3, 1, 1, 1, 1, 0, 128),
+    SM90("symmetric x' y", "sm_90a", 128, 256, 4, 1, 1, 1, 1, 0, 168),
+    SM90("x y'", "sm_90a", 128, 256, 4, 2, 0, 0, 0, 0, 168),
+    SM90("x y", "sm_90a", 128, 256, 4, 2, 0, 0, 1, 0, 168),
+    SM90("x' y'", "sm_90a", 128, 256, 4, 2, 0, 1, 0, 0, 168),
+    SM90("x' y", "sm_90a", 128, 256, 4, 2, 0, 1, 1, 0, 168),
+    SM90("symmetric x y', f16,", "sm_90a", 128, 128, 5, 2, 1, 0, 0, 1, 168),
+    SM90("symmetric x y, f16,", "sm_90a", 192, 192, 3, 1, 1, 0, 1, 1, 128),
+    SM90("symmetric x' y, f16,", "sm_90a", 128, 256, 4, 1, 1, 1, 1, 1, 168),
+    SM90("x y, f16,", "sm_90a", 128, 256, 4, 2, 0, 0, 1, 1, 168),
+    SM90("x' y', f16,", "sm_90a", 128, 192, 4, 2, 0, 1, 0, 1, 168),
     WATCHED("symmetric, watched,"),
-    SM80("symmetric x y'", "sm_80", 1, 0, 0, 255),
-    SM80("symmetric x' y", "sm_80", 1, 1, 1, 255),
-    SM80("x y'", "sm_80", 0, 0, 0, 255),
-    SM80("x y", "sm_80", 0, 0, 1, 255),
-    SM80("x' y", "sm_80", 0, 1, 1, 255),
+    SM80("symmetric x y'", "sm_80", 1, 0, 0, 0, 255),
+    SM80("symmetric x' y", "sm_80", 1, 1, 1, 0, 255),
+    SM80("x y'", "sm_80", 0, 0, 0, 0, 255),
+    SM80("x y", "sm_80", 0, 0, 1, 0, 255),
+    SM80("x' y", "sm_80", 0, 1, 1, 0, 255),
+    SM80("symmetric x y', f16", "sm_80", 1, 0, 0, 1, 255),
+    SM80("x' y, f16", "sm_80", 0, 1, 1, 1, 255),
     EIGEN("sm_90a"),
     EIGEN("sm_80"),
-    SM90("symmetric x y'", "compute_90a", 128, 128, 3, 2, 1, 0, 0, 0),
-    SM80("symmetric x y'", "compute_80", 1, 0, 0, 0),
-    SM80("x y", "compute_80", 0, 0, 1, 0),
+    SM90("symmetric x y'", "compute_90a", 128, 128, 3, 2, 1, 0, 0, 0, 0),
+    SM80("symmetric x y'", "compute_80", 1, 0, 0, 0, 0),
+    SM80("x y", "compute_80", 0, 0, 1, 0, 0),
+    SM90("symmetric x y', f16,", "compute_90a", 128, 128, 3, 2, 1, 0, 0, 1, 0),
+    SM80("x y, f16", "compute_80", 0, 0, 1, 1, 0),
 };
 
 /* Each of these is there; ended by 0. */
@@ -164,19 +176,22 @@ static bool check_cubin(const target *t, const char *text,
 }
 
 /* The type stands in the names of instructions: of the products, and of what
- * rounds pairs of elements. */
+ * rounds and reads pairs of elements. */
 static bool check_ptx(const target *t, const czr_nvrtc_code *code)
 {
     const char *text = (const char *)code->bytes;
-    char arch[32];
-    const char *product = t->body == CZR_SOURCE_PRODUCT_SM90
-                              ? "n128k16.f32.bf16.bf16"
-                              : "m16n8k16.row.col.f32.bf16.bf16.f32";
+    char arch[32], product[64], rounding[32];
+    const bool is_90 = t->body == CZR_SOURCE_PRODUCT_SM90;
 
     snprintf(arch, sizeof arch, ".target sm_%s", strchr(t->arch, '_') + 1);
+    snprintf(product, sizeof product,
+             is_90 ? "n128k16.f32%s%s" : "m16n8k16.row.col.f32%s%s.f32",
+             t->type, t->type);
+    snprintf(rounding, sizeof rounding, "cvt.rn%sx2.f32", t->type);
     printf("%s, %s: %zu bytes of PTX\n", t->arch, t->name, code->n_bytes);
     return strstr(text, arch) && strstr(text, product) &&
-           strstr(text, "cvt.rn.bf16x2.f32") && strstr(text, ".entry kernel");
+           strstr(text, rounding) && strstr(text, ".entry kernel") &&
+           !strstr(text, "cvt.f32.f16") == !strcmp(t->type, ".bf16");
 }
 
 /* One pass over all targets. */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_END = 512, N_FORMS = 8 };
+enum { MAX_END = 512, N_FORMS = 16 };
 
 typedef struct run {
     czr_nvrtc *nvrtc;
@@ -37,6 +37,7 @@ static bool make_plan(int form, int architecture,
     p.is_symmetric = form & 1;
     p.is_m_major = form >> 1 & 1;
     p.is_n_major = form >> 2 & 1;
+    p.is_f16 = form >> 3;
     p.x = p.y = p.c = m;
     p.c.address *= 2;
     return czr_cuda_product_plan_make(&p, &device, tiles, plan, message) ==

@@ -18,12 +18,12 @@ int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
                      void **arguments, void **extra);
 
 /* The call from now on that fails, 0: none; and how many products came, and of
- * them with results of bf16. */
+ * them with results of bf16 or f16. */
 extern int double_cublaslt_fails, double_cublaslt_products,
     double_cublaslt_narrow;
 int double_cublaslt_fails, double_cublaslt_products, double_cublaslt_narrow;
 
-enum { FAILED = 14, F32 = 0, BF16 = 14, WORKSPACE = 512, OP_T = 1 };
+enum { FAILED = 14, F32 = 0, F16 = 2, BF16 = 14, WORKSPACE = 512, OP_T = 1 };
 /* Sums of parts of k in f32, not in the type of results. */
 enum { REDUCTIONS = 3, COMPUTE_TYPE = 2 };
 static const uint64_t chosen = 0x5eed;
@@ -220,6 +220,13 @@ static bool is_aligned(const void *p)
     return (uintptr_t)p % 16 == 0;
 }
 
+static czr_dtype dtype_of(const said *matrix)
+{
+    return matrix->type == BF16  ? CZR_BF16
+           : matrix->type == F16 ? CZR_F16
+                                 : CZR_F32;
+}
+
 /* Its a is the second operand by rows. */
 int cublasLtMatmul(handle *h, said *desc, const float *alpha, const void *a,
                    said *of_a, const void *b, said *of_b, const float *beta,
@@ -239,10 +246,10 @@ int cublasLtMatmul(handle *h, said *desc, const float *alpha, const void *a,
                            .out = d,
                            .alpha = *alpha,
                            .beta = *beta,
-                           .a_is_bf16 = of_b->type == BF16,
-                           .b_is_bf16 = of_a->type == BF16,
-                           .addend_is_bf16 = of_c->type == BF16,
-                           .out_is_bf16 = of_d->type == BF16,
+                           .a_dtype = dtype_of(of_b),
+                           .b_dtype = dtype_of(of_a),
+                           .addend_dtype = dtype_of(of_c),
+                           .out_dtype = dtype_of(of_d),
                            .transpose_a = desc->transposes[1] == OP_T,
                            .transpose_b = is_transposed,
                            .blocks = 1};
@@ -255,6 +262,6 @@ int cublasLtMatmul(handle *h, said *desc, const float *alpha, const void *a,
         !workspace || !do_fit(desc, of_a, of_b, of_c))
         return FAILED;
     double_cublaslt_products++;
-    double_cublaslt_narrow += of_d->type == BF16;
+    double_cublaslt_narrow += of_d->type != F32;
     return cuLaunchKernelEx(&config, h->kernel, arguments, NULL);
 }

@@ -104,12 +104,14 @@ typedef struct fake_entry {
 const fake_entry *fake_log(int64_t *n);
 void fake_clear_log(void);
 
-/* Of a tensor map: address, two extents, swizzle, two strides in bytes. */
+/* Of a tensor map: address, two extents, swizzle, two strides in bytes,
+ * type of elements. */
 enum {
     FAKE_MAP_ADDRESS,
     FAKE_MAP_COLUMNS,
     FAKE_MAP_ROWS,
-    FAKE_MAP_STRIDES = 4
+    FAKE_MAP_STRIDES = 4,
+    FAKE_MAP_TYPE = 6
 };
 
 /* The last launch's dynamic shared memory. */

@@ -353,7 +353,7 @@ static bool is_tiled(uint32_t rank, uint64_t element, const uint64_t *dims,
     return box[0] * element % 16 == 0;
 }
 
-/* Of bf16, without interleaving. */
+/* Of bf16 or f16, without interleaving. */
 int cuTensorMapEncodeTiled(czr_tensor_map *map, int type, uint32_t rank,
                            void *address, const uint64_t *dims,
                            const uint64_t *strides, const uint32_t *box,
@@ -363,7 +363,8 @@ int cuTensorMapEncodeTiled(czr_tensor_map *map, int type, uint32_t rank,
     static const uint64_t widest[] = {UINT64_MAX, 32, 64, 128};
     const uint64_t element = 2;
     FAKE_ENTER("cuTensorMapEncodeTiled");
-    if (!map || (uintptr_t)map % 64 || type != CZR_TENSOR_MAP_BFLOAT16 ||
+    if (!map || (uintptr_t)map % 64 ||
+        (type != CZR_TENSOR_MAP_BFLOAT16 && type != CZR_TENSOR_MAP_FLOAT16) ||
         !rank || rank > CZR_TENSOR_MAP_MAX_RANK || (uintptr_t)address % 16 ||
         interleave || swizzle < 0 || swizzle > CZR_TENSOR_MAP_SWIZZLE_128B ||
         promotion < 0 || promotion > CZR_TENSOR_MAP_L2_256B || fill < 0 ||
@@ -375,6 +376,7 @@ int cuTensorMapEncodeTiled(czr_tensor_map *map, int type, uint32_t rank,
     map->opaque[1] = dims[0];
     map->opaque[2] = rank > 1 ? dims[1] : 1;
     map->opaque[3] = (uint64_t)swizzle;
+    map->opaque[FAKE_MAP_TYPE] = (uint64_t)type;
     for (uint32_t i = 0; i + 1 < rank && i < 2; i++)
         map->opaque[FAKE_MAP_STRIDES + i] = strides[i];
     return CZR_CUDA_SUCCESS;

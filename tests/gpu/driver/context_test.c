@@ -403,7 +403,7 @@ static void encodes_tensor_maps(void **state)
     czr_tensor_map map;
 
     (void)state;
-    for (int fault = 0; fault < 6; fault++) {
+    for (int fault = 0; fault < 7; fault++) {
         czr_tiled tiled = good;
         start(&bench);
         assert_int_equal(czr_context_alloc(bench.context, 624000, &address),
@@ -413,13 +413,15 @@ static void encodes_tensor_maps(void **state)
         tiled.box[0] = fault == 3 ? 128 : 64;
         tiled.box[1] = fault == 4 ? 257 : 128;
         tiled.rank = fault == 5 ? 6 : 3;
+        tiled.type = fault == 6 ? 0 : CZR_TENSOR_MAP_FLOAT16;
         assert_int_equal(czr_module_encode(bench.context, &tiled, &map),
                          fault ? CZR_ERR_DEVICE : CZR_OK);
         if (fault)
             expect_sentence(bench.context, CZR_ERR_DEVICE, "a tensor map of");
         else
             assert_true(map.opaque[0] == address && map.opaque[1] == 520 &&
-                        map.opaque[3] == CZR_TENSOR_MAP_SWIZZLE_128B);
+                        map.opaque[3] == CZR_TENSOR_MAP_SWIZZLE_128B &&
+                        map.opaque[FAKE_MAP_TYPE] == CZR_TENSOR_MAP_FLOAT16);
         czr_context_free(bench.context, address);
         end(&bench);
     }

@@ -6,7 +6,8 @@ static_assert(sizeof(hypers) == sizeof(czr_collect_hypers_argument) &&
               "run-time values are other structs for C and for the device");
 static_assert(int(DTYPE_F64) == int(CZR_F64) &&
                   int(DTYPE_F32) == int(CZR_F32) &&
-                  int(DTYPE_BF16) == int(CZR_BF16),
+                  int(DTYPE_BF16) == int(CZR_BF16) &&
+                  int(DTYPE_F16) == int(CZR_F16),
               "types are others for C and for the device");
 
 static czr_dtype draw_dtype()

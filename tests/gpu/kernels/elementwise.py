@@ -22,6 +22,7 @@ GOLDEN = ROOT / "tests" / "golden" / "cuda"
 LEAST_LOOPS = 200
 # Options of a build, and the source; None: the library's optimizers on dp x tp.
 PROGRAMS = [([], None, (1, 1)), (["--strict"], None, (2, 2)),
+            ([], ROOT / "tests/gpu/kernels/elements.cz", None),
             ([], GOLDEN / "forms.cz", None),
             (["--strict"], GOLDEN / "parts.cz", None)]
 

@@ -11,7 +11,7 @@ import tempfile
 import elementwise
 import plant
 
-FORMS, PARTS = elementwise.PROGRAMS[2:]
+FORMS, PARTS = elementwise.PROGRAMS[-2:]
 HEADER = "elementwise.cuh"
 # name, program, file (None: the generated one), what stands there, the mutant
 MUTANTS = [
@@ -59,6 +59,7 @@ MUTANTS = [
     ("NaN is rounded to infinity or to another NaN", FORMS, HEADER,
      "return f == f ? (czr_bf16)pack_bf16(f, 0.f)\n                  : "
      "(czr_bf16)(bits_of(f) >> 16 | 0x40u);", "return pack_bf16(f, 0.f);"),
+    ("f16 loses a NaN's bits", FORMS, HEADER, "(bits >> 13 & 0x3ffu)", "0"),
     ("random numbers are others", FORMS, HEADER, "y >> 28", "y >> 27"),
     ("the sum of a part is all parts'", PARTS, HEADER,
      "sum += partial[part * length + i]", "sum += partial[i]"),

@@ -10,7 +10,7 @@
 
 // One argument of a loop of C behind its extents.
 struct argument {
-    char type;     // 'f' f32, 'b' bf16, 'd' f64, 's' the status
+    char type;     // 'f' f32, 'b' bf16, 'h' f16, 'd' f64, 's' the status
     bool is_array; // else one number
     bool is_sum;   // a result that is added up, in another order than in C
 };
@@ -89,7 +89,7 @@ inline u64 strips_of(u64 rows)
 
 inline std::size_t bytes_of(char type)
 {
-    return type == 'd' ? 8 : type == 'b' ? 2 : 4;
+    return type == 'd' ? 8 : type == 'b' || type == 'h' ? 2 : 4;
 }
 
 inline float draw_float(bool is_wild)
@@ -122,11 +122,12 @@ struct array {
     void put(char type, u64 i, float value)
     {
         const double wide = static_cast<double>(value);
-        const u16 narrow = czr_f32_to_bf16(value);
+        const u16 narrow = type == 'h' ? czr_f32_to_f16(value)
+                                       : czr_f32_to_bf16(value);
         const void *from = &value;
         if (type == 'd')
             from = &wide;
-        if (type == 'b')
+        if (type == 'b' || type == 'h')
             from = &narrow;
         std::memcpy(storage.data() + start + i * bytes_of(type), from,
                     bytes_of(type));
@@ -143,6 +144,8 @@ inline double value_at(const array &a, char type, u64 i)
     std::memcpy(&b, p, sizeof b);
     if (type == 'b')
         return static_cast<double>(simt::from_bf16(b));
+    if (type == 'h')
+        return static_cast<double>(simt::from_f16(b));
     std::memcpy(&f, p, sizeof f);
     if (type != 'd')
         return static_cast<double>(f);
@@ -166,12 +169,16 @@ inline bool is_same(const array &a, const array &b, const argument &of, u64 i)
 // Conversions of C.
 extern "C" u16 c_to_bf16(float);
 extern "C" float c_to_f32(u16);
+extern "C" u16 c_to_f16(float);
+extern "C" float c_from_f16(u16);
 extern "C" u32 c_wild(float);
 
-// Every bf16, and what lies closely around each and halfway to the next.
+// Every bf16 and f16, and what lies closely around each and halfway to the next.
 inline void test_conversions()
 {
-    static const u32 more[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
+    static const u32 more[] = {0,      1,      0x0fff, 0x1000, 0x1001,
+                               0x2fff, 0x3000, 0x3001, 0x7fff, 0x8000,
+                               0x8001, 0xb000, 0xf000, 0xffff};
     for (u32 high = 0; high < 0x10000; high++)
         for (u32 low : more) {
             const u32 bits = high << 16 | low;
@@ -180,6 +187,9 @@ inline void test_conversions()
             std::memcpy(&x, &bits, sizeof x);
             if (czr_f32_to_bf16(x) == c_to_bf16(x) &&
                 bits_of(czr_bf16_to_f32(narrow)) == bits_of(c_to_f32(narrow)) &&
+                czr_f32_to_f16(x) == c_to_f16(x) &&
+                bits_of(czr_f16_to_f32(narrow)) ==
+                    bits_of(c_from_f16(narrow)) &&
                 (czr_nonfinite_f32(x) != 0) == (c_wild(x) != 0))
                 continue;
             std::fprintf(stderr, "conversions of %08x are not C's\n", bits);

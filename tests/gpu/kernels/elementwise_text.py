@@ -11,9 +11,11 @@ KERNEL = re.compile(r'((?:^// y\d+: [^\n]*\n)*)'
 FINISH = re.compile(r"// y(\d+): (\w+) of partial\d+(?:, (\d+) of them)?\.")
 CONVERSIONS = """unsigned short c_to_bf16(float x) { return czr_f32_to_bf16(x); }
 float c_to_f32(unsigned short x) { return czr_bf16_to_f32(x); }
+unsigned short c_to_f16(float x) { return czr_f32_to_f16(x); }
+float c_from_f16(unsigned short x) { return czr_f16_to_f32(x); }
 unsigned c_wild(float x) { return czr_nonfinite_f32(x); }
 """
-TYPES = {"float": "f", "czr_bf16": "b", "double": "d", "czr_status": "s"}
+TYPES = {"float": "f", "czr_bf16": "b", "czr_f16": "h", "double": "d", "czr_status": "s"}
 
 
 class Argument:

@@ -105,7 +105,8 @@ static void a_plan_is_by_hand(void **state)
                         "#define KERNEL product_nt_128x256x4\n"
                         "#define BM 128\n#define BN 256\n#define STAGES 4\n"
                         "#define BUFFERS 2\n#define SYMMETRIC 0\n"
-                        "#define M_MAJOR 0\n#define N_MAJOR 0\n");
+                        "#define M_MAJOR 0\n#define N_MAJOR 0\n"
+                        "#define FP16 0\n");
     assert_int_equal(plan.n_blocks, 8);
     assert_int_equal(plan.n_threads, 384);
     assert_int_equal(plan.shared_memory_bytes,
@@ -205,7 +206,8 @@ static void forms_have_their_own_names(void **state)
     assert_string_equal(plan.header, "#define KERNEL product_nn\n"
                                      "#define SYMMETRIC 0\n"
                                      "#define M_MAJOR 0\n"
-                                     "#define N_MAJOR 1\n");
+                                     "#define N_MAJOR 1\n"
+                                     "#define FP16 0\n");
     assert_false(plan.is_sm90);
     assert_int_equal(plan.depth, 136);
     assert_int_equal(plan.n_threads, 256);
@@ -223,6 +225,15 @@ static void forms_have_their_own_names(void **state)
     p.n = p.m;
     assert_int_equal(make(&p), CZR_CUDA_PRODUCT_OK);
     assert_string_equal(plan.kernel, "product_symmetric_nt_128x256x4");
+    p.is_f16 = true;
+    assert_int_equal(make(&p), CZR_CUDA_PRODUCT_OK);
+    assert_string_equal(plan.kernel, "product_symmetric_nt_128x256x4_f16");
+    assert_non_null(strstr(plan.header, "#define FP16 1\n"));
+    assert_int_equal(
+        czr_cuda_product_plan_make(&p, &a100, &tiles, &plan, message),
+        CZR_CUDA_PRODUCT_OK);
+    assert_string_equal(plan.kernel, "product_symmetric_nt_f16");
+    assert_non_null(strstr(plan.header, "#define FP16 1\n"));
 }
 
 /* One change to what is right each. */

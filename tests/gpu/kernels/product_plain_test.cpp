@@ -24,14 +24,16 @@ using namespace device;
 static_assert(sizeof(plain_product) == sizeof(czr_plain_product) &&
                   offsetof(plain_product, out) ==
                       offsetof(czr_plain_product, out) &&
-                  offsetof(plain_product, out_is_bf16) ==
-                      offsetof(czr_plain_product, out_is_bf16) &&
+                  offsetof(plain_product, out_dtype) ==
+                      offsetof(czr_plain_product, out_dtype) &&
                   offsetof(plain_product, narrow) ==
                       offsetof(czr_plain_product, narrow),
               "products are other structs for C and for the device");
 static_assert(int(CZR_PLAIN_TILE) == PLAIN_TILE &&
                   int(CZR_PLAIN_THREADS) == THREADS,
               "tiles are others for C and for the device");
+static_assert(int(CZR_BF16) == PLAIN_BF16 && int(CZR_F16) == PLAIN_F16,
+              "types are others for C and for the device");
 
 static size_t pick(size_t n)
 {
@@ -40,7 +42,7 @@ static size_t pick(size_t n)
 
 static size_t bytes_of(czr_dtype dtype)
 {
-    return dtype == CZR_BF16 ? 2 : 4;
+    return dtype == CZR_F32 ? 4 : 2;
 }
 
 // Numbers that end where memory ends: what is read or written behind them is a
@@ -79,20 +81,22 @@ class numbers
 
     void put(size_t i, float x)
     {
-        const u16 narrow = simt::to_bf16(x);
-        if (dtype == CZR_BF16)
-            std::memcpy(data + 2 * i, &narrow, 2);
-        else
+        const u16 narrow =
+            dtype == CZR_BF16 ? simt::to_bf16(x) : simt::to_f16(x);
+        if (dtype == CZR_F32)
             std::memcpy(data + 4 * i, &x, 4);
+        else
+            std::memcpy(data + 2 * i, &narrow, 2);
     }
 
     float at(size_t i) const
     {
         u16 narrow;
         float x;
-        if (dtype == CZR_BF16) {
+        if (dtype != CZR_F32) {
             std::memcpy(&narrow, data + 2 * i, 2);
-            return simt::from_bf16(narrow);
+            return dtype == CZR_BF16 ? simt::from_bf16(narrow)
+                                     : simt::from_f16(narrow);
         }
         std::memcpy(&x, data + 4 * i, 4);
         return x;
@@ -120,7 +124,9 @@ static void draw_all(numbers &x, bool is_wild)
 
 static czr_dtype draw_dtype()
 {
-    return pick(2) ? CZR_BF16 : CZR_F32;
+    static const czr_dtype dtypes[] = {CZR_F32, CZR_BF16, CZR_F16};
+
+    return dtypes[pick(3)];
 }
 
 static size_t draw_extent()

@@ -2,7 +2,7 @@
 // `run_product`; everything outside what a product may touch is poisoned.
 #pragma once
 
-#include "tests/gpu/simt/block.hpp"
+#include "tests/gpu/simt/element.hpp"
 
 #include <algorithm>
 
@@ -49,7 +49,7 @@ struct matrices {
 
     double value(int z, int r, int c)
     {
-        return static_cast<double>(simt::from_bf16(at(z, r, c)));
+        return static_cast<double>(simt::from_element(at(z, r, c)));
     }
 
     void fill(int batch)
@@ -57,7 +57,7 @@ struct matrices {
         for (int z = 0; z < batch; z++)
             for (int r = 0; r < rows; r++)
                 for (int c = 0; c < cols; c++)
-                    at(z, r, c) = simt::to_bf16(
+                    at(z, r, c) = simt::to_element(
                         static_cast<float>(simt::draw() % 2001) / 1000.f - 1.f);
     }
 };
@@ -155,7 +155,7 @@ inline bool is_close(product &p, int z, int r, int c)
         wanted += static_cast<double>(p.size.beta) * p.s.value(z, r, c);
     if (r == c)
         wanted += static_cast<double>(p.size.delta);
-    const double bound = std::fabs(wanted) / 256 + 1e-5 * (size + 1);
+    const double bound = std::fabs(wanted) / (FP16 ? 2048 : 256) + 1e-5 * (size + 1);
     return std::fabs(p.c.value(z, r, c) - wanted) <= bound;
 }
 
@@ -224,6 +224,22 @@ inline void test_skipped(const problem &size)
             simt::fail("a skipped step writes");
 }
 
+// Every f16 comes back, and halfway between two the even one is taken.
+inline void test_f16()
+{
+    for (u32 v = 0; v < 0x7c00; v++) {
+        const auto low = static_cast<u16>(v), high = static_cast<u16>(v + 1);
+        const float x = simt::from_f16(low);
+        const float next = v == 0x7bff ? 65536.f : simt::from_f16(high);
+        const float half = (x + next) / 2;
+        const u16 even = v & 1 ? high : low;
+        if (simt::to_f16(x) != low || simt::to_f16(half) != even ||
+            simt::to_f16(std::nextafter(half, 0.f)) != low ||
+            simt::to_f16(-std::nextafter(half, 1e9f)) != (high | 0x8000))
+            simt::fail("conversion to f16");
+    }
+}
+
 // First argument: how many seeds, then which one is the first.
 int main(int argc, char **argv)
 {
@@ -240,6 +256,7 @@ int main(int argc, char **argv)
     const int first = argc > 2 ? std::atoi(argv[2]) : 1;
 
     simt::sleep_odds = 16;
+    test_f16();
     test_skipped(sizes[0]);
     for (int i = 0; i < n_seeds; i++) {
         for (const problem &p : sizes)

@@ -19,6 +19,18 @@ extern "C" __global__ void rounding(const u32 *in, u32 *out)
     out[3 * t + 2] = number_bits(high_bf16(pair));
 }
 
+extern "C" __global__ void rounding_f16(const u32 *in, u32 *out)
+{
+    const u32 t = threadIdx.x;
+
+    for (int i = 0; i < 2; i++) {
+        const float x = __uint_as_float(in[2 * t + i]);
+        const u16 narrow = round_f16(x);
+        out[4 * t + 2 * i] = x == x ? narrow : 0x7fffu;
+        out[4 * t + 2 * i + 1] = number_bits(widen_f16(narrow));
+    }
+}
+
 extern "C" __global__ void shuffle(const u32 *in, u32 *out)
 {
     // Finite: a model may carry a NaN otherwise.

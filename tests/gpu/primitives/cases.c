@@ -37,6 +37,24 @@ static uint32_t draw_float(uint64_t *state)
     return ((bits & 0xffff0000) | 0x8000) + next;
 }
 
+/* The same of f16 and its subnormal numbers. */
+static uint32_t draw_half(uint64_t *state)
+{
+    static const uint32_t ends[] = {
+        0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f7fffff,
+        0x477fe000, 0x477fefff, 0x477ff000, 0x477ff001, 0x33000000, 0x33000001,
+        0x387fe000, 0x387ff000, 0x38800000, 0x00000001, 0x33800000, 0x007fffff};
+    const uint32_t bits = draw(state), kind = draw(state) % 4;
+    const uint32_t next = draw(state) % 3 - 1;
+    const uint32_t near_f16 = (bits & 0x8fffffff) + 0x30000000;
+
+    if (kind == 0)
+        return ends[bits % (sizeof ends / sizeof *ends)] ^ (next & 0x80000000);
+    if (kind == 1)
+        return bits;
+    return ((near_f16 & 0xffffe000) | 0x1000) + next;
+}
+
 /* The bits of an integer from -8 to 8. */
 static uint32_t draw_element(uint64_t *state)
 {
@@ -60,6 +78,8 @@ void primitives_draw(int which, uint64_t seed, uint32_t *in)
             in[i] = draw(&state);
         else if (p->input == PRIMITIVE_FLOATS)
             in[i] = draw_float(&state);
+        else if (p->input == PRIMITIVE_HALVES)
+            in[i] = draw_half(&state);
         else
             in[i] = draw_element(&state) | draw_element(&state) << 16;
 }

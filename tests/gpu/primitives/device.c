@@ -213,6 +213,7 @@ static czr_status encode(bench *b, czr_address address, czr_tensor_map *map)
 {
     const uint64_t row_bytes = 2 * (uint64_t)PRIMITIVES_STRIDE;
     const czr_tiled tiled = {
+        .type = CZR_TENSOR_MAP_BFLOAT16,
         .rank = 3,
         .address = address,
         .dims = {PRIMITIVES_COLUMNS, PRIMITIVES_ROWS, PRIMITIVES_LAYERS},

@@ -24,7 +24,8 @@ enum {
 
 typedef enum primitive_input {
     PRIMITIVE_WORDS,   /* any bits */
-    PRIMITIVE_FLOATS,  /* f32, most of them halfway between narrower ones */
+    PRIMITIVE_FLOATS,  /* f32, most of them halfway between two of bf16 */
+    PRIMITIVE_HALVES,  /* f32, most of them halfway between two of f16 */
     PRIMITIVE_INTEGERS /* pairs of elements, each from -8 to 8 */
 } primitive_input;
 

@@ -1,7 +1,7 @@
-/* Equal products of bf16 as one launch, on the doubles of driver and NVRTC: of
- * matrices that lie by themselves or in turn with what they are made from, in
- * all forms, fewer than were prepared too, with numbers of which sums are
- * exact, so that each is the host's to the bit.  And what is no batch.
+/* Equal products of bf16 or f16 as one launch, on the doubles of driver and
+ * NVRTC: of matrices that lie by themselves or in turn with what they are made
+ * from, in all forms, fewer than were prepared too, with numbers of which sums
+ * are exact, so that each is the host's to the bit.  And what is no batch.
  *
  * multiply_batch_test [TRIALS [SEED]]
  * multiply_batch_test gpu NVRTC...: on the machine's GPU, with the first NVRTC

@@ -1,6 +1,6 @@
-/* Products of bf16 of which a program says that cuBLASLt was measured to be
- * faster, on the doubles of driver, NVRTC and cuBLASLt: alone and several, in
- * all forms, skipped too, each the host's to the bit as sums are exact.  And
+/* Products of bf16 or f16 of which a program says that cuBLASLt was measured to
+ * be faster, on the doubles of driver, NVRTC and cuBLASLt: alone and several,
+ * in all forms, skipped too, each the host's to the bit as sums are exact.  And
  * where it is missing, or fails, or is not to be used.
  *
  * multiply_chosen_test [TRIALS [SEED]]
@@ -170,13 +170,15 @@ static void lists_say_the_library(void **state)
         trial t;
         draw_general(&t, several, true);
         const czr_product *p = &t.p;
+        const char *dtype = p->a_dtype == CZR_F16 ? "f16" : "bf16";
         const outcome o = run(&t, &with);
         snprintf(wanted, sizeof wanted,
-                 "bf16%s[%zu, %zu] x bf16%s[%zu, %zu] to bf16, added to: "
+                 "%s%s[%zu, %zu] x %s%s[%zu, %zu] to %s, added to: "
                  "cuBLASLt, where they lie at odd places product_plain\n"
-                 "up to %d in turn of bf16",
-                 p->transpose_a ? "'" : "", p->m, p->k,
-                 p->transpose_b ? "'" : "", p->k, p->n, (int)t.most);
+                 "up to %d in turn of %s",
+                 dtype, p->transpose_a ? "'" : "", p->m, p->k, dtype,
+                 p->transpose_b ? "'" : "", p->k, p->n, dtype, (int)t.most,
+                 dtype);
         assert_int_equal(strncmp(o.lines, wanted, strlen(wanted)), 0);
         assert_null(strstr(o.lines, "product_sm90"));
         free(t.memory);

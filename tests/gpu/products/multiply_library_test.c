@@ -1,6 +1,6 @@
 /* Products by cuBLASLt on the doubles of driver, NVRTC and cuBLASLt, whose bits
- * are those of the host's fixed order: f32, and bf16 in forms that our kernels
- * of tensor cores do not take.  Also where it is missing or fails.
+ * are those of the host's fixed order: f32, and bf16 or f16 in forms that our
+ * kernels of tensor cores do not take.  Also where it is missing or fails.
  *
  * multiply_library_test [TRIALS [SEED]] */
 #include "tests/gpu/double/cublaslt.h"
@@ -12,20 +12,27 @@ static int trials = 60;
 static unsigned first_seed = 1;
 static int *fails, *products; /* the double's */
 
+static czr_dtype draw_dtype(void)
+{
+    static const czr_dtype dtypes[] = {CZR_F32, CZR_BF16, CZR_F16};
+
+    return dtypes[stages_draw(0, 2)];
+}
+
 /* n is odd: no kernel of tensor cores takes it. */
 static void draw_trial(trial *t, unsigned seed)
 {
     *t = (trial){0};
     srand(seed);
     czr_product *p = &t->p;
-    const czr_dtype of_operands = stages_draw(0, 1) ? CZR_BF16 : CZR_F32;
+    const czr_dtype of_operands = draw_dtype();
     *p = (czr_product){.symmetric = stages_draw(0, 2) == 0,
                        .n = (size_t)stages_draw(0, MOST / 2) * 2 + 1,
                        .k = (size_t)stages_draw(1, MOST),
                        .a_dtype = of_operands,
                        .b_dtype = of_operands,
-                       .out_dtype = stages_draw(0, 1) ? CZR_BF16 : CZR_F32,
-                       .addend_dtype = stages_draw(0, 1) ? CZR_BF16 : CZR_F32,
+                       .out_dtype = draw_dtype(),
+                       .addend_dtype = draw_dtype(),
                        .transpose_a = stages_draw(0, 1),
                        .transpose_b = stages_draw(0, 1),
                        .alpha = (float)stages_draw(-9, 9) / 7,

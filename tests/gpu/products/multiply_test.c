@@ -18,7 +18,9 @@ static const trial_setting strict = {.is_strict = true};
 
 static czr_dtype draw_dtype(void)
 {
-    return stages_draw(0, 1) ? CZR_BF16 : CZR_F32;
+    static const czr_dtype dtypes[] = {CZR_F32, CZR_BF16, CZR_F16};
+
+    return dtypes[stages_draw(0, 2)];
 }
 
 static void draw_form(trial *t)

@@ -14,7 +14,7 @@ enum { MARGIN = 64 };
 static int trials = 30;
 static unsigned first_seed = 1;
 static cz_tile_shape shape;
-static bool is_symmetric, is_m_major, is_n_major;
+static bool is_symmetric, is_m_major, is_n_major, is_f16;
 static int n_split; /* plans whose last wave is in parts */
 
 /* ---- one product -------------------------------------------------------- */
@@ -37,6 +37,16 @@ static int64_t draw(int64_t least, int64_t most)
     return least + rand() % (most - least + 1);
 }
 
+static uint16_t element_of(float x)
+{
+    return is_f16 ? czr_f32_to_f16(x) : bf16_of(x);
+}
+
+static float number_of(uint16_t x)
+{
+    return is_f16 ? czr_f16_to_f32(x) : bf16_to_f32(x);
+}
+
 static void draw_matrix(trial *t, int i, czr_cuda_product_matrix *m)
 {
     m->stride = (t->cols[i] + 7) / 8 * 8 + 8 * draw(0, 2);
@@ -46,7 +56,7 @@ static void draw_matrix(trial *t, int i, czr_cuda_product_matrix *m)
     t->host[i] = malloc(t->bytes[i]);
     assert_non_null(t->host[i]);
     for (size_t e = 0; e < t->bytes[i] / 2; e++)
-        t->host[i][e] = bf16_of((float)draw(-8, 8) / 4);
+        t->host[i][e] = element_of((float)draw(-8, 8) / 4);
 }
 
 static czr_cuda_product_matrix *matrix_of(trial *t, int i)
@@ -64,6 +74,7 @@ static void draw_trial(trial *t, unsigned seed)
     is_symmetric = draw(0, 1);
     is_m_major = draw(0, 1);
     is_n_major = draw(0, 1);
+    is_f16 = draw(0, 1);
     czr_cuda_product *p = &t->product;
     p->m = draw(1, 300);
     p->n = is_symmetric ? p->m : draw(1, 300);
@@ -73,6 +84,7 @@ static void draw_trial(trial *t, unsigned seed)
     p->is_symmetric = is_symmetric;
     p->is_m_major = is_m_major;
     p->is_n_major = is_n_major;
+    p->is_f16 = is_f16;
     p->alpha = (float)draw(-4, 4) / 2;
     p->beta = (float)draw(-1, 1);
     p->delta = (float)draw(-1, 1);
@@ -96,13 +108,13 @@ static double expected(const trial *t, int64_t z, int64_t i, int64_t j)
     double sum = 0;
 
     for (int64_t k = 0; k < p->k; k++)
-        sum += (double)bf16_to_f32(is_m_major ? x[k * p->x.stride + i]
-                                              : x[i * p->x.stride + k]) *
-               bf16_to_f32(is_n_major ? y[k * p->y.stride + j]
-                                      : y[j * p->y.stride + k]);
+        sum += (double)number_of(is_m_major ? x[k * p->x.stride + i]
+                                            : x[i * p->x.stride + k]) *
+               number_of(is_n_major ? y[k * p->y.stride + j]
+                                    : y[j * p->y.stride + k]);
     sum *= (double)p->alpha;
     sum += p->beta *
-           bf16_to_f32(t->host[2][z * p->s.batch_stride + i * p->s.stride + j]);
+           number_of(t->host[2][z * p->s.batch_stride + i * p->s.stride + j]);
     return sum + (i == j ? p->delta : 0.f);
 }
 
@@ -118,7 +130,7 @@ static void compare(const trial *t, const uint16_t *c)
                 const double want =
                     is_below ? expected(t, z, j, i) : expected(t, z, i, j);
                 const int64_t at = z * p->c.batch_stride + i * p->c.stride + j;
-                const double got = bf16_to_f32(c[at]);
+                const double got = number_of(c[at]);
                 if (fabs(got - want) > 1e-2 * (1 + fabs(want)))
                     fail_msg("c[%d, %d, %d] is %g, not %g", (int)z, (int)i,
                              (int)j, got, want);

@@ -19,6 +19,7 @@ extern "C" {
 
 #define SAME(ours, theirs) static_assert(int(ours) == int(theirs), #theirs)
 SAME(CZR_CUBLAS_32F, CUDA_R_32F);
+SAME(CZR_CUBLAS_16F, CUDA_R_16F);
 SAME(CZR_CUBLAS_16BF, CUDA_R_16BF);
 SAME(CZR_CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F);
 SAME(CZR_CUBLAS_OP_N, CUBLAS_OP_N);

@@ -3,7 +3,7 @@
 // behind which threads go on at different times.
 #pragma once
 
-#include "block.hpp"
+#include "element.hpp"
 
 namespace simt
 {

@@ -1,7 +1,7 @@
 // mbarriers of a block.
 #pragma once
 
-#include "block.hpp"
+#include "element.hpp"
 
 namespace simt
 {

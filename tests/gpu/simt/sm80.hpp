@@ -2,7 +2,7 @@
 // wait allows, by lot.
 #pragma once
 
-#include "block.hpp"
+#include "element.hpp"
 
 namespace simt
 {
@@ -58,10 +58,10 @@ inline void multiply_m16n8k16(void **all)
         for (int i = 0; i < 4; i++)
             for (int h = 0; h < 2; h++)
                 a[row + 8 * (i & 1)][k + h + 8 * (i >> 1)] =
-                    from_bf16(half_of(p->a[i], h));
+                    from_element(half_of(p->a[i], h));
         for (int i = 0; i < 2; i++)
             for (int h = 0; h < 2; h++)
-                b[row][k + h + 8 * i] = from_bf16(half_of(p->b[i], h));
+                b[row][k + h + 8 * i] = from_element(half_of(p->b[i], h));
     }
     for (int lane = 0; lane < 32; lane++)
         for (int i = 0; i < 4; i++) {

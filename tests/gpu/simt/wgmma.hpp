@@ -40,11 +40,11 @@ inline wgmma_queue &own_queue()
     return wgmma_queues[current->number / GROUP_THREADS];
 }
 
-inline float shared_bf16(u32 address)
+inline float shared_element(u32 address)
 {
     u16 v;
     std::memcpy(&v, shared + address, sizeof v);
-    return from_bf16(v);
+    return from_element(v);
 }
 
 // Where element (row, k) of an operand with K contiguous lies.
@@ -76,10 +76,10 @@ void do_wgmma(wgmma_queue &q, const wgmma_call &call)
 
     for (int k = 0; k < 16; k++) {
         for (int row = 0; row < 64; row++)
-            a[row][k] = shared_bf16(A_TRANSPOSED ? turned_at(call.a, row, k)
+            a[row][k] = shared_element(A_TRANSPOSED ? turned_at(call.a, row, k)
                                                  : k_major_at(call.a, row, k));
         for (int n = 0; n < 2 * N; n++)
-            b[n][k] = shared_bf16(B_TRANSPOSED ? turned_at(call.b, n, k)
+            b[n][k] = shared_element(B_TRANSPOSED ? turned_at(call.b, n, k)
                                                : k_major_at(call.b, n, k));
     }
     for (int t = 0; t < GROUP_THREADS; t++)

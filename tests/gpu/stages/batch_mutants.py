@@ -55,7 +55,7 @@ PRODUCTS = [
      "matrix_at(czr_address_of(p->addend), p->n, by->out)"),
     ("sums of parts have no room", TENSOR, "plan.sums_bytes > most", "false"),
     ("halves of elements are left out", TENSOR,
-     "(apart->a | apart->b | apart->addend | apart->out) % BF16_BYTES ==\n"
+     "(apart->a | apart->b | apart->addend | apart->out) % HALF_BYTES ==\n"
      "                0", "true"),
     ("what is prepared for fewer is taken", "products/multiply.c",
      "known->batch >= batch && (known", "(known"),

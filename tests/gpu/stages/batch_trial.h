@@ -4,6 +4,7 @@
 #ifndef TESTS_CUDA_BATCH_TRIAL_H
 #define TESTS_CUDA_BATCH_TRIAL_H
 
+#include "runtime/base/memory.h"
 #include "runtime/math/product.h"
 #include "tests/gpu/stages/stages.h"
 
@@ -37,10 +38,6 @@ static inline void draw_form(trial *t)
 
     *p = (czr_product){.symmetric = stages_draw(0, 1),
                        .transpose_a = stages_draw(0, 1),
-                       .a_dtype = CZR_BF16,
-                       .b_dtype = CZR_BF16,
-                       .out_dtype = CZR_BF16,
-                       .addend_dtype = CZR_BF16,
                        .alpha = factors[stages_draw(0, 3)],
                        .beta = -factors[stages_draw(0, 3)]};
     p->transpose_b = p->symmetric ? !p->transpose_a : stages_draw(0, 1);
@@ -52,6 +49,8 @@ static inline void draw_form(trial *t)
     t->has_addend = stages_draw(0, 1);
     t->most = stages_draw(2, MOST_BATCH);
     t->n = stages_draw(2, (int)t->most);
+    p->a_dtype = stages_draw(0, 1) ? CZR_F16 : CZR_BF16;
+    p->b_dtype = p->out_dtype = p->addend_dtype = p->a_dtype;
 }
 
 /* Matrices one behind the other, or all operands of the first, then those of
@@ -65,7 +64,7 @@ static inline void lay_out(trial *t)
     size_t at = 0;
 
     for (int i = 0; i < N_OPERANDS; i++) {
-        t->bytes[i] = elements[i] * sizeof(czr_bf16);
+        t->bytes[i] = elements[i] * sizeof(uint16_t);
         t->at[i] = at;
         const size_t room = (t->bytes[i] + GAP - 1) / GAP * GAP +
                             (size_t)stages_draw(0, 2) * GAP;
@@ -77,7 +76,7 @@ static inline void lay_out(trial *t)
     t->all_bytes = is_in_turn ? at * (size_t)t->n : at;
 }
 
-static inline czr_bf16 *matrix(const trial *t, int operand, int64_t z)
+static inline uint16_t *matrix(const trial *t, int operand, int64_t z)
 {
     return (void *)(t->memory + t->at[operand] +
                     (size_t)(t->apart[operand] * z));
@@ -87,7 +86,7 @@ static inline czr_bf16 *matrix(const trial *t, int operand, int64_t z)
 static inline void make_symmetric(const trial *t, int64_t z)
 {
     const czr_product *p = &t->p;
-    czr_bf16 *s = matrix(t, ADDEND, z);
+    uint16_t *s = matrix(t, ADDEND, z);
 
     for (size_t i = 0; i < p->n; i++)
         for (size_t j = 0; j < i; j++)
@@ -103,9 +102,11 @@ static inline void draw_trial(trial *t, unsigned seed)
     lay_out(t);
     t->memory = calloc(1, t->all_bytes);
     assert_non_null(t->memory);
-    czr_bf16 *x = (void *)t->memory;
-    for (size_t i = 0; i < t->all_bytes / sizeof *x; i++)
-        x[i] = czr_f32_to_bf16((float)stages_draw(-8, 8) / 4);
+    uint16_t *x = (void *)t->memory;
+    for (size_t i = 0; i < t->all_bytes / sizeof *x; i++) {
+        const float number = (float)stages_draw(-8, 8) / 4;
+        czr_convert(&x[i], t->p.a_dtype, &number, CZR_F32, 1);
+    }
     for (int64_t z = 0; z < t->n && t->p.symmetric; z++)
         make_symmetric(t, z);
 }

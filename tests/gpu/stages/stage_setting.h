@@ -4,6 +4,7 @@
 #ifndef TESTS_CUDA_STAGE_SETTING_H
 #define TESTS_CUDA_STAGE_SETTING_H
 
+#include "runtime/base/memory.h"
 #include "runtime/cuda/products/stage.h"
 #include "runtime/math/product.h"
 #include "runtime/program/program.h"
@@ -95,27 +96,15 @@ static inline double draw(czr_slot_kind kind)
 
 static inline void put(unsigned char *to, czr_dtype dtype, size_t i, double x)
 {
-    const float f = (float)x;
-    const czr_bf16 b = czr_f32_to_bf16(f);
-
-    if (dtype == CZR_F64)
-        memcpy(to + i * sizeof x, &x, sizeof x);
-    else if (dtype == CZR_F32)
-        memcpy(to + i * sizeof f, &f, sizeof f);
-    else
-        memcpy(to + i * sizeof b, &b, sizeof b);
+    czr_convert(to + i * czr_dtype_bytes(dtype), dtype, &x, CZR_F64, 1);
 }
 
 static inline double get(const unsigned char *from, czr_dtype dtype, size_t i)
 {
     double x;
-    float f;
-    czr_bf16 b;
 
-    memcpy(&x, from + i * (dtype == CZR_F64 ? sizeof x : 0), sizeof x);
-    memcpy(&f, from + i * (dtype == CZR_F32 ? sizeof f : 0), sizeof f);
-    memcpy(&b, from + i * sizeof b, sizeof b);
-    return dtype == CZR_F64 ? x : dtype == CZR_F32 ? f : czr_bf16_to_f32(b);
+    czr_convert(&x, CZR_F64, from + i * czr_dtype_bytes(dtype), dtype, 1);
+    return x;
 }
 
 /* A NaN in the first gradient where is_wild. */

@@ -12,6 +12,8 @@ static double read_value(const void *data, czr_dtype dtype, int i)
         return ((const double *)data)[i];
     if (dtype == CZR_F32)
         return (double)((const float *)data)[i];
+    if (dtype == CZR_F16)
+        return (double)czr_f16_to_f32(((const czr_f16 *)data)[i]);
     return (double)czr_bf16_to_f32(((const czr_bf16 *)data)[i]);
 }
 
@@ -22,6 +24,8 @@ static double round_to(double x, czr_dtype dtype)
         return x;
     if (dtype == CZR_F32)
         return (double)(float)x;
+    if (dtype == CZR_F16)
+        return (double)czr_f16_to_f32(czr_f32_to_f16((float)x));
     return (double)czr_bf16_to_f32(czr_f32_to_bf16((float)x));
 }
 
@@ -40,6 +44,50 @@ static void every_type_converts_to_every_other(void **state)
             czr_fill(to, to_type, values[2], N);
             assert_true(read_value(to, to_type, N - 1) == values[2]);
         }
+}
+
+/* By the definition of binary16: 11 bits, the last at least 2^-24. */
+static double as_f16(double x)
+{
+    int exponent;
+    (void)frexp(x, &exponent);
+    const int last = exponent - 11 > -24 ? exponent - 11 : -24;
+    const double near = ldexp(nearbyint(ldexp(x, -last)), last);
+    return fabs(near) >= 65536 ? copysign(INFINITY, x) : near;
+}
+
+static double number_of(uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 31  ? (fraction ? NAN : INFINITY)
+                        : exponent == 0 ? ldexp(fraction, -24)
+                                        : ldexp(1024 + fraction, exponent - 25);
+    return bits >> 15 ? -size : size;
+}
+
+static void f16_has_the_numbers_of_its_definition(void **state)
+{
+    uint64_t random = 1;
+
+    (void)state;
+    for (uint32_t i = 0; i < 65536; i++) {
+        const uint16_t bits = (uint16_t)i;
+        const double number = number_of(bits),
+                     got = (double)czr_f16_to_f32(bits);
+        assert_true(got == number || (isnan(got) && isnan(number)));
+        assert_int_equal(signbit(got) != 0, bits >> 15);
+        if (!isnan(got))
+            assert_int_equal(czr_f32_to_f16((float)got), bits);
+        assert_int_equal(czr_nonfinite_f16(bits) != 0, !isfinite(number));
+    }
+    for (int i = 0; i < 1000000; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const uint32_t drawn = (uint32_t)(random >> 32);
+        float wide;
+        memcpy(&wide, &drawn, sizeof wide);
+        const double got = (double)czr_f16_to_f32(czr_f32_to_f16(wide));
+        assert_true(isnan(wide) ? isnan(got) : got == as_f16((double)wide));
+    }
 }
 
 static void bf16_rounds_to_nearest_even(void **state)
@@ -75,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_converts_to_every_other),
         cmocka_unit_test(bf16_rounds_to_nearest_even),
+        cmocka_unit_test(f16_has_the_numbers_of_its_definition),
         cmocka_unit_test(memory_is_zero_aligned_counted_and_limited),
     };
 

@@ -88,7 +88,7 @@ static czr_status find_results(czr_world *world, results *out)
     czr_status status = memory && all ? CZR_OK : CZR_ERR_NO_MEMORY;
 
     for (int c = 0; c < N_COUNTS && status == CZR_OK; c++) {
-        for (int t = 0; t < CZR_N_DTYPES && status == CZR_OK; t++)
+        for (int t = 0; t < CZR_F16 && status == CZR_OK; t++)
             status =
                 add_up(world, counts[c], (czr_dtype)t, memory, &out->of[c][t]);
         float *mine = (float *)(void *)memory;
