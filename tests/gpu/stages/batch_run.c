@@ -123,7 +123,23 @@ static bool is_whole(const czr_kernel_entry *row)
     return rank_program->stages[row->stage].is_full_matrix;
 }
 
-/* Matrices that are in no batch, and batches, of a step of all ranks. */
+/* What row i begins: a matrix, or a batch of units, of which the rows of one
+ * matrix or of none. */
+static int count_whole(const czr_kernel_entry *rows, const czr_cuda_batches *of,
+                       int64_t i)
+{
+    if (!of || !of->list || !of->of_row[i])
+        return is_whole(&rows[i]);
+    const czr_cuda_batch *batch = &of->list[of->of_row[i] - 1];
+    int n = 0;
+
+    for (int k = 0; batch->first == i && k < batch->n_rows; k++)
+        n += is_whole(&rows[i + k]);
+    return n;
+}
+
+/* Matrices that are in no batch, and batches of some, of a step of all ranks;
+ * batches of element-wise rows have no products. */
 static int64_t count_matrices(const czr_cuda_program *program)
 {
     int64_t n = 0;
@@ -138,10 +154,7 @@ static int64_t count_matrices(const czr_cuda_program *program)
             const czr_cuda_batches *of =
                 program->batches ? &program->batches[t] : NULL;
             for (int64_t i = range.first; i < range.first + range.n; i++)
-                if (!of || !of->list || !of->of_row[i])
-                    n += is_whole(&rows[i]);
-                else
-                    n += of->list[of->of_row[i] - 1].first == i;
+                n += count_whole(rows, of, i);
         }
     return n;
 }
