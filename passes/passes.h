@@ -11,6 +11,11 @@
  * then of no further use. */
 bool cz_simplify_pass(cz_ir *ir, cz_diags *diags);
 bool cz_gram_pass(cz_ir *ir, cz_diags *diags);
+/* Picoseconds that one matrix's update is predicted to take as it is, and by
+ * Gram matrices in f16.  False: `form` is not auto, or nothing there is in f16.
+ */
+bool cz_gram_time(cz_ir *ir, const char *update, int64_t *before,
+                  int64_t *after);
 bool cz_cut_pass(cz_ir *ir, cz_diags *diags);
 bool cz_kernel_pass(cz_ir *ir, cz_diags *diags);
 bool cz_blocks_pass(cz_ir *ir, cz_diags *diags);

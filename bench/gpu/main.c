@@ -1,11 +1,13 @@
 /* bench_gpu TILES PAIRS PEER...: on this machine's first GPU products beside
  * cuBLAS, then plans beside the peer, a program as gpu_torch.py, and what is
  * wanted of them.  Exit status 1: no GPU, or no product could be measured; 3:
- * of plans a row failed. */
+ * of plans a row failed.  With ROWS=TEXT in the environment: of plans alone,
+ * those whose name has that text, without the many steps for memory. */
 #include "bench/gpu/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +67,9 @@ static const gpu_row rows[] = {
     {.name = "the same, operations launched one by one",
      .program = &qwen3_cuda,
      .is_eager = true},
+    {.name = "the same by Gram matrices, one by one",
+     .program = &qwen3_gram_cuda,
+     .is_eager = true},
     {.name = "the same by Gram matrices",
      .program = &qwen3_gram_cuda,
      .request = "captured",
@@ -103,10 +108,23 @@ static bool run_products(const gpu_paths *paths, int pairs, const char *tiles)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
+static int rows_with(const char *text, gpu_row *out)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strstr(rows[i].name, text)) {
+            out[n] = rows[i];
+            out[n++].steps = 0;
+        }
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     const gpu_paths paths = {NULL, getenv("NVRTC"), NULL, NULL};
-    const char *peer[4] = {0};
+    const char *peer[4] = {0}, *text = getenv("ROWS");
+    gpu_row chosen[sizeof rows / sizeof *rows];
 
     if (argc < 4) {
         fprintf(stderr, "bench_gpu TILES PAIRS PEER...\n");
@@ -115,6 +133,11 @@ int main(int argc, char **argv)
     const int pairs = (int)strtol(argv[2], NULL, 10);
     for (int i = 0; i < 3 && 3 + i < argc; i++)
         peer[i] = argv[3 + i];
+    if (text)
+        return gpu_rows_run(&paths, peer, chosen, rows_with(text, chosen),
+                            pairs)
+                   ? 0
+                   : 3;
     if (!run_products(&paths, pairs, argv[1]))
         return 1;
     return gpu_rows_run(&paths, peer, rows, sizeof rows / sizeof *rows, pairs)

@@ -52,9 +52,9 @@ void cz_kernel_find_stored(cz_kernel_work *work);
 /* Fills work->products and work->unit. */
 void cz_kernel_fold_products(cz_kernel_work *work);
 /* [n]: which nodes equal their transposes, where in[i] says it of argument i;
- * NULL: of none. */
+ * NULL: of none.  Strict: bit by bit. */
 bool *cz_kernel_find_symmetric(const cz_graph *graph, cz_arena *arena,
-                               const bool *in);
+                               const bool *in, bool is_strict);
 /* Is that node the product's, as alpha * acc + beta * s? */
 void cz_kernel_match_affine(const cz_kernel_work *work, int product,
                             cz_kernel_product *it);

@@ -335,20 +335,20 @@ static void form_step(former *f, int s)
 }
 
 static cz_kernel_work prepare(cz_arena *arena, const cz_graph *graph,
-                              const bool *symmetric)
+                              const bool *symmetric, bool is_strict)
 {
     cz_graph *prepared = cz_kernel_prepare(arena, graph);
     int n = prepared->n;
-    cz_kernel_work work = {
-        .arena = arena,
-        .graph = prepared,
-        .live = cz_graph_find_live(prepared, arena),
-        .symmetric = cz_kernel_find_symmetric(prepared, arena, symmetric),
-        .stored = CZ_NEW(arena, bool, n),
-        .unit = CZ_NEW(arena, int, n),
-        .products = CZ_NEW(arena, cz_kernel_product, n),
-        .step = CZ_NEW(arena, int, n),
-        .value = CZ_NEW(arena, int, n)};
+    cz_kernel_work work = {.arena = arena,
+                           .graph = prepared,
+                           .live = cz_graph_find_live(prepared, arena),
+                           .symmetric = cz_kernel_find_symmetric(
+                               prepared, arena, symmetric, is_strict),
+                           .stored = CZ_NEW(arena, bool, n),
+                           .unit = CZ_NEW(arena, int, n),
+                           .products = CZ_NEW(arena, cz_kernel_product, n),
+                           .step = CZ_NEW(arena, int, n),
+                           .value = CZ_NEW(arena, int, n)};
 
     for (int i = 0; i < n; i++)
         work.unit[i] = i;
@@ -367,9 +367,9 @@ static cz_kernel_work prepare(cz_arena *arena, const cz_graph *graph,
 
 cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
                            const cz_ir_type *in_types, int n_scalars, bool flat,
-                           const bool *symmetric)
+                           const bool *symmetric, bool is_strict)
 {
-    cz_kernel_work work = prepare(arena, graph, symmetric);
+    cz_kernel_work work = prepare(arena, graph, symmetric, is_strict);
     former f = {&work, CZ_NEW(arena, cz_kernel, 1)};
     cz_kernel *kernel = f.kernel;
     cz_kernel_node *nodes;

@@ -26,7 +26,7 @@ typedef struct cz_kernel {
  * bit; NULL: none does. */
 cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
                            const cz_ir_type *in_types, int n_scalars, bool flat,
-                           const bool *symmetric);
+                           const bool *symmetric, bool is_strict);
 
 /* Results that take the place of an argument, renews[i] of result i or -1:
  * where a step still reads the argument, or reads elements of it other than the

@@ -19,6 +19,7 @@ typedef struct kernel_pass {
     cz_diags *diags;
     const cz_fact_rule *rules;
     int n_rules;
+    bool is_strict;
     cz_kernel_writer writer;
 } kernel_pass;
 
@@ -111,7 +112,8 @@ static const char *form_body(kernel_pass *pass, const cz_fact_stage *stage,
     }
     cz_kernel *kernel = cz_kernel_build(
         arena, graph, stage->ins.n, argument_types(arena, math, stage->ins.n),
-        stage->scalars.n, !is_whole, find_symmetric(pass, stage));
+        stage->scalars.n, !is_whole, find_symmetric(pass, stage),
+        pass->is_strict);
     /* What the rule's fact says holds only if no stage breaks it. */
     const cz_fact_rule *rule = rule_of(pass, stage);
 
@@ -187,6 +189,10 @@ bool cz_kernel_pass(cz_ir *ir, cz_diags *diags)
     int n;
 
     cz_arena_init(&arena);
+    int n_programs;
+    const cz_fact_program *program =
+        cz_ir_read_program(ir, &arena, &n_programs);
+    pass.is_strict = n_programs > 0 && program->strict;
     pass.rules = cz_ir_read_rule(ir, &arena, &pass.n_rules);
     stages = cz_ir_read_stage(ir, &arena, &n);
     for (int i = 0; i < n && ok; i++) {

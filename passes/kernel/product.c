@@ -7,7 +7,8 @@ typedef struct folder {
     const cz_graph *graph;
     const int *uses;
     int product;
-    bool *taken; /* [n] nodes that would join the product's step */
+    cz_dtype narrow; /* of both factors, or f32 */
+    bool *taken;     /* [n] nodes that would join the product's step */
 } folder;
 
 /* ---- folding ---- */
@@ -35,6 +36,12 @@ static bool take_operand(folder *f, int node, bool is_shared)
         return true;
     if (access != CZ_ACCESS_ELEMENT || it->kind != CZ_GRAPH_ELEMENT)
         return false;
+    /* Tensor cores add what is of the factors' own type, and nothing else. */
+    if (f->narrow != CZ_F32 && it->op == CZ_OP_TRUNCATE &&
+        it->type.dtype == f->narrow) {
+        f->work->stored[source] = true;
+        return true;
+    }
     is_shared = is_shared || f->uses[node] != 1 || f->uses[source] != 1;
     if (cz_kernel_is_real(f->graph, source)) {
         if (is_shared)
@@ -118,6 +125,17 @@ static void fold(folder *f)
     f->work->stored[end] = true;
 }
 
+static cz_dtype narrow_of(const cz_graph *graph, int product)
+{
+    const cz_graph_node *it = &graph->nodes[product];
+    const cz_dtype dtype = graph->nodes[it->in[0]].type.dtype;
+
+    return cz_dtype_is_narrow(dtype) &&
+                   graph->nodes[it->in[1]].type.dtype == dtype
+               ? dtype
+               : CZ_F32;
+}
+
 void cz_kernel_fold_products(cz_kernel_work *work)
 {
     const cz_graph *graph = work->graph;
@@ -126,9 +144,10 @@ void cz_kernel_fold_products(cz_kernel_work *work)
 
     for (int i = 0; i < graph->n; i++) {
         cz_kernel_product *it = &work->products[i];
-        folder f = {work, graph, uses, i, NULL};
+        folder f = {work, graph, uses, i, CZ_F32, NULL};
         if (!work->live[i] || graph->nodes[i].kind != CZ_GRAPH_PRODUCT)
             continue;
+        f.narrow = narrow_of(graph, i);
         f.taken = CZ_NEW(work->arena, bool, graph->n);
         fold(&f);
         it->a = cz_kernel_peel(graph, graph->nodes[i].in[0], &it->transpose_a);

@@ -162,6 +162,61 @@ static bool match_row(const cz_graph *graph, int node, row_match *out)
             match_sum(graph, terms[1], terms[0], out));
 }
 
+/* ---- what f16 holds ---- */
+
+/* The norm of what? */
+static int norm_of(const cz_graph *graph, int node)
+{
+    const cz_graph_node *root = at(graph, node);
+    const cz_graph_node *sum = at(graph, core_of(graph, root->in[0]));
+    if (root->op != CZ_OP_SQRT || sum->kind != CZ_GRAPH_REDUCE ||
+        sum->op == CZ_OP_MAX || sum->dims != 3)
+        return -1;
+    const cz_graph_node *square = at(graph, core_of(graph, sum->in[0]));
+    return square->kind == CZ_GRAPH_ELEMENT && square->op == CZ_OP_MUL &&
+                   square->in[0] == square->in[1]
+               ? core_of(graph, square->in[0])
+               : -1;
+}
+
+/* Of a constant that leaves a divisor no smaller: max with any, plus 0 or more,
+ * times 1 or more.  The other operand, or -1. */
+static int behind_margin(const cz_graph *graph, int node)
+{
+    const cz_graph_node *n = at(graph, node);
+    for (int k = 0; k < 2; k++) {
+        const cz_graph_node *margin = at(graph, core_of(graph, n->in[k]));
+        if (margin->kind == CZ_GRAPH_CONSTANT &&
+            (n->op == CZ_OP_MAX ||
+             (n->op == CZ_OP_ADD && margin->constant >= 0) ||
+             (n->op == CZ_OP_MUL && margin->constant >= 1)))
+            return n->in[1 - k];
+    }
+    return -1;
+}
+
+/* Is it u / s, where s is at least the Frobenius norm of u?  Then no number of
+ * an iteration whose singular values stay near 1 is beyond f16. */
+static bool is_normalised(const cz_graph *graph, int node)
+{
+    const cz_graph_node *ratio = at(graph, core_of(graph, node));
+    if (ratio->kind != CZ_GRAPH_ELEMENT || ratio->op != CZ_OP_DIV)
+        return false;
+    for (int s = ratio->in[1]; s >= 0;) {
+        s = core_of(graph, s);
+        const cz_graph_node *n = at(graph, s);
+        if (n->kind == CZ_GRAPH_BROADCAST)
+            s = n->in[0];
+        else if (n->kind != CZ_GRAPH_ELEMENT)
+            return false;
+        else if (n->op == CZ_OP_SQRT)
+            return norm_of(graph, s) == core_of(graph, ratio->in[0]);
+        else
+            s = behind_margin(graph, s);
+    }
+    return false;
+}
+
 /* ---- chains ---- */
 
 /* Marks the nodes behind which rows of this chain end. */
@@ -187,6 +242,10 @@ static cz_gram_chain chain_to(cz_arena *arena, const cz_graph *graph, int last,
     }
     chain.rows = rows;
     chain.n_rows = n;
+    chain.inner = cz_dtype_is_narrow(at(graph, chain.first)->type.dtype) &&
+                          is_normalised(graph, chain.first)
+                      ? CZ_F16
+                      : CZ_F32;
     return chain;
 }
 
@@ -210,6 +269,7 @@ cz_gram_chain *cz_gram_find(cz_arena *arena, const cz_graph *graph, int *n)
 
 typedef struct writer {
     cz_graph *to;
+    cz_dtype inner; /* of square matrices, and with f16 of x */
     cz_ir_op origin;
 } writer;
 
@@ -228,20 +288,29 @@ static int binary(writer *w, cz_opcode op, int a, int b)
                                   .in = {a, b}});
 }
 
-static int scaled(writer *w, double factor, int node)
-{
-    const int constant = add(w, (cz_graph_node){.kind = CZ_GRAPH_CONSTANT,
-                                                .op = CZ_OP_CONSTANT,
-                                                .type = at(w->to, node)->type,
-                                                .constant = factor});
-    return binary(w, CZ_OP_MUL, node, constant);
-}
-
 static int widen(writer *w, int node)
 {
     return at(w->to, node)->type.dtype == CZ_F32
                ? node
                : cz_graph_unary(w->to, CZ_OP_EXTEND, node, CZ_F32);
+}
+
+static int rounded(writer *w, int node)
+{
+    return w->inner == CZ_F32
+               ? node
+               : cz_graph_unary(w->to, CZ_OP_TRUNCATE, node, w->inner);
+}
+
+/* In f32. */
+static int scaled(writer *w, double factor, int node)
+{
+    node = widen(w, node);
+    const int constant = add(w, (cz_graph_node){.kind = CZ_GRAPH_CONSTANT,
+                                                .op = CZ_OP_CONSTANT,
+                                                .type = at(w->to, node)->type,
+                                                .constant = factor});
+    return binary(w, CZ_OP_MUL, node, constant);
 }
 
 static int product(writer *w, int a, int b)
@@ -257,7 +326,13 @@ static int product(writer *w, int a, int b)
 /* factor * node + to */
 static int add_scaled(writer *w, int to, double factor, int node)
 {
-    return binary(w, CZ_OP_ADD, scaled(w, factor, node), to);
+    return binary(w, CZ_OP_ADD, scaled(w, factor, node), widen(w, to));
+}
+
+/* a * x + b * y */
+static int sum_of(writer *w, double a, int x, double b, int y)
+{
+    return binary(w, CZ_OP_ADD, scaled(w, a, x), scaled(w, b, y));
 }
 
 /* x behind rows [from, to): their product is k + q. */
@@ -271,7 +346,8 @@ static int write_segment(writer *w, const cz_gram_chain *chain, int from,
     const int turned = add(
         w, (cz_graph_node){
                .kind = CZ_GRAPH_TRANSPOSE, .type = type, .n_in = 1, .in = {x}});
-    int r = chain->is_right ? product(w, turned, x) : product(w, x, turned);
+    int r = rounded(w, chain->is_right ? product(w, turned, x)
+                                       : product(w, x, turned));
     double k = 1;
     int q = -1;
     for (int i = from; i < to; i++) {
@@ -279,33 +355,41 @@ static int write_segment(writer *w, const cz_gram_chain *chain, int from,
         /* b r + c r r */
         const cz_gram_row *row = &chain->rows[i];
         const int linear = scaled(w, row->b, r);
-        const int z = row->c == 0
-                          ? linear
-                          : add_scaled(w, linear, row->c, product(w, r, r));
+        const int z = rounded(
+            w, row->c == 0 ? linear
+                           : add_scaled(w, linear, row->c, product(w, r, r)));
+        /* One addend is what tensor cores take. */
         q = i == from
                 ? z
-                : add_scaled(w, add_scaled(w, product(w, q, z), a, q), k, z);
+                : rounded(w,
+                          binary(w, CZ_OP_ADD, product(w, q, z),
+                                 widen(w, rounded(w, sum_of(w, a, q, k, z)))));
         k *= a;
         if (i + 1 < to) {
             /* (a + z) r (a + z) */
-            const int t = add_scaled(w, product(w, r, z), a, r);
-            r = add_scaled(w, product(w, z, t), a, t);
+            const int t = rounded(w, add_scaled(w, product(w, r, z), a, r));
+            r = rounded(w, add_scaled(w, product(w, z, t), a, t));
         }
     }
-    return add_scaled(w, chain->is_right ? product(w, x, q) : product(w, q, x),
-                      k, widen(w, x));
+    return rounded(
+        w, add_scaled(w, chain->is_right ? product(w, x, q) : product(w, q, x),
+                      k, x));
 }
 
 static int write_chain(writer *w, const cz_gram_chain *chain, int x)
 {
-    const bool is_narrow = at(w->to, x)->type.dtype == CZ_BF16;
-    const int length = is_narrow ? chain->n_rows : CZ_GRAM_SEGMENT;
+    const bool is_kept =
+        chain->inner == CZ_F32 && cz_dtype_is_narrow(at(w->to, x)->type.dtype);
+    const int length = is_kept ? chain->n_rows : CZ_GRAM_SEGMENT;
+    w->inner = chain->inner;
+    if (w->inner == CZ_F16 && at(w->to, x)->type.dtype != CZ_F16)
+        x = rounded(w, widen(w, x));
     for (int from = 0; from < chain->n_rows; from += length) {
         const int rest = chain->n_rows - from;
         x = write_segment(w, chain, from,
                           from + (rest < length ? rest : length), x);
     }
-    return x;
+    return widen(w, x);
 }
 
 static const cz_gram_chain *chain_behind(const cz_gram_chain *chains, int n,

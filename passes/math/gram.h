@@ -19,10 +19,12 @@ typedef struct cz_gram_row {
 } cz_gram_row;
 
 typedef struct cz_gram_chain {
-    int first;     /* x before the first row, f32 or bf16 */
-    int last;      /* f32 behind the last row; what rounds it is no part */
-    bool is_right; /* x @ p, else p @ x */
-    int n_rows;    /* at least 2 */
+    int first;      /* x before the first row */
+    int last;       /* f32 behind the last row; what rounds it is no part */
+    cz_dtype inner; /* of what is computed: f16 where x is bf16 or f16, divided
+                     * by its norm; else f32 */
+    bool is_right;  /* x @ p, else p @ x */
+    int n_rows;     /* at least 2 */
     const cz_gram_row *rows;
 } cz_gram_chain;
 

@@ -23,7 +23,7 @@ typedef struct gram_pass {
     cz_ir *ir;
     cz_arena *arena;
     const cz_fact_policy *policy;
-    bool has_machine;
+    bool has_machine, is_strict;
     cz_machine machine;
 } gram_pass;
 
@@ -48,7 +48,8 @@ static bool is_precise(const gram_pass *pass, const cz_graph *graph,
 static cz_graph_cost cost_of(gram_pass *pass, const cz_graph *graph)
 {
     return cz_graph_cost_of(pass->arena, graph,
-                            pass->has_machine ? &pass->machine : NULL);
+                            pass->has_machine ? &pass->machine : NULL,
+                            pass->is_strict);
 }
 
 /* Keeps the chains that are worth it; how many. */
@@ -58,6 +59,8 @@ static int choose(gram_pass *pass, const cz_graph *graph, cz_gram_chain *chains,
     int kept = 0;
     for (int i = 0; i < n; i++) {
         cz_graph_cost after;
+        if (pass->policy->form != CZ_ITERATION_GRAM)
+            chains[i].inner = CZ_F32;
         if (!is_precise(pass, graph, &chains[i]))
             continue;
         after =
@@ -136,22 +139,59 @@ static void rewrite_all(gram_pass *pass)
             rewrite(pass, phases[i].update);
 }
 
+/* False: it has no policy. */
+static bool open(gram_pass *pass)
+{
+    cz_plan_view view = {0};
+    int n_programs, n_policies, n_machines;
+    cz_ir *ir = pass->ir;
+    cz_arena *arena = pass->arena;
+
+    const cz_fact_program *program = cz_ir_read_program(ir, arena, &n_programs);
+    pass->is_strict = n_programs > 0 && program->strict;
+    pass->policy = cz_ir_read_policy(ir, arena, &n_policies);
+    view.machine = cz_ir_read_machine(ir, arena, &n_machines);
+    if (n_machines == 0)
+        view.machine = NULL;
+    pass->has_machine = cz_machine_of(arena, &view, &pass->machine);
+    return n_policies > 0;
+}
+
 bool cz_gram_pass(cz_ir *ir, cz_diags *diags)
 {
     cz_arena arena;
     gram_pass pass = {.ir = ir, .arena = &arena};
-    cz_plan_view view = {0};
-    int n_policies, n_machines;
 
     (void)diags;
     cz_arena_init(&arena);
-    pass.policy = cz_ir_read_policy(ir, &arena, &n_policies);
-    view.machine = cz_ir_read_machine(ir, &arena, &n_machines);
-    if (n_machines == 0)
-        view.machine = NULL;
-    pass.has_machine = cz_machine_of(&arena, &view, &pass.machine);
-    if (n_policies > 0 && pass.policy->form != CZ_ITERATION_STANDARD)
+    if (open(&pass) && pass.policy->form != CZ_ITERATION_STANDARD)
         rewrite_all(&pass);
     cz_arena_fini(&arena);
     return true;
+}
+
+bool cz_gram_time(cz_ir *ir, const char *update, int64_t *before,
+                  int64_t *after)
+{
+    cz_arena arena;
+    gram_pass pass = {.ir = ir, .arena = &arena};
+    int n = 0;
+
+    cz_arena_init(&arena);
+    const cz_ir_op function = cz_ir_find_function(ir, update);
+    const cz_graph *graph =
+        function.p ? cz_math_form_read(&arena, function) : NULL;
+    cz_gram_chain *chains = graph ? cz_gram_find(&arena, graph, &n) : NULL;
+    for (int i = n - 1; i >= 0; i--)
+        if (chains[i].inner != CZ_F16)
+            chains[i] = chains[--n];
+    const bool is_found = open(&pass) && pass.has_machine && n > 0 &&
+                          pass.policy->form == CZ_ITERATION_AUTO;
+    if (is_found) {
+        *before = cost_of(&pass, graph).time_ps;
+        *after =
+            cost_of(&pass, cz_gram_rewrite(&arena, graph, chains, n)).time_ps;
+    }
+    cz_arena_fini(&arena);
+    return is_found;
 }

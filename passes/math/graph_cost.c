@@ -22,7 +22,7 @@ static int64_t flops_of(const cz_view_step *step)
 }
 
 cz_graph_cost cz_graph_cost_of(cz_arena *scratch, const cz_graph *graph,
-                               const cz_machine *machine)
+                               const cz_machine *machine, bool is_strict)
 {
     arguments a = {.types = CZ_NEW(scratch, cz_ir_type, graph->n)};
     for (int i = 0; i < graph->n; i++) {
@@ -35,8 +35,8 @@ cz_graph_cost cz_graph_cost_of(cz_arena *scratch, const cz_graph *graph,
         if (node->index >= a.n_in)
             a.n_in = node->index + 1;
     }
-    const cz_kernel *kernel = cz_kernel_build(scratch, graph, a.n_in, a.types,
-                                              a.n_scalars, false, NULL);
+    const cz_kernel *kernel = cz_kernel_build(
+        scratch, graph, a.n_in, a.types, a.n_scalars, false, NULL, is_strict);
     cz_view_slot *in = CZ_NEW(scratch, cz_view_slot, a.n_in);
     const cz_fact_stage fact = {.scalars = {NULL, a.n_scalars}};
     const cz_view_stage stage = {.fact = &fact,

@@ -12,8 +12,8 @@ typedef struct cz_graph_cost {
     int64_t time_ps; /* of one matrix by itself; 0 without a machine */
 } cz_graph_cost;
 
-/* `machine` may be NULL. */
+/* `machine` may be NULL.  Strict: as strict programs compute it. */
 cz_graph_cost cz_graph_cost_of(cz_arena *scratch, const cz_graph *graph,
-                               const cz_machine *machine);
+                               const cz_machine *machine, bool is_strict);
 
 #endif

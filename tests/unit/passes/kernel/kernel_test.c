@@ -20,7 +20,8 @@ static void run_stages(trial *t)
     for (int s = 0; s < n; s++) {
         const cz_kernel *kernel = cz_kernel_build(
             &t->arena, stages[s].graph, stages[s].n_in, stages[s].in_types,
-            stages[s].scalars.n, stages[s].where != CZ_WHERE_FULL_MATRIX, NULL);
+            stages[s].scalars.n, stages[s].where != CZ_WHERE_FULL_MATRIX, NULL,
+            true);
         if (stages[s].where != CZ_WHERE_FULL_MATRIX)
             assert_true(kernel->n_steps <= 1);
         eval_stage(&t->arena, &stages[s], kernel, t->slots, t->scalars,

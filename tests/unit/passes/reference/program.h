@@ -20,9 +20,11 @@ typedef struct compiled_program {
     cz_ir *ir; /* NULL after printing errors */
 } compiled_program;
 
-static inline void program_open(compiled_program *c, const program *from)
+static inline void program_open_as(compiled_program *c, const program *from,
+                                   bool is_strict)
 {
-    cz_compile_options options = {.defines = from->defines, .compiler = "test"};
+    cz_compile_options options = {
+        .defines = from->defines, .strict = is_strict, .compiler = "test"};
     cz_text text;
 
     cz_arena_init(&c->arena);
@@ -38,6 +40,11 @@ static inline void program_open(compiled_program *c, const program *from)
     cz_diags_print(&c->diags, &text, false);
     fputs(cz_text_string(&text), stderr);
     cz_text_fini(&text);
+}
+
+static inline void program_open(compiled_program *c, const program *from)
+{
+    program_open_as(c, from, false);
 }
 
 static inline void program_close(compiled_program *c)
