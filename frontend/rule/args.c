@@ -104,8 +104,8 @@ static bool check_value(cz_rule *rule, const argument *hyper,
     if (!value || is_known(value))
         return true;
     cz_rule_error(rule, CZ_UNSUPPORTED, hyper->place,
-                  "exp, log, tanh and broken powers in a hyperparameter's "
-                  "value are not supported yet");
+                  "exp, log, tanh, cos, sin and broken powers in a "
+                  "hyperparameter's value are not supported yet");
     return false;
 }
 

@@ -53,7 +53,7 @@ optimizer steps(lr, flat = false) for [m, n] {
     s    = match_rms_adamw(m, n) + shape_scaling(m, n) + spectral(m, n) + unit_rms_norm(m, n)
     w    = decoupled(param, z, lr, 0.1) + independent(param, z, lr, 0.1) + palm(param, z, lr, 0.1)
     w    = w + cautious(param, z, lr, 0.1) + l2(param, z, lr, 0.1)
-    param <- w - lr * s * unscaled(m, n) * z
+    param <- w - lr * cosine(100) * s * unscaled(m, n) * z
 }
 """
 
