@@ -44,11 +44,12 @@
 %left AND.
 %right NOT.
 %nonassoc LT LE GT GE EQ NE.
+%nonassoc DOTS.
 %left PLUS MINUS.
 %left STAR SLASH AT.
 %right NEGATE.
 %right CARET.
-%left TICK.
+%left TICK LBRACK.
 
 %type statements { cz_list }
 %type lets { cz_list }
@@ -402,6 +403,8 @@ expr(E) ::= LPAREN(L) expr(A) COMMA exprs(B) RPAREN(R).
 expr(E) ::= LBRACK(L) exprs(A) RBRACK(R).
     { E = LIST(LIST, JOIN(L, R), NULL, A); }
 expr(E) ::= expr(A) TICK(T).        { E = UNARY(TRANSPOSE, REACH(A, T), A); }
+expr(E) ::= expr(A) LBRACK expr(B) RBRACK(R).
+    { E = NODE(ROW, REACH(A, R), NULL, A, B); }
 expr(E) ::= MINUS(T) expr(A). [NEGATE]  { E = UNARY(NEG, UPTO(T, A), A); }
 expr(E) ::= NOT(T) expr(A).         { E = UNARY(NOT, UPTO(T, A), A); }
 expr(E) ::= expr(A) CARET expr(B).  { E = BINARY(POW, A, B); }
@@ -410,6 +413,7 @@ expr(E) ::= expr(A) SLASH expr(B).  { E = BINARY(DIV, A, B); }
 expr(E) ::= expr(A) AT expr(B).     { E = BINARY(MATMUL, A, B); }
 expr(E) ::= expr(A) PLUS expr(B).   { E = BINARY(ADD, A, B); }
 expr(E) ::= expr(A) MINUS expr(B).  { E = BINARY(SUB, A, B); }
+expr(E) ::= expr(A) DOTS expr(B).   { E = BINARY(INTERVAL, A, B); }
 expr(E) ::= expr(A) LT expr(B).     { E = BINARY(LT, A, B); }
 expr(E) ::= expr(A) LE expr(B).     { E = BINARY(LE, A, B); }
 expr(E) ::= expr(A) GT expr(B).     { E = BINARY(GT, A, B); }

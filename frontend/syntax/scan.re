@@ -344,6 +344,7 @@ next:
         "/"                     { KIND(SLASH); }
         "@"                     { KIND(AT); }
         "^"                     { KIND(CARET); }
+        ".."                    { KIND(DOTS); }
         "<"                     { KIND(LT); }
         "<="                    { KIND(LE); }
         ">"                     { KIND(GT); }

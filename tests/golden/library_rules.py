@@ -69,6 +69,8 @@ RIGHT = """optimizer open(lr, const k = 3, rows, precision, flag, period, betas,
     for (a, b) in rows + [(1, 2)] { q = a * q + b }
     for (a, b) in take(rows, m) { q = a * q + b }
     for (a, b) in [(1, 2)] * m { q = a * q + b }
+    for i in 0..m - n { q = rows[i][1] * q }
+    q = q * [1, 2][m - 1] * (b1, b2)[min(n, 1)]
     every period { q = 2 * q }
     every m from n { q = 3 * q }
     x = where(flag, q, 2 * q) + where(m > n, q, 2 * q) + where(shown, 1, 2)

@@ -319,6 +319,19 @@ class Rules(unittest.TestCase):
             "param <- param - rate * grad",
             lambda p, g: p - 0.25 * (1 + np.cos(np.pi / 8)) * g)
 
+    def test_rows_by_number(self):
+        def formula(_, x):
+            for i, rate in enumerate((0.5, 2, 3, 0.5, 2)):
+                x = (i + 1) * rate * x + 2 + i
+            return x / np.linalg.norm(x)
+
+        self.check_formula(
+            "x = grad\nfor i in 0..5 {\n"
+            "x = (i + 1) * rates[i] * x + rows[1][0] + i\n}\n"
+            "param <- x / norm(x)", formula,
+            defs="table rates = [0.5, 2, 3] then cycle\n"
+                 "table rows = [(1, 4), (2, 5)]\n")
+
     def test_a_step_counts_from_one(self):
         self.check_formula("param <- grad * (lr^t + 2^-1) + param ^ 2",
                            lambda p, g: g * (0.5 + 0.5) + p ** 2)
