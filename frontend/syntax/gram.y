@@ -194,9 +194,9 @@ type(Y) ::= ID(N) LBRACK exprs(L) RBRACK(R).
 
 selection(P) ::= paths(L).
     { P = LIST(PATHS, SPANNING(L), NULL, L); }
-paths(L) ::= PATH(T).
-    { L = ADD(CZ_NO_NODES, cz_path_of_token(p, T)); }
-paths(L) ::= paths(A) COMMA PATH(T). { L = ADD(A, cz_path_of_token(p, T)); }
+paths(L) ::= path(A).
+    { L = ADD(CZ_NO_NODES, cz_path_node(p, A)); }
+paths(L) ::= paths(A) COMMA path(B). { L = ADD(A, cz_path_node(p, B)); }
 
 /* ---- statements of a model ----------------------------------------------- */
 

@@ -151,6 +151,7 @@ cz_path cz_path_index(cz_parser *parser, cz_path path, cz_token name,
 /* The PATH node.  `own`: the path names what is defined, so that a wildcard
  * in it is reported. */
 cz_node *cz_path_own(cz_parser *parser, cz_path path);
+cz_node *cz_path_node(cz_parser *parser, cz_path path);
 cz_node *cz_path_of_token(cz_parser *parser, cz_token token);
 
 /* ---- what the generated parser offers (lemon emits no prototypes) ---- */
