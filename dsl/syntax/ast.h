@@ -35,6 +35,7 @@ typedef enum cz_kind {
     X(CYCLE, "cycle")                                                          \
     X(PATTERN, "pattern")                                                      \
     X(TRANSPOSED, "transposed")                                                \
+    X(MATRIX, "matrix")                                                        \
     X(FROZEN, "frozen")                                                        \
     X(REDUCED, "reduced")                                                      \
     X(SUM, "sum")                                                              \

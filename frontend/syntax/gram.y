@@ -244,6 +244,7 @@ param(S) ::= own_path(A) COLON ID(N) dims(D).
     { S = NODE(PARAM, REACH(A, *D), N.text, A, D); }
 param(S) ::= param(A) STORED TRANSPOSED(T).
     { S = cz_tree_mark(A, CZ_FLAG_TRANSPOSED, T.span); }
+param(S) ::= param(A) VIEW ID(N).                   { S = cz_tree_matrix(p, A, N); }
 param(S) ::= param(A) FROZEN(T).
     { S = cz_tree_mark(A, CZ_FLAG_FROZEN, T.span); }
 param(S) ::= param(A) BLOCKS(T) expr(E) LBRACE pieces(L) NEWLINE RBRACE(R).
@@ -251,6 +252,8 @@ param(S) ::= param(A) BLOCKS(T) expr(E) LBRACE pieces(L) NEWLINE RBRACE(R).
           cz_list_join(p, ADD(CZ_NO_NODES, E), L)), T); }
 param(S) ::= param(A) STAGE(T) exprs(L).
     { S = cz_tree_attribute(p, A, LIST(STAGE, UPTO(T, LAST(L)), NULL, L), T); }
+dims(D) ::= LBRACK(T) RBRACK(R).
+    { D = LIST(DIMS, JOIN(T, R), NULL, CZ_NO_NODES); }
 dims(D) ::= LBRACK(T) exprs(L) RBRACK(R).
     { D = LIST(DIMS, JOIN(T, R), NULL, L); }
 pieces(L) ::= piece(A).                             { L = ADD(CZ_NO_NODES, A); }

@@ -38,6 +38,8 @@ EXPECTED = [
      {"if": "keyword.control", "not": "keyword.operator.logical",
       "lm_head.weight": "variable.parameter.path", "bf16": "storage.type",
       "frozen": "keyword.other"}),
+    ("    stem : [c, 3, k, k] view matrix",
+     {"stem": "variable.parameter.path", "view": "keyword.other"}),
     ("    norm.weight : [d]", {"norm.weight": "variable.parameter.path"}),
     ("    model.layers[i < layers] {",
      {"model.layers": "variable.parameter.path",
