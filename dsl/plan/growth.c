@@ -88,6 +88,8 @@ static int degree_of_expr(const cz_view_body *body, const cz_view_expr *expr,
     case CZ_OP_COMPARE:
     case CZ_OP_LOG:
     case CZ_OP_TANH:
+    case CZ_OP_COS:
+    case CZ_OP_SIN:
     case CZ_OP_HASH:
     case CZ_N_OPCODES:
         break;

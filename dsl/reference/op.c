@@ -119,6 +119,10 @@ double cz_reference_apply(const cz_reference_op *op, double a, double b,
         return pow(a, b);
     case CZ_OP_TANH:
         return tanh(a);
+    case CZ_OP_COS:
+        return cos(a);
+    case CZ_OP_SIN:
+        return sin(a);
     case CZ_OP_COPYSIGN:
         return copysign(a, b);
     case CZ_OP_FLOOR:

@@ -125,7 +125,65 @@ const cz_node *cz_arg_with(cz_arena *arena, const cz_node *like,
     return arg;
 }
 
-/* The node's text, where the choice within it has one alternative alone. */
+/* ---- paths ---- */
+
+const char *cz_path_text(cz_arena *arena, cz_node *const *steps, int n)
+{
+    cz_text text;
+
+    cz_text_init(&text);
+    for (int i = 0; i < n; i++) {
+        const char *name = steps[i]->text ? steps[i]->text : "**";
+        if (steps[i]->kind == CZ_AST_INDEX)
+            cz_text_printf(&text, "[%s]", name);
+        else
+            cz_text_printf(&text, "%s%s", i > 0 ? "." : "", name);
+    }
+    const char *copy = cz_arena_copy(arena, cz_text_string(&text), text.n);
+    cz_text_fini(&text);
+    return copy;
+}
+
+/* The node with children of its own to be changed. */
+static cz_node *copy_of(cz_arena *arena, const cz_node *node)
+{
+    cz_node *copy = CZ_NEW(arena, cz_node, 1);
+    *copy = *node;
+    copy->children = CZ_NEW(arena, cz_node *, node->n_children);
+    for (int i = 0; i < node->n_children; i++)
+        copy->children[i] = node->children[i];
+    return copy;
+}
+
+static cz_node *path_at(cz_arena *arena, const cz_node *path, const char *value)
+{
+    cz_node *copy = copy_of(arena, path);
+    for (int i = 0; i < copy->n_children; i++) {
+        if (copy->children[i]->kind != CZ_AST_INDEX)
+            continue;
+        cz_node *word = CZ_NEW(arena, cz_node, 1);
+        *word = (cz_node){.kind = CZ_AST_SEGMENT,
+                          .depth = 1,
+                          .text = value,
+                          .span = copy->children[i]->span};
+        copy->children[i] = word;
+    }
+    copy->text = cz_path_text(arena, copy->children, copy->n_children);
+    return copy;
+}
+
+const cz_node *cz_use_at(cz_arena *arena, const cz_node *use, const char *value)
+{
+    enum { PATHS = 1 };
+    cz_node *copy = copy_of(arena, use);
+    copy->children[PATHS] = copy_of(arena, cz_use_paths(use));
+    for (int i = 0; i < copy->children[PATHS]->n_children; i++)
+        copy->children[PATHS]->children[i] =
+            path_at(arena, cz_item(cz_use_paths(use), i), value);
+    return copy;
+}
+
+/* The segment's text, where the choice within it has one alternative alone. */
 static const char *text_with(cz_arena *arena, const cz_node *node,
                              const cz_node *choice, const cz_node *alternative)
 {
@@ -142,12 +200,9 @@ static const char *text_with(cz_arena *arena, const cz_node *node,
 static cz_node *copy_with(cz_arena *arena, const cz_node *node, int i,
                           cz_node *child, const char *text)
 {
-    cz_node *copy = CZ_NEW(arena, cz_node, 1);
-    *copy = *node;
+    cz_node *copy = copy_of(arena, node);
     copy->text = text;
-    copy->children = CZ_NEW(arena, cz_node *, node->n_children);
-    for (int k = 0; k < node->n_children; k++)
-        copy->children[k] = k == i ? child : node->children[k];
+    copy->children[i] = child;
     return copy;
 }
 
@@ -161,8 +216,9 @@ const cz_node *cz_path_with(cz_arena *arena, const cz_node *path, int s, int p,
     alone->n_children = 1;
     cz_node *narrow = copy_with(arena, segment, p, alone,
                                 text_with(arena, segment, choice, alternative));
-    return copy_with(arena, path, s, narrow,
-                     text_with(arena, path, choice, alternative));
+    cz_node *whole = copy_with(arena, path, s, narrow, NULL);
+    whole->text = cz_path_text(arena, whole->children, whole->n_children);
+    return whole;
 }
 
 /* May child number `at` stand there? */

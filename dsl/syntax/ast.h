@@ -35,6 +35,7 @@ typedef enum cz_kind {
     X(CYCLE, "cycle")                                                          \
     X(PATTERN, "pattern")                                                      \
     X(TRANSPOSED, "transposed")                                                \
+    X(MATRIX, "matrix")                                                        \
     X(FROZEN, "frozen")                                                        \
     X(REDUCED, "reduced")                                                      \
     X(SUM, "sum")                                                              \
@@ -141,6 +142,11 @@ static inline const cz_node *cz_child(const cz_node *node, int i)
 const cz_node *cz_arg_with(cz_arena *arena, const cz_node *like,
                            const char *name, const cz_node *value);
 
+/* "a.b[i].c": the text of a PATH of these steps. */
+const char *cz_path_text(cz_arena *arena, cz_node *const *steps, int n);
+/* The USE with the word `value` where its paths have an INDEX. */
+const cz_node *cz_use_at(cz_arena *arena, const cz_node *use,
+                         const char *value);
 /* The PATH whose segment `s` has in its part `p`, a CHOICE, alternative number
  * `i` alone. */
 const cz_node *cz_path_with(cz_arena *arena, const cz_node *path, int s, int p,

@@ -79,6 +79,10 @@ static void mark(cz_fmt *fmt, const cz_node *node)
         mark_bracket(fmt, first);
     if (node->kind == CZ_AST_DIMS && fmt->words[first - 1].kind != TOK_COLON)
         mark_bracket(fmt, first);
+    if (node->kind == CZ_AST_ROW) {
+        const cz_span table = cz_binary_left(node)->span;
+        mark_bracket(fmt, word_at(fmt, table.offset + table.length));
+    }
     if (node->kind == CZ_AST_NEG)
         fmt->words[first].tight = true;
     if (node->kind == CZ_AST_LIST)
@@ -110,7 +114,8 @@ static bool is_fraction(const cz_fmt_word *slash)
 /* An operator, or a sign, without a blank on this side. */
 static bool is_close(const cz_fmt_word *operator)
 {
-    return operator->kind == TOK_CARET || is_fraction(operator) ||
+    return operator->kind == TOK_CARET || operator->kind == TOK_DOTS ||
+           is_fraction(operator) ||
            (operator->tight &&(operator->kind == TOK_STAR || operator->kind ==
                                TOK_SLASH));
 }

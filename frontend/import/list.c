@@ -33,9 +33,6 @@ bool cz_import_read_shape(const cz_json_text *text, cz_json_range at,
     if (!json_is_array(json))
         return bad_shape(text, at, param, CZ_BAD_CONFIG,
                          "has no \"shape\", an array of sizes");
-    if (n == 0)
-        return bad_shape(text, at, param, CZ_UNSUPPORTED,
-                         "has no dimensions, which is not supported yet");
     if (n > CZ_IMPORT_MAX_NDIM)
         return bad_shape(text, at, param, CZ_TOO_LARGE,
                          "has more than 8 dimensions");

@@ -102,7 +102,8 @@ static const char *declaration(cz_arena *arena, const cz_import_param *param,
     for (int i = 0; i < param->n_dims; i++)
         cz_text_printf(&out, "%s%" PRId64 "%s", i > 0 ? ", " : "",
                        param->shape[i], param->shards ? param->shards[i] : "");
-    cz_text_printf(&out, "]%s", param->frozen ? " frozen" : "");
+    cz_text_printf(&out, "]%s%s", param->n_dims > 3 ? " view matrix" : "",
+                   param->frozen ? " frozen" : "");
     if (param->stages)
         cz_text_printf(&out, " stage %s", param->stages);
     const char *text = cz_arena_copy(arena, cz_text_string(&out), out.n);

@@ -190,6 +190,7 @@ static void add_all(items *to, cz_lsp_document *document, const char *line,
         add_arguments(to, scope, callee);
         add_definitions(to, scope, CZ_AST_DEF, FUNCTION);
         add_definitions(to, scope, CZ_AST_TABLE, VARIABLE);
+        add_definitions(to, scope, CZ_AST_LET, VARIABLE);
     } else if (is_first) {
         add_definitions(to, scope, CZ_AST_OPTIMIZER, CLASS);
     } else if (paths && !strstr(paths, " where ")) {
@@ -211,6 +212,7 @@ static void add_all(items *to, cz_lsp_document *document, const char *line,
                 FUNCTION, cz_lsp_functions[i].call);
         add_definitions(to, scope, CZ_AST_DEF, FUNCTION);
         add_definitions(to, scope, CZ_AST_TABLE, VARIABLE);
+        add_definitions(to, scope, CZ_AST_LET, VARIABLE);
     }
 }
 

@@ -107,6 +107,7 @@ static void add_param(walk *w, const cz_node *param, cz_env *env)
     cz_pattern pattern = name_here(w, param);
     pattern.frozen = cz_node_has(param, CZ_FLAG_FROZEN);
     pattern.transposed = cz_node_has(param, CZ_FLAG_TRANSPOSED);
+    pattern.folded = cz_node_has(param, CZ_FLAG_MATRIX);
     pattern.dtype = w->dtype;
     if ((param->text && !find_dtype(w, param, &pattern.dtype)) ||
         !cz_shape_build(cz_param_dims(param), env, w->mesh, &w->cuts, w->diags,
@@ -130,9 +131,12 @@ static void add_param(walk *w, const cz_node *param, cz_env *env)
                             "supported yet");
         fail(w);
     }
-    if (pattern.transposed && pattern.n_dims < 2) {
+    if (pattern.transposed && (pattern.n_dims < 2 || pattern.folded)) {
         cz_diag_error(w->diags, CZ_SHAPE_MISMATCH, param->span,
-                      "only a matrix can be stored transposed");
+                      pattern.folded
+                          ? "what `view matrix` makes a matrix is not stored "
+                            "transposed: write its two dimensions"
+                          : "only a matrix can be stored transposed");
         fail(w);
     }
     if (w->model->n == CZ_MAX_PATTERNS) {

@@ -126,6 +126,8 @@ typedef struct cz_pattern {
     uint64_t residents; /* stages that have it: bit s, coordinate s over pp; 0
                          * where pp is 1, or nothing was said */
     bool expert;        /* sharded or spread over the experts' axes */
+    bool folded;        /* the text has more dimensions: all behind the first
+                         * lie in the rows of a matrix */
     bool transposed;    /* the optimizer sees the other order */
     bool frozen;        /* nobody trains it */
     const cz_blocks *blocks; /* storage of several matrices, or NULL */

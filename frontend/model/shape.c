@@ -172,19 +172,60 @@ static bool build_dim(const shaper *s, const cz_node *dim, cz_pattern *pattern,
            check_divides(s, dim, "a dimension", pattern->stored[d], *shard);
 }
 
+/* A dimension of the text behind the second lies within dimension 1 of
+ * the matrix that the parameter is. */
+static bool fold_dim(const shaper *s, const cz_node *dim, cz_pattern *pattern)
+{
+    int64_t size, stored, shard = 0;
+    const cz_node *e = peel(s, dim, &shard);
+    if (!e || !eval_dim(s, e, &size, &stored))
+        return false;
+    if (shard || stored != size)
+        return unsupported(s, dim->span,
+                           "cutting or padding this dimension, which lies in "
+                           "the rows of a matrix, is");
+    if (cz_checked_mul(pattern->shape[1], size, &pattern->shape[1]) &&
+        cz_checked_mul(pattern->stored[1], size, &pattern->stored[1]) &&
+        pattern->stored[1] <= CZ_MAX_DIM)
+        return true;
+    cz_diag_error(s->diags, CZ_TOO_LARGE, dim->span,
+                  "the rows of this matrix have more than 2^40 elements");
+    return false;
+}
+
+/* What is written as one element is a vector of it. */
+static bool check_dims(const shaper *s, const cz_node *dims, cz_pattern *out)
+{
+    const int n = cz_n_items(dims);
+    if (out->folded && n < 2) {
+        cz_diag_error(s->diags, CZ_SHAPE_MISMATCH, dims->span,
+                      "what has fewer than two dimensions is no matrix");
+        return false;
+    }
+    out->folded = out->folded && n > 2;
+    out->n_dims = out->folded ? 2 : n == 0 ? 1 : n;
+    out->shape[0] = out->stored[0] = 1;
+    if (out->n_dims <= CZ_MAX_NDIM)
+        return true;
+    unsupported(s, dims->span,
+                "a parameter with more than three dimensions is");
+    cz_diag_note(s->diags, dims->span,
+                 "`view matrix` behind it makes [out, in, ...] the matrix "
+                 "[out, in*...], as convolutions are updated");
+    return false;
+}
+
 bool cz_shape_build(const cz_node *dims, cz_env *env, const cz_mesh *mesh,
                     cz_cuts *cuts, cz_diags *diags, cz_pattern *out)
 {
     const shaper s = {env, mesh, cuts, diags, &out->expert};
-    bool good = true;
     int64_t numel;
-    if (cz_n_items(dims) < 1 || cz_n_items(dims) > CZ_MAX_NDIM)
-        return unsupported(&s, dims->span,
-                           "a parameter without dimensions, or with more than "
-                           "three, is");
-    out->n_dims = cz_n_items(dims);
+    bool good = check_dims(&s, dims, out);
+    if (!good)
+        return false;
     for (int i = 0; i < cz_n_items(dims); i++)
-        good &= build_dim(&s, cz_item(dims, i), out, i);
+        good &= i < out->n_dims ? build_dim(&s, cz_item(dims, i), out, i)
+                                : fold_dim(&s, cz_item(dims, i), out);
     if (good && !cz_checked_product(out->stored, out->n_dims, &numel)) {
         cz_diag_error(diags, CZ_TOO_LARGE, dims->span,
                       "a parameter has at most 2^62 elements");

@@ -210,7 +210,7 @@ bool cz_arith_operator(const cz_node *e, const cz_value *values,
     }
     if (e->kind != CZ_AST_NEG && !is_arithmetic(e->kind)) {
         cz_diag_error(diags, CZ_BAD_TYPE, e->span,
-                      "a %s has no value here: numbers, names and arithmetic "
+                      "no %s has a value here: numbers, names and arithmetic "
                       "on them do",
                       cz_kind_name(e->kind));
         return false;

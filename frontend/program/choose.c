@@ -92,6 +92,8 @@ static bool condition_holds(chooser *c, cz_use *use, const cz_pattern *pattern)
     cz_env_bind(&env, "rows", cz_value_int(rows));
     cz_env_bind(&env, "cols", cz_value_int(cols));
     cz_env_bind(&env, "numel", cz_value_int(cz_pattern_numel(pattern)));
+    if (use->rule.index)
+        cz_env_bind(&env, use->rule.index->text, cz_value_int(use->rule.value));
     if (!cz_eval_bool(condition, &env, c->diags, &holds))
         use->broken = true;
     return holds;
@@ -341,10 +343,24 @@ static bool check_paths(chooser *c, const cz_node *paths)
     return cz_paths_check(arena_of(c), c->diags, paths, c->model, false);
 }
 
+/* The use, with what those of other values of its index matched and took. */
+static cz_use with_others(const chooser *c, int number)
+{
+    cz_use use = c->uses->list[number];
+    for (int i = 0; use.rule.index && i < c->uses->n; i++) {
+        const cz_use *other = &c->uses->list[i];
+        if (other->rule.index == use.rule.index) {
+            use.matches |= other->matches;
+            use.taken |= other->taken;
+        }
+    }
+    return use;
+}
+
 static void check_uses(chooser *c)
 {
     for (int i = 0; i < c->uses->n; i++) {
-        const cz_use *use = &c->uses->list[i];
+        const cz_use whole = with_others(c, i), *use = &whole;
         const cz_node *paths = cz_use_paths(use->node);
         if (use->broken || !check_paths(c, paths))
             continue;

@@ -68,7 +68,7 @@ static bool chunk(const chunker *c, const cz_shards *shards,
                   cz_pattern *pattern)
 {
     int64_t taken = pattern->expert_axes;
-    if (!shards || shards->dim >= pattern->n_dims)
+    if (!shards || (shards->dim >= pattern->n_dims && !pattern->folded))
         return true;
     for (int d = 0; d < pattern->n_dims; d++)
         taken |= pattern->shard[d];
@@ -78,6 +78,10 @@ static bool chunk(const chunker *c, const cz_shards *shards,
                              : shards->axes;
     if (cz_mesh_extent(c->mesh, axes) == 1)
         return true;
+    if (pattern->folded && shards->dim > 0)
+        return unsupported(
+            c, shards, pattern,
+            "shards of what lies in the rows of a `view matrix`");
     if (pattern->n_dims > 2 && shards->dim == 0)
         return unsupported(c, shards, pattern, "shards of a batch of matrices");
     if (cz_mesh_extent(c->mesh, taken & axes) > 1) {

@@ -22,7 +22,7 @@ static bool resolve_defines(front *f, const cz_compile_options *options)
 {
     const bool found =
         cz_instance_find(f->compilation.scope, f->file, f->diags, &f->instance);
-    cz_uses_find(f->compilation.scope, f->file, f->arena, f->diags,
+    cz_uses_find(f->compilation.scope, f->file, &f->globals, f->diags,
                  &f->compilation.uses);
     cz_options_build(f->arena, options->defines, options->n_defines, f->diags,
                      &f->defines);

@@ -105,9 +105,10 @@ typedef struct cz_uses {
     int n;
 } cz_uses;
 
-/* The main file's use statements with their optimizers.  Unknown optimizers
- * and groups of one name are reported; such uses are marked broken. */
-void cz_uses_find(cz_scope *scope, const cz_node *file, cz_arena *arena,
+/* The main file's use statements with their optimizers; one with an index is a
+ * use for each of its values, in order.  Unknown optimizers, groups of one name
+ * and paths with other indices are reported; such uses are marked broken. */
+void cz_uses_find(cz_scope *scope, const cz_node *file, cz_env *globals,
                   cz_diags *diags, cz_uses *out);
 /* The formals of each group's optimizer are what -D can set. */
 void cz_uses_allow(const cz_uses *uses, cz_options *options);

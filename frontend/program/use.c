@@ -22,6 +22,69 @@ static const cz_node *find_optimizer(cz_scope *scope, const cz_node *use,
     return NULL;
 }
 
+/* ---- a group for each value of an index ---- */
+
+enum { MAX_VALUES = 256 };
+
+/* The index that all paths of a use have, and how many values; NULL where none
+ * has one.  False after reporting. */
+static bool find_index(const cz_node *use, cz_env *globals, cz_diags *diags,
+                       const cz_node **index, int64_t *n)
+{
+    const cz_node *paths = cz_use_paths(use);
+    *index = NULL;
+    for (int p = 0; p < cz_n_items(paths); p++) {
+        const cz_node *path = cz_item(paths, p), *own = NULL;
+        int n_own = 0;
+        int64_t end = 0;
+        for (int s = 0; s < cz_n_items(path); s++)
+            if (cz_item(path, s)->kind == CZ_AST_INDEX && n_own++ == 0)
+                own = cz_item(path, s);
+        if (own && !cz_eval_size(cz_index_bound(own), globals, diags,
+                                 "number of indices", 1, MAX_VALUES, &end))
+            return false;
+        if (n_own > 1 || (p > 0 && !own != !*index) ||
+            (p > 0 && own &&
+             (strcmp(own->text, (*index)->text) != 0 || end != *n))) {
+            cz_diag_error(diags, CZ_BAD_PATH, path->span,
+                          "the paths of a use have one index each, the same "
+                          "in all of them, or none");
+            return false;
+        }
+        *index = own;
+        *n = end;
+    }
+    return true;
+}
+
+/* ---- the statements ---- */
+
+static void add_use(cz_use use, cz_arena *arena, cz_uses *out)
+{
+    *CZ_PUSH(arena, out->list, out->n) = use;
+}
+
+/* One use, or one for each value of its index. */
+static void add_uses(cz_use use, cz_env *globals, cz_diags *diags, cz_uses *out)
+{
+    cz_arena *arena = use.rule.arena;
+    const cz_node *node = use.node;
+    int64_t n = 0;
+    if (!find_index(node, globals, diags, &use.rule.index, &n)) {
+        use.rule.index = NULL;
+        use.broken = true;
+    }
+    if (!use.rule.index)
+        add_use(use, arena, out);
+    for (int64_t i = 0; use.rule.index && i < n; i++) {
+        const char *value = cz_arena_printf(arena, "%lld", (long long)i);
+        use.node = use.rule.use = cz_use_at(arena, node, value);
+        use.rule.value = i;
+        use.rule.name = cz_arena_printf(arena, "%s_%s", node->text, value);
+        add_use(use, arena, out);
+    }
+}
+
 /* A use by its group's name. */
 typedef struct named_use {
     const char *name;
@@ -35,9 +98,10 @@ static int by_name(const void *left, const void *right)
     return order ? order : a->number - b->number;
 }
 
-void cz_uses_find(cz_scope *scope, const cz_node *file, cz_arena *arena,
+void cz_uses_find(cz_scope *scope, const cz_node *file, cz_env *globals,
                   cz_diags *diags, cz_uses *out)
 {
+    cz_arena *arena = globals->arena;
     *out = (cz_uses){0};
     for (int i = 0; i < cz_n_items(file); i++) {
         const cz_node *node = cz_item(file, i);
@@ -49,7 +113,7 @@ void cz_uses_find(cz_scope *scope, const cz_node *file, cz_arena *arena,
         use.rule.use = node;
         use.rule.optimizer = find_optimizer(scope, node, diags);
         use.broken = !use.rule.optimizer;
-        *CZ_PUSH(arena, out->list, out->n) = use;
+        add_uses(use, globals, diags, out);
     }
     /* The first use of the same name, or itself, for each. */
     int *first = CZ_NEW(arena, int, out->n);
@@ -131,6 +195,10 @@ void cz_uses_bind(cz_uses *uses, const cz_options *options, bool clip,
 {
     for (int i = 0; i < uses->n; i++) {
         cz_use *use = &uses->list[i];
+        /* What is wrong with one value of an index is wrong with others. */
+        if (i > 0 && use->rule.index &&
+            use->rule.index == uses->list[i - 1].rule.index)
+            use->broken |= uses->list[i - 1].broken;
         if (use->broken)
             continue;
         use->rule.clip = clip;

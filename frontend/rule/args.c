@@ -104,17 +104,32 @@ static bool check_value(cz_rule *rule, const argument *hyper,
     if (!value || is_known(value))
         return true;
     cz_rule_error(rule, CZ_UNSUPPORTED, hyper->place,
-                  "exp, log, tanh and broken powers in a hyperparameter's "
-                  "value are not supported yet");
+                  "exp, log, tanh, cos, sin and broken powers in a "
+                  "hyperparameter's value are not supported yet");
     return false;
 }
 
 /* ---- one by one ---- */
 
-/* Evaluate where no name but those of files is visible. */
-static cz_rule_value *evaluate(cz_rule *rule, const cz_node *node)
+/* Evaluate where no name but those of files is visible, and, in what a use
+ * gives, its index. */
+static cz_rule_value *evaluate(cz_rule *rule, const cz_node *node,
+                               const cz_node *index)
 {
-    return node ? cz_rule_eval(rule, node) : NULL;
+    cz_rule_frame *outer = rule->frame, frame = {0};
+    if (!node)
+        return NULL;
+    rule->frame = &frame;
+    if (index) {
+        const double value = (double)rule->use->value;
+        cz_rule_bind(
+            rule, index->text,
+            cz_rule_number(rule, cz_scalar_integer(&rule->scalars, value)),
+            index);
+    }
+    cz_rule_value *value = cz_rule_eval(rule, node);
+    rule->frame = outer;
+    return value;
 }
 
 static bool is_bare_name(const cz_node *arg, const cz_node *formal)
@@ -130,8 +145,10 @@ static argument gather(cz_rule *rule, const cz_node *formal, const cz_node *arg)
     hyper.is_bare = arg && is_bare_name(arg, formal);
     hyper.arg = hyper.is_bare ? NULL : arg;
     hyper.place = arg ? arg : formal;
-    hyper.standard = evaluate(rule, cz_formal_default(formal));
-    hyper.given = hyper.arg ? evaluate(rule, cz_arg_value(hyper.arg)) : NULL;
+    hyper.standard = evaluate(rule, cz_formal_default(formal), NULL);
+    hyper.given =
+        hyper.arg ? evaluate(rule, cz_arg_value(hyper.arg), rule->use->index)
+                  : NULL;
     hyper.is_const = cz_node_has(formal, CZ_FLAG_CONST) ||
                      (arg && cz_node_has(arg, CZ_FLAG_CONST));
     return hyper;

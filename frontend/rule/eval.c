@@ -284,6 +284,7 @@ static const evaluator evaluators[CZ_AST_N_KINDS] = {
     [CZ_AST_CALL] = cz_rule_call,  [CZ_AST_TUPLE] = eval_tuple,
     [CZ_AST_LIST] = cz_rule_list,  [CZ_AST_TRANSPOSE] = eval_transpose,
     [CZ_AST_NEG] = eval_negation,  [CZ_AST_NOT] = eval_logic,
+    [CZ_AST_ROW] = cz_rule_row,    [CZ_AST_INTERVAL] = cz_rule_interval,
     [CZ_AST_POW] = eval_power,     [CZ_AST_MUL] = eval_multiple,
     [CZ_AST_DIV] = eval_multiple,  [CZ_AST_MATMUL] = eval_product,
     [CZ_AST_ADD] = eval_sum,       [CZ_AST_SUB] = eval_sum,

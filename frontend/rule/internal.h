@@ -343,6 +343,9 @@ cz_rule_value *cz_rule_go_on(cz_rule *rule, const cz_node *table,
 /* take(table, n): its first n rows, and those that it goes on with. */
 cz_rule_value *cz_rule_take(cz_rule *rule, const cz_node *call,
                             cz_rule_value **args);
+/* table[i], and an element of a tuple; a..b, a table of numbers. */
+cz_rule_value *cz_rule_row(cz_rule *rule, const cz_node *node);
+cz_rule_value *cz_rule_interval(cz_rule *rule, const cz_node *node);
 /* + and * where an operand is a table: joined, repeated. */
 cz_rule_value *cz_rule_table_binary(cz_rule *rule, const cz_node *node,
                                     cz_rule_value *a, cz_rule_value *b);

@@ -106,10 +106,10 @@ static const char *suggest(cz_rule *rule, const char *name)
         *CZ_PUSH(rule->arena, names, n) = frame->bindings[i].name;
     for (int i = 0; i < rule->n_slots && !frame->call; i++)
         *CZ_PUSH(rule->arena, names, n) = rule->slots[i].name;
-    static const cz_kind kinds[] = {CZ_AST_TABLE, CZ_AST_DEF};
+    static const cz_kind kinds[] = {CZ_AST_TABLE, CZ_AST_DEF, CZ_AST_LET};
     *CZ_PUSH(rule->arena, names, n) = "true";
     *CZ_PUSH(rule->arena, names, n) = "false";
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         const char *near = cz_scope_nearest(rule->use->scope, kinds[i], name);
         if (near)
             *CZ_PUSH(rule->arena, names, n) = near;

@@ -24,6 +24,9 @@ typedef struct cz_rule_use {
     const cz_node *const *args; /* ARG, with -D options applied: one that
                                  * -D added has text = the formal's name */
     int n_args;
+    const cz_node *index; /* INDEX of the use's paths, which arguments may read;
+                           * NULL: they have none */
+    int64_t value;        /* of that index */
     bool clip; /* the prologue takes a clip factor and grad is multiplied */
 } cz_rule_use;
 

@@ -169,6 +169,8 @@ static bool fold(cz_opcode op, const double *x, double *out)
     case CZ_OP_EXP:
     case CZ_OP_LOG:
     case CZ_OP_TANH:
+    case CZ_OP_COS:
+    case CZ_OP_SIN:
     case CZ_OP_HASH:
     case CZ_OP_CONSTANT:
     case CZ_OP_EXTEND:

@@ -1,6 +1,8 @@
 /* Tables of coefficients: lists of rows, joined by +, repeated by *, and taken
- * from, beyond their last row where `then` says how. */
+ * from, beyond their last row where `then` says how; tables of numbers a..b. */
 #include "frontend/rule/internal.h"
+
+#include <stdint.h>
 
 enum { MAX_ROWS = 4096 };
 
@@ -98,7 +100,7 @@ cz_rule_value *cz_rule_go_on(cz_rule *rule, const cz_node *table,
 }
 
 /* Row number i, from 0; the table has one at least. */
-static cz_rule_value *row_at(const cz_rule_value *table, int i)
+static cz_rule_value *row_at(const cz_rule_value *table, int64_t i)
 {
     if (i < table->n_items)
         return table->items[i];
@@ -138,4 +140,78 @@ cz_rule_value *cz_rule_take(cz_rule *rule, const cz_node *call,
     for (int i = 0; i < (int)n; i++)
         rows[i] = row_at(table, i);
     return cz_rule_items(rule, CZ_RULE_TABLE, rows, (int)n);
+}
+
+/* ---- one row ---- */
+
+cz_rule_value *cz_rule_row(cz_rule *rule, const cz_node *node)
+{
+    const cz_node *which = cz_binary_right(node);
+    const cz_rule_value *table = cz_rule_eval(rule, cz_binary_left(node));
+    const cz_rule_value *number = cz_rule_eval(rule, which);
+    const bool is_table = table->kind == CZ_RULE_TABLE;
+    double i;
+    if (table->kind == CZ_RULE_ERROR || cz_rule_is_open(table))
+        return cz_rule_absorb();
+    if (!is_table && table->kind != CZ_RULE_TUPLE)
+        return cz_rule_error(rule, CZ_BAD_TYPE, node,
+                             "tables and tuples have rows, and this is %s",
+                             cz_rule_text(rule, table));
+    if (!cz_rule_constant(rule, which, number, "the number of a row", &i))
+        return cz_rule_absorb();
+    if (!cz_scalar_is_constant(number->number)) /* shapes decide which */
+        return is_table && table->n_items > 0 ? table->items[0]
+                                              : cz_rule_absorb();
+    if (!number->number->is_integer || i < 0)
+        return cz_rule_error(rule, CZ_BAD_TYPE, which,
+                             "rows have whole numbers, from 0");
+    if (i < table->n_items ||
+        (table->n_items > 0 && table->beyond != CZ_BEYOND_NOTHING))
+        return row_at(table, (int64_t)i);
+    cz_rule_error(rule, CZ_WRONG_ARGUMENT, node,
+                  "there is no row %.0f: this %s has %d, and the first is row "
+                  "0",
+                  i, is_table ? "table" : "tuple", table->n_items);
+    if (is_table && table->n_items > 0)
+        cz_diag_note(rule->diags, (cz_span){0},
+                     "`then last` or `then cycle` at its definition would say "
+                     "how it goes on");
+    return cz_rule_absorb();
+}
+
+/* ---- numbers in a row ---- */
+
+/* False after reporting, or where shapes decide. */
+static bool is_end(cz_rule *rule, const cz_node *node, double *out)
+{
+    const cz_rule_value *value = cz_rule_eval(rule, node);
+    if (!cz_rule_constant(rule, node, value, "an end of a range", out) ||
+        !cz_scalar_is_constant(value->number))
+        return false;
+    if (!value->number->is_integer)
+        cz_rule_error(rule, CZ_BAD_TYPE, node,
+                      "the ends of a range are whole numbers");
+    return value->number->is_integer;
+}
+
+cz_rule_value *cz_rule_interval(cz_rule *rule, const cz_node *node)
+{
+    double from, to;
+    const bool begins = is_end(rule, cz_binary_left(node), &from);
+    if (!is_end(rule, cz_binary_right(node), &to) || !begins)
+        return cz_rule_absorb();
+    if (to < from)
+        return cz_rule_error(rule, CZ_BAD_TYPE, node,
+                             "this range ends at %.0f, before it begins at "
+                             "%.0f",
+                             to, from);
+    if (to - from > MAX_ROWS)
+        return cz_rule_error(rule, CZ_TOO_LARGE, node,
+                             "a table of more than %d rows", MAX_ROWS);
+    const int n = (int)(to - from);
+    cz_rule_value **rows = CZ_NEW(rule->arena, cz_rule_value *, n);
+    for (int i = 0; i < n; i++)
+        rows[i] =
+            cz_rule_number(rule, cz_scalar_integer(&rule->scalars, from + i));
+    return cz_rule_items(rule, CZ_RULE_TABLE, rows, n);
 }

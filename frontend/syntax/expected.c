@@ -30,10 +30,10 @@ static bool has_kind(const cz_expected *expected, int kind)
 static const int expression_kinds[] = {TOK_ID,     TOK_NUMBER, TOK_STRING,
                                        TOK_TRUE,   TOK_FALSE,  TOK_LPAREN,
                                        TOK_LBRACK, TOK_MINUS,  TOK_NOT};
-static const int operator_kinds[] = {TOK_PLUS, TOK_MINUS, TOK_STAR, TOK_SLASH,
-                                     TOK_AT,   TOK_CARET, TOK_TICK, TOK_LT,
-                                     TOK_LE,   TOK_GT,    TOK_GE,   TOK_EQ,
-                                     TOK_NE,   TOK_AND,   TOK_OR,   TOK_PIPE};
+static const int operator_kinds[] = {
+    TOK_PLUS, TOK_MINUS,  TOK_STAR, TOK_SLASH, TOK_AT, TOK_CARET,
+    TOK_TICK, TOK_LBRACK, TOK_DOTS, TOK_LT,    TOK_LE, TOK_GT,
+    TOK_GE,   TOK_EQ,     TOK_NE,   TOK_AND,   TOK_OR, TOK_PIPE};
 
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))
 

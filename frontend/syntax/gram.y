@@ -44,11 +44,12 @@
 %left AND.
 %right NOT.
 %nonassoc LT LE GT GE EQ NE.
+%nonassoc DOTS.
 %left PLUS MINUS.
 %left STAR SLASH AT.
 %right NEGATE.
 %right CARET.
-%left TICK.
+%left TICK LBRACK.
 
 %type statements { cz_list }
 %type lets { cz_list }
@@ -193,9 +194,9 @@ type(Y) ::= ID(N) LBRACK exprs(L) RBRACK(R).
 
 selection(P) ::= paths(L).
     { P = LIST(PATHS, SPANNING(L), NULL, L); }
-paths(L) ::= PATH(T).
-    { L = ADD(CZ_NO_NODES, cz_path_of_token(p, T)); }
-paths(L) ::= paths(A) COMMA PATH(T). { L = ADD(A, cz_path_of_token(p, T)); }
+paths(L) ::= path(A).
+    { L = ADD(CZ_NO_NODES, cz_path_node(p, A)); }
+paths(L) ::= paths(A) COMMA path(B). { L = ADD(A, cz_path_node(p, B)); }
 
 /* ---- statements of a model ----------------------------------------------- */
 
@@ -243,6 +244,7 @@ param(S) ::= own_path(A) COLON ID(N) dims(D).
     { S = NODE(PARAM, REACH(A, *D), N.text, A, D); }
 param(S) ::= param(A) STORED TRANSPOSED(T).
     { S = cz_tree_mark(A, CZ_FLAG_TRANSPOSED, T.span); }
+param(S) ::= param(A) VIEW ID(N).                   { S = cz_tree_matrix(p, A, N); }
 param(S) ::= param(A) FROZEN(T).
     { S = cz_tree_mark(A, CZ_FLAG_FROZEN, T.span); }
 param(S) ::= param(A) BLOCKS(T) expr(E) LBRACE pieces(L) NEWLINE RBRACE(R).
@@ -250,6 +252,8 @@ param(S) ::= param(A) BLOCKS(T) expr(E) LBRACE pieces(L) NEWLINE RBRACE(R).
           cz_list_join(p, ADD(CZ_NO_NODES, E), L)), T); }
 param(S) ::= param(A) STAGE(T) exprs(L).
     { S = cz_tree_attribute(p, A, LIST(STAGE, UPTO(T, LAST(L)), NULL, L), T); }
+dims(D) ::= LBRACK(T) RBRACK(R).
+    { D = LIST(DIMS, JOIN(T, R), NULL, CZ_NO_NODES); }
 dims(D) ::= LBRACK(T) exprs(L) RBRACK(R).
     { D = LIST(DIMS, JOIN(T, R), NULL, L); }
 pieces(L) ::= piece(A).                             { L = ADD(CZ_NO_NODES, A); }
@@ -402,6 +406,8 @@ expr(E) ::= LPAREN(L) expr(A) COMMA exprs(B) RPAREN(R).
 expr(E) ::= LBRACK(L) exprs(A) RBRACK(R).
     { E = LIST(LIST, JOIN(L, R), NULL, A); }
 expr(E) ::= expr(A) TICK(T).        { E = UNARY(TRANSPOSE, REACH(A, T), A); }
+expr(E) ::= expr(A) LBRACK expr(B) RBRACK(R).
+    { E = NODE(ROW, REACH(A, R), NULL, A, B); }
 expr(E) ::= MINUS(T) expr(A). [NEGATE]  { E = UNARY(NEG, UPTO(T, A), A); }
 expr(E) ::= NOT(T) expr(A).         { E = UNARY(NOT, UPTO(T, A), A); }
 expr(E) ::= expr(A) CARET expr(B).  { E = BINARY(POW, A, B); }
@@ -410,6 +416,7 @@ expr(E) ::= expr(A) SLASH expr(B).  { E = BINARY(DIV, A, B); }
 expr(E) ::= expr(A) AT expr(B).     { E = BINARY(MATMUL, A, B); }
 expr(E) ::= expr(A) PLUS expr(B).   { E = BINARY(ADD, A, B); }
 expr(E) ::= expr(A) MINUS expr(B).  { E = BINARY(SUB, A, B); }
+expr(E) ::= expr(A) DOTS expr(B).   { E = BINARY(INTERVAL, A, B); }
 expr(E) ::= expr(A) LT expr(B).     { E = BINARY(LT, A, B); }
 expr(E) ::= expr(A) LE expr(B).     { E = BINARY(LE, A, B); }
 expr(E) ::= expr(A) GT expr(B).     { E = BINARY(GT, A, B); }

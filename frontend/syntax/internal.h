@@ -116,6 +116,8 @@ cz_node *cz_tree_formals(cz_parser *parser, cz_span span, cz_list args);
 /* One STATE per name. */
 cz_list cz_tree_states(cz_parser *parser, cz_list names, cz_node *type,
                        cz_node *initial);
+/* A PARAM with its view by word, of which there is one. */
+cz_node *cz_tree_matrix(cz_parser *parser, cz_node *param, cz_token word);
 /* `use` with its view by word. */
 cz_node *cz_tree_view(cz_parser *parser, cz_node *use, cz_token word);
 /* One more child for a node that has `n` of them by now; when it has more, the
@@ -151,6 +153,7 @@ cz_path cz_path_index(cz_parser *parser, cz_path path, cz_token name,
 /* The PATH node.  `own`: the path names what is defined, so that a wildcard
  * in it is reported. */
 cz_node *cz_path_own(cz_parser *parser, cz_path path);
+cz_node *cz_path_node(cz_parser *parser, cz_path path);
 cz_node *cz_path_of_token(cz_parser *parser, cz_token token);
 
 /* ---- what the generated parser offers (lemon emits no prototypes) ---- */

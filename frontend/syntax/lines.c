@@ -22,9 +22,9 @@ static bool is_operator(int kind)
 {
     static const int operators[] = {TOK_COMMA, TOK_ASSIGN, TOK_ARROW, TOK_PLUS,
                                     TOK_MINUS, TOK_STAR,   TOK_SLASH, TOK_AT,
-                                    TOK_CARET, TOK_LT,     TOK_LE,    TOK_GT,
-                                    TOK_GE,    TOK_EQ,     TOK_NE,    TOK_AND,
-                                    TOK_OR,    TOK_NOT,    TOK_PIPE};
+                                    TOK_CARET, TOK_DOTS,   TOK_LT,    TOK_LE,
+                                    TOK_GT,    TOK_GE,     TOK_EQ,    TOK_NE,
+                                    TOK_AND,   TOK_OR,     TOK_NOT,   TOK_PIPE};
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (operators[i] == kind)
             return true;

@@ -171,24 +171,6 @@ static cz_list read_segments(cz_parser *parser, cz_list list, cz_token token)
     return list;
 }
 
-static const char *text_of(cz_arena *arena, cz_list segments)
-{
-    cz_text text;
-
-    cz_text_init(&text);
-    for (int i = 0; i < segments.n; i++) {
-        const cz_node *segment = segments.items[i];
-        const char *name = segment->text ? segment->text : "**";
-        if (segment->kind == CZ_AST_INDEX)
-            cz_text_printf(&text, "[%s]", name);
-        else
-            cz_text_printf(&text, "%s%s", i > 0 ? "." : "", name);
-    }
-    const char *copy = cz_arena_copy(arena, cz_text_string(&text), text.n);
-    cz_text_fini(&text);
-    return copy;
-}
-
 cz_path cz_path_begin(cz_parser *parser, cz_token token)
 {
     return (cz_path){read_segments(parser, CZ_NO_NODES, token), token.span};
@@ -210,15 +192,17 @@ cz_path cz_path_index(cz_parser *parser, cz_path path, cz_token name,
                      cz_span_join(path.span, end.span)};
 }
 
-static cz_node *make_node(cz_parser *parser, cz_path path)
+cz_node *cz_path_node(cz_parser *parser, cz_path path)
 {
+    const cz_list steps = path.segments;
     return cz_tree_node(parser, CZ_AST_PATH, path.span,
-                        text_of(parser->arena, path.segments), path.segments);
+                        cz_path_text(parser->arena, steps.items, steps.n),
+                        steps);
 }
 
 cz_node *cz_path_of_token(cz_parser *parser, cz_token token)
 {
-    return make_node(parser, cz_path_begin(parser, token));
+    return cz_path_node(parser, cz_path_begin(parser, token));
 }
 
 /* A pattern that selects, rather than names. */
@@ -240,5 +224,5 @@ cz_node *cz_path_own(cz_parser *parser, cz_path path)
                           path.segments.items[i]->span,
                           "the name of a parameter has no wildcard; write "
                           "{a, b} to define several");
-    return make_node(parser, path);
+    return cz_path_node(parser, path);
 }

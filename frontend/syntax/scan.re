@@ -88,7 +88,8 @@ static int take_name(cz_scanner *s, const unsigned char *start,
 int cz_scan_keyword(const char *text)
 {
     const int kind = find_keyword(text);
-    static const int kinds[] = {TOK_IF, TOK_TIE, TOK_LET, TOK_STAGE};
+    static const int kinds[] = {TOK_IF, TOK_TIE, TOK_LET, TOK_STAGE, TOK_VIEW,
+                                TOK_WHERE};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i] == kind)
             return kind;
@@ -344,6 +345,7 @@ next:
         "/"                     { KIND(SLASH); }
         "@"                     { KIND(AT); }
         "^"                     { KIND(CARET); }
+        ".."                    { KIND(DOTS); }
         "<"                     { KIND(LT); }
         "<="                    { KIND(LE); }
         ">"                     { KIND(GT); }

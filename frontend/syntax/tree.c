@@ -183,6 +183,15 @@ cz_list cz_tree_states(cz_parser *parser, cz_list names, cz_node *type,
     return states;
 }
 
+cz_node *cz_tree_matrix(cz_parser *parser, cz_node *param, cz_token word)
+{
+    if (strcmp(word.text, "matrix") == 0)
+        return cz_tree_mark(param, CZ_FLAG_MATRIX, word.span);
+    cz_diag_error(parser->diags, CZ_SYNTAX, word.span,
+                  "the view of a parameter is 'matrix'");
+    return param;
+}
+
 cz_node *cz_tree_view(cz_parser *parser, cz_node *use, cz_token word)
 {
     static const struct view {

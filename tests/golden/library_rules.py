@@ -53,7 +53,7 @@ optimizer steps(lr, flat = false) for [m, n] {
     s    = match_rms_adamw(m, n) + shape_scaling(m, n) + spectral(m, n) + unit_rms_norm(m, n)
     w    = decoupled(param, z, lr, 0.1) + independent(param, z, lr, 0.1) + palm(param, z, lr, 0.1)
     w    = w + cautious(param, z, lr, 0.1) + l2(param, z, lr, 0.1)
-    param <- w - lr * s * unscaled(m, n) * z
+    param <- w - lr * cosine(100) * s * unscaled(m, n) * z
 }
 """
 
@@ -69,6 +69,8 @@ RIGHT = """optimizer open(lr, const k = 3, rows, precision, flag, period, betas,
     for (a, b) in rows + [(1, 2)] { q = a * q + b }
     for (a, b) in take(rows, m) { q = a * q + b }
     for (a, b) in [(1, 2)] * m { q = a * q + b }
+    for i in 0..m - n { q = rows[i][1] * q }
+    q = q * [1, 2][m - 1] * (b1, b2)[min(n, 1)]
     every period { q = 2 * q }
     every m from n { q = 3 * q }
     x = where(flag, q, 2 * q) + where(m > n, q, 2 * q) + where(shown, 1, 2)

@@ -43,6 +43,8 @@ if(TARGET double_collect)
   cz_run_on_double(fused tests/fixtures/plans/fused.cz double 2)
   cz_run_on_double(shampoo tests/fixtures/gpu/shampoo.cz double 4)
   cz_run_on_double(loopback tests/fixtures/gpu/loopback.cz double 3)
+  # Angles, and a group for each layer.
+  cz_run_on_double(by_layer tests/fixtures/plans/by_layer.cz double 3)
   # A process over NCCL.
   cz_run_on_double(solo tests/fixtures/gpu/loopback.cz nccl 3 -D mesh.dp=1
     -D mesh.tp=1)

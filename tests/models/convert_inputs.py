@@ -204,7 +204,6 @@ def broken_tensors():
         "no shape": {"a": {"dtype": "F32", "data_offsets": [0, 4]}},
         "overflow": {"a": entry(shape=[1 << 32, 1 << 32])},
         "beyond 64 bits": {"a": entry(shape=[1 << 70])},
-        "scalar": {"a": entry("F32", [], (0, 4))},
         "nine dims": {"a": entry("F32", [1] * 9, (0, 4))},
         "list": {"a": [1]}, "number": {"a": 1}, "null": {"a": None}})
     return cases

@@ -33,7 +33,7 @@ def rounded(x, dtype):
 # ---- an evaluator of the math form ----
 
 UNARY = {"math.sqrt": np.sqrt, "math.absf": np.abs, "math.tanh": np.tanh,
-         "math.exp": np.exp, "math.log": np.log, "math.floor": np.floor,
+         "math.cos": np.cos, "math.sin": np.sin, "math.exp": np.exp, "math.log": np.log, "math.floor": np.floor,
          "arith.negf": np.negative}
 BINARY = {"arith.addf": np.add, "arith.subf": np.subtract,
           "arith.mulf": np.multiply, "arith.divf": np.divide,
@@ -307,6 +307,30 @@ class Rules(unittest.TestCase):
             "b = where(lr > 1, exp(lr), log(lr) - floor(1.5) * abs(-lr))\n"
             "param <- a * grad - b * param",
             lambda p, g: 0.5 * g - (np.log(0.5) - 0.5) * p)
+
+    def test_angles(self):
+        self.check_formula(
+            "param <- cos(grad) - lr * sin(3 * param) + sin(lr)",
+            lambda p, g: np.cos(g) - 0.5 * np.sin(3 * p) + np.sin(0.5))
+
+    def test_a_rate_that_falls_as_a_cosine(self):
+        self.check_formula(
+            "rate = lr * 0.5 * (1 + cos(pi * min(t / 8, 1)))\n"
+            "param <- param - rate * grad",
+            lambda p, g: p - 0.25 * (1 + np.cos(np.pi / 8)) * g)
+
+    def test_rows_by_number(self):
+        def formula(_, x):
+            for i, rate in enumerate((0.5, 2, 3, 0.5, 2)):
+                x = (i + 1) * rate * x + 2 + i
+            return x / np.linalg.norm(x)
+
+        self.check_formula(
+            "x = grad\nfor i in 0..5 {\n"
+            "x = (i + 1) * rates[i] * x + rows[1][0] + i\n}\n"
+            "param <- x / norm(x)", formula,
+            defs="table rates = [0.5, 2, 3] then cycle\n"
+                 "table rows = [(1, 4), (2, 5)]\n")
 
     def test_a_step_counts_from_one(self):
         self.check_formula("param <- grad * (lr^t + 2^-1) + param ^ 2",

@@ -23,6 +23,12 @@ foreach(stem positions extremes random)
   cz_runs(${stem} ${plans}/${stem}.cz "${dp_tp}" "--late;--steps=3" 3x2)
 endforeach()
 
+# Groups by layer, angles, rows by number, loops that count.
+cz_runs(by_layer ${plans}/by_layer.cz "${dp_tp}" --steps=3 1x1 2x2 4x2)
+
+# Convolutions as matrices, parameters of one element.
+cz_runs(convolution ${plans}/convolution.cz "${dp_tp}" --steps=3 1x1 2x2 1x4)
+
 # Rules without products, on the ranks that have the rows, or with sums over shards.
 cz_runs(rows ${plans}/rows.cz "${dp_tp}" --steps=3 1x1 4x2 2x4 1x8)
 cz_runs(rows ${plans}/rows.cz "${dp_tp}" "--late;--steps=3" 3x2)

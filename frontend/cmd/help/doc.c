@@ -15,7 +15,8 @@ static const struct kind {
              {CZ_AST_MODEL, "architectures", "an architecture"},
              {CZ_AST_MACHINE, "machines", "a machine"},
              {CZ_AST_DEF, "functions", "a function"},
-             {CZ_AST_TABLE, "tables", "a table"}};
+             {CZ_AST_TABLE, "tables", "a table"},
+             {CZ_AST_LET, "constants", "a constant"}};
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds, WIDTH = 80, INDENT = 2 };
 

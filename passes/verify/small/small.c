@@ -216,6 +216,10 @@ double small_apply(const small_run *run, int opcode, cz_dtype dtype,
         return fabs(a);
     case CZ_OP_TANH:
         return tanh(a);
+    case CZ_OP_COS:
+        return cos(a);
+    case CZ_OP_SIN:
+        return sin(a);
     case CZ_OP_EXTEND:
         return a;
     default:

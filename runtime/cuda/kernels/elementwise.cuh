@@ -4,8 +4,8 @@
 //
 // Numbers are those of generated C to the bit with -fmad=false, which forbids
 // what C forbids by -ffp-contract=off; NVRTC's own settings round division and
-// square root as C does and keep subnormal numbers.  But for exp, log, pow and
-// tanh, which are CUDA's.  Sums are of f64, in another order than in C: of n
+// square root as C does and keep subnormal numbers.  But for exp, log,
+// pow, tanh, cos and sin, which are CUDA's.  Sums are of f64, in another order than in C: of n
 // terms t they differ by n 2^-53 sum |t| at most, twice; the largest of many is
 // the same number, but for the sign of a zero and the bits of a NaN.
 

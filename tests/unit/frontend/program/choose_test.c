@@ -53,6 +53,56 @@ static void assert_patterns(const char *params, const char *uses,
     compiled_close(&c);
 }
 
+/* The defaults of all uses, one use a line. */
+static const char *defaults_of(compiled *c)
+{
+    int n;
+    const char *text = "";
+    const cz_fact_use *uses = cz_ir_read_use(c->ir, &c->arena, &n);
+    for (int i = 0; i < n; i++) {
+        text = cz_arena_printf(&c->arena, "%s%s", text, uses[i].sym_name);
+        for (int k = 0; k < uses[i].defaults.n; k++)
+            text = cz_arena_printf(&c->arena, "%s %g", text,
+                                   uses[i].defaults.v[k]);
+        text = cz_arena_printf(&c->arena, "%s\n", text);
+    }
+    return text;
+}
+
+static void an_index_of_a_use_makes_a_group_for_each_value(void **state)
+{
+    (void)state;
+    compiled c;
+    compile_text(&c, "table rates = [0.5, 0.25] then last\n"
+                     "let n = 2\n"
+                     "mesh dp = 2\n"
+                     "model tiny(d = 8) { params f32 {\n"
+                     "  h[i < 4] { {a, b}.w : [d, d] }\n"
+                     "  h[i < 4].c.w : [d]\n"
+                     "} }\n"
+                     "use sgd(lr = rates[k], momentum = 0.1 * k) as low "
+                     "  on h[k < n + 1].{a, b}.w, h[k < 3].c.w "
+                     "  where ndim == 2 or k > 1\n"
+                     "use sgd(lr = 1) as rest on **\n");
+    assert_non_null(c.ir);
+    assert_string_equal(patterns_of(&c), "h.{0}.a.w 0+1 low_0\n"
+                                         "h.{0}.a.w 1+1 low_1\n"
+                                         "h.{0}.a.w 2+1 low_2\n"
+                                         "h.{0}.a.w 3+1 rest\n"
+                                         "h.{0}.b.w 0+1 low_0\n"
+                                         "h.{0}.b.w 1+1 low_1\n"
+                                         "h.{0}.b.w 2+1 low_2\n"
+                                         "h.{0}.b.w 3+1 rest\n"
+                                         "h.{0}.c.w 0+2 rest\n"
+                                         "h.{0}.c.w 2+1 low_2\n"
+                                         "h.{0}.c.w 3+1 rest\n");
+    assert_string_equal(defaults_of(&c), "low_0 0.5 0 0\n"
+                                         "low_1 0.25 0.1 0\n"
+                                         "low_2 0.25 0.2 0\n"
+                                         "rest 1 0.9 0\n");
+    compiled_close(&c);
+}
+
 static void patterns_stay_whole_where_nothing_splits_them(void **state)
 {
     (void)state;
@@ -261,6 +311,7 @@ static void random_programs_follow_the_first_match(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_index_of_a_use_makes_a_group_for_each_value),
         cmocka_unit_test(patterns_stay_whole_where_nothing_splits_them),
         cmocka_unit_test(paths_split_patterns),
         cmocka_unit_test(conditions_on_an_index_split_patterns),

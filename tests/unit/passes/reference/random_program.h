@@ -158,6 +158,7 @@ static inline void rp_element(rp_writer *w)
     static const char *const forms[] = {"0.6 * $1 - 0.3 * $2",
                                         "$1 + 0.4 * $2",
                                         "tanh($1) * $2 / (1 + norm($2))",
+                                        "cos($1) - 0.2 * sin($2)",
                                         "where($1 > 0.1, $2, 0.5)",
                                         "sqrt(abs($1) + 0.1) - 0.1 * $2",
                                         "f32(bf16($1)) + 0.2 * $2",
@@ -166,7 +167,7 @@ static inline void rp_element(rp_writer *w)
     const rp_shape shape = (rp_shape)rp_draw(w, RP_N_SHAPES);
     const char *a = rp_pick(w, shape), *b = rp_pick(w, shape);
 
-    rp_bind(w, shape, forms[rp_draw(w, 8)], a, b, "");
+    rp_bind(w, shape, forms[rp_draw(w, 9)], a, b, "");
 }
 
 static inline void rp_turn(rp_writer *w)
