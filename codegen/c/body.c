@@ -105,6 +105,18 @@ static void put_cast(cz_text *out, const cz_view_body *body,
     cz_text_puts(out, ")");
 }
 
+/* What the source calls it, above the first line of several. */
+static void put_name(cz_text *out, const cz_view_body *body, int number)
+{
+    const char *name = body->exprs[number].name, *before = NULL;
+
+    for (int i = 0; i < number; i++)
+        if (body->exprs[i].op != CZ_OP_CONSTANT)
+            before = body->exprs[i].name;
+    if (name && (!before || strcmp(before, name) != 0))
+        cz_text_printf(out, "    /* %s */\n", name);
+}
+
 static void put_expr(cz_text *out, const cz_view_body *body, int number)
 {
     const cz_view_expr *expr = &body->exprs[number];
@@ -113,6 +125,7 @@ static void put_expr(cz_text *out, const cz_view_body *body, int number)
 
     if (expr->op == CZ_OP_CONSTANT)
         return;
+    put_name(out, body, number);
     cz_text_printf(out, "    const %s v%d = ", type, number);
     if (expr->op == CZ_OP_COMPARE)
         put_comparison(out, body, expr);
@@ -203,16 +216,21 @@ static bool is_read(const cz_view_body *body, int value)
 }
 
 static void put_prologue_input(cz_text *out, const cz_view_body *body,
-                               int value)
+                               const cz_fact_use *use, int value)
 {
+    const int hyper = value - CZ_PROLOGUE_HYPERS;
+
     if (!is_read(body, value))
         return;
     if (value < CZ_PROLOGUE_HYPERS)
         cz_text_printf(out, "    const double x%d = %s;\n", value,
                        value == CZ_PROLOGUE_T ? "t" : "clip");
-    else
-        cz_text_printf(out, "    const double x%d = hypers[%d];\n", value,
-                       value - CZ_PROLOGUE_HYPERS);
+    else {
+        cz_text_printf(out, "    const double x%d = hypers[%d]; /* ", value,
+                       hyper);
+        cz_emit_string(out, use->hypers.v[hyper]);
+        cz_text_puts(out, " */\n");
+    }
 }
 
 void cz_emit_prologue(cz_emitter *emitter, int rule)
@@ -229,7 +247,8 @@ void cz_emit_prologue(cz_emitter *emitter, int rule)
                    "*scalars)\n{\n",
                    emitter->is_cuda ? "DEV" : "static", rule);
     for (int i = 0; i < body->n_in; i++)
-        put_prologue_input(out, body, i);
+        put_prologue_input(
+            out, body, emitter->view->uses[emitter->view->rules[rule].use], i);
     for (int i = 0; i < body->n_exprs; i++)
         put_expr(out, body, i);
     for (int i = 0; i < body->n_out; i++) {

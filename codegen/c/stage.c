@@ -66,21 +66,38 @@ static bool is_passed(const cz_stage_printer *p, int value)
     return false;
 }
 
+/* ...; and of a state its name. */
+static void end_slot(const cz_stage_printer *p, const cz_view_slot *slot)
+{
+    const cz_fact_rule *rule = p->emitter->view->rules[p->stage->rule].fact;
+
+    cz_text_puts(p->emitter->out, ";");
+    if (slot->kind == CZ_SLOT_STATE) {
+        cz_text_puts(p->emitter->out, " /* ");
+        cz_emit_string(p->emitter->out, rule->states.v[slot->index]);
+        cz_text_puts(p->emitter->out, " */");
+    }
+    cz_text_puts(p->emitter->out, "\n");
+}
+
 static void declare_slots(const cz_stage_printer *p)
 {
     const cz_view_stage *stage = p->stage;
 
     for (int i = 0; i < stage->n_in; i++)
-        if (overwrites(stage, i) < 0 && is_passed(p, i))
+        if (overwrites(stage, i) < 0 && is_passed(p, i)) {
             cz_text_printf(p->emitter->out,
-                           "    const %s *const %s = call->in[%d];\n",
+                           "    const %s *const %s = call->in[%d]",
                            cz_c_type(stage->in[i].dtype), p->names[i], i);
+            end_slot(p, &stage->in[i]);
+        }
     for (int i = 0; i < stage->n_out; i++)
-        if (is_output_named(stage, i))
-            cz_text_printf(p->emitter->out,
-                           "    %s *const %s = call->out[%d];\n",
+        if (is_output_named(stage, i)) {
+            cz_text_printf(p->emitter->out, "    %s *const %s = call->out[%d]",
                            cz_c_type(stage->out[i].dtype),
                            cz_stage_slot(p->emitter->arena, &stage->out[i]), i);
+            end_slot(p, &stage->out[i]);
+        }
 }
 
 /* Where entry `entry` of a step lies. */

@@ -32,7 +32,10 @@ void cz_ir_at_op(cz_ir_builder *builder, cz_ir_op op)
 
 MlirLocation cz_ir_location(const cz_ir_builder *builder)
 {
-    return (MlirLocation){builder->location};
+    const MlirLocation place = {builder->location};
+    return builder->name ? mlirLocationNameGet(builder->ir->context,
+                                               cz_ir_str(builder->name), place)
+                         : place;
 }
 
 cz_ir_op cz_ir_insert(cz_ir_builder *builder, MlirOperationState *state)

@@ -183,6 +183,10 @@ void cz_ir_op_set_ints(cz_ir_op op, const char *name, cz_ints value);
 bool cz_ir_op_constant(cz_ir_op op, double *value);
 /* Of COMPARE: "olt" and the like, static. */
 const char *cz_ir_op_predicate(cz_ir_op op);
+/* What a reader of generated code is told of the operation: the value that the
+ * source gives a name to, and where.  NULL: nothing.  It is in no printed IR;
+ * as long as the module. */
+const char *cz_ir_op_value_name(cz_ir_op op);
 
 /* ---- building functions ---- */
 
@@ -194,6 +198,8 @@ typedef struct cz_ir_builder {
     void *block;
     void *before;         /* operation to insert in front of; NULL: append */
     const void *location; /* MlirLocation */
+    const char *name;     /* of the value that operations belong to, as in
+                           * cz_ir_op_value_name(); NULL: none */
 } cz_ir_builder;
 
 /* A new function at the end of the module, with an empty body that ends with

@@ -37,6 +37,8 @@ MlirModule cz_ir_module(const cz_ir *ir)
 
 void cz_ir_put_place(cz_text *out, MlirLocation location)
 {
+    while (mlirLocationIsAName(location))
+        location = mlirLocationNameGetChildLoc(location);
     if (!mlirLocationIsAFileLineColRange(location))
         return;
     const MlirIdentifier file =

@@ -323,6 +323,15 @@ static const char *const predicates[] = {
     "ueq",   "ugt", "uge", "ult", "ule", "une", "uno", "true",
 };
 
+const char *cz_ir_op_value_name(cz_ir_op op)
+{
+    const MlirLocation place = mlirOperationGetLocation(cz_ir_op_mlir(op));
+
+    return mlirLocationIsAName(place)
+               ? cz_ir_cstr(mlirIdentifierStr(mlirLocationNameGetName(place)))
+               : NULL;
+}
+
 const char *cz_ir_op_predicate(cz_ir_op op)
 {
     const int64_t i = mlirIntegerAttrGetValueInt(attribute_of(op, "predicate"));

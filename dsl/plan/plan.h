@@ -39,6 +39,7 @@ typedef struct cz_view_expr {
     int args[CZ_VIEW_MAX_ARGS];
     double constant;       /* CONSTANT */
     const char *predicate; /* COMPARE: "olt" and the like */
+    const char *name;      /* as cz_ir_op_value_name(); NULL: none */
 } cz_view_expr;
 
 /* A scalar function: a kernel body or a prologue. */

@@ -72,8 +72,27 @@ static void bind_name(cz_rule *rule, const cz_node *statement,
                      target);
 }
 
+/* What follows belongs to the first name of a statement of the rule itself, for
+ * readers of generated code: "mom", "gpt.cz":21.  What was before. */
+static const char *name_value(cz_rule *rule, const cz_node *statement)
+{
+    const char *before = rule->builder.name;
+    const cz_node *target = cz_assign_target(statement);
+    const cz_span *place = &statement->span;
+    if (target->kind == CZ_AST_TUPLE)
+        target = cz_item(target, 0);
+    if (rule->frame->call || !place->source)
+        return before;
+    const char *file = strrchr(place->source->name, '/');
+    rule->builder.name =
+        cz_arena_printf(rule->arena, "\"%s\", \"%s\":%d", target->text,
+                        file ? file + 1 : place->source->name, place->line);
+    return before;
+}
+
 static void run_bind(cz_rule *rule, const cz_node *statement)
 {
+    const char *before = name_value(rule, statement);
     /* A call whose value gets a name gives that name to its states. */
     const cz_node *target = cz_assign_target(statement);
     const cz_node *call = cz_sole_call(cz_assign_value(statement));
@@ -83,6 +102,7 @@ static void run_bind(cz_rule *rule, const cz_node *statement)
     }
     cz_rule_value *value = cz_rule_eval(rule, cz_assign_value(statement));
     assign(rule, statement, cz_assign_target(statement), value, bind_name);
+    rule->builder.name = before;
 }
 
 /* ---- a <- e ---- */
@@ -133,8 +153,10 @@ static void write_slot(cz_rule *rule, const cz_node *statement,
 
 static void run_write(cz_rule *rule, const cz_node *statement)
 {
+    const char *before = name_value(rule, statement);
     cz_rule_value *value = cz_rule_eval(rule, cz_assign_value(statement));
     assign(rule, statement, cz_assign_target(statement), value, write_slot);
+    rule->builder.name = before;
 }
 
 /* ---- for, if, return ---- */

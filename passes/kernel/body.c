@@ -53,10 +53,12 @@ static int generated(body_builder *b, cz_access access)
 
 static int express(body_builder *b, const cz_graph_node *node)
 {
-    cz_view_expr expr = {.op = node->op,
-                         .dtype = node->type.dtype,
-                         .constant = node->constant,
-                         .predicate = node->predicate};
+    cz_view_expr expr = {
+        .op = node->op,
+        .dtype = node->type.dtype,
+        .constant = node->constant,
+        .predicate = node->predicate,
+        .name = node->origin.p ? cz_ir_op_value_name(node->origin) : NULL};
 
     for (int k = 0; k < node->n_in; k++)
         expr.args[k] = value_of(b, node->in[k], CZ_ACCESS_ELEMENT);

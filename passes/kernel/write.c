@@ -56,6 +56,7 @@ static cz_ir_value write_expr(cz_ir_builder *builder, const cz_view_expr *expr,
 {
     cz_ir_value args[3] = {{NULL}};
 
+    builder->name = expr->name;
     for (int k = 0; k < n_args(expr->op); k++)
         args[k] = values[expr->args[k]];
     if (expr->op == CZ_OP_CONSTANT)

@@ -44,7 +44,9 @@ static bool read_expr(cz_view_builder *b, const char *name, cz_ir_op op,
     const cz_ir_type type = cz_ir_value_type(cz_ir_op_result(op, 0));
     const int n = cz_ir_op_n_operands(op);
 
+    const char *of = cz_ir_op_value_name(op);
     expr->op = cz_ir_op_opcode(op);
+    expr->name = of ? cz_arena_copy(b->arena, of, strlen(of)) : NULL;
     expr->dtype = type.dtype;
     if (type.rank != CZ_IR_SCALAR)
         return cz_view_fail(b, "body '%s' computes with tensors", name);

@@ -6,6 +6,7 @@
 
 DEV void body_1(float x0, float x1, float *y0, float *y1)
 {
+    /* "mom", "forms.cz":8 */
     const float v1 = x0 * 0.9f;
     const float v3 = x1 * 0.1f;
     const float v4 = v1 + v3;
@@ -15,6 +16,7 @@ DEV void body_1(float x0, float x1, float *y0, float *y1)
 
 DEV double body_2(float x0)
 {
+    /* "x", "forms.cz":9 */
     const double v0 = (double)(x0);
     const double v1 = v0 * v0;
     return v1;
@@ -22,6 +24,7 @@ DEV double body_2(float x0)
 
 DEV float body_3(double x0)
 {
+    /* "x", "forms.cz":9 */
     const double v0 = sqrt(x0);
     const float v1 = (float)(v0);
     const float v3 = v1 + 1e-07f;
@@ -30,6 +33,7 @@ DEV float body_3(double x0)
 
 DEV czr_bf16 body_4(float x0, float x1)
 {
+    /* "x", "forms.cz":9 */
     const float v0 = x0 / x1;
     const czr_bf16 v1 = czr_f32_to_bf16(v0);
     return v1;
@@ -37,6 +41,7 @@ DEV czr_bf16 body_4(float x0, float x1)
 
 DEV czr_bf16 body_5(czr_bf16 x0)
 {
+    /* "y", "forms.cz":11 */
     const float v0 = czr_bf16_to_f32(x0);
     const int v2 = v0 > 0.5f;
     const float v4 = v2 ? v0 : 0.25f;
@@ -46,9 +51,11 @@ DEV czr_bf16 body_5(czr_bf16 x0)
 
 DEV void body_6(czr_bf16 x0, double *y0, double *y1)
 {
+    /* "rows", "forms.cz":12 */
     const float v0 = czr_bf16_to_f32(x0);
     const float v1 = v0 * v0;
     const double v2 = (double)(v1);
+    /* "cols", "forms.cz":13 */
     const float v3 = fabsf(v0);
     const double v4 = (double)(v3);
     *y0 = v2;
@@ -57,20 +64,24 @@ DEV void body_6(czr_bf16 x0, double *y0, double *y1)
 
 DEV float body_7(double x0)
 {
+    /* "cols", "forms.cz":13 */
     const float v0 = (float)(x0);
     return v0;
 }
 
 DEV float body_8(double x0)
 {
+    /* "rows", "forms.cz":12 */
     const float v0 = (float)(x0);
     const float v1 = sqrtf(v0);
+    /* "z", "forms.cz":14 */
     const float v3 = v1 + 1e-08f;
     return v3;
 }
 
 DEV float body_9(float x0)
 {
+    /* "z", "forms.cz":14 */
     const int v1 = x0 < 18.0f;
     const float v4 = v1 ? 1.0f : 0.0f;
     return v4;
@@ -78,6 +89,7 @@ DEV float body_9(float x0)
 
 DEV double body_10(float x0, float x1, float x2, float x3)
 {
+    /* "u", "forms.cz":15 */
     const double v1 = (double)(x0);
     const double v2 = hash_of(1.0, v1);
     const double v3 = (double)(x1);
@@ -91,11 +103,14 @@ DEV double body_10(float x0, float x1, float x2, float x3)
 
 DEV float body_11(float x0, czr_bf16 x1, float x2, float x3, float x4, double x5, float x6)
 {
+    /* "rows", "forms.cz":12 */
     const float v0 = czr_bf16_to_f32(x1);
+    /* "z", "forms.cz":14 */
     const float v1 = v0 / x2;
     const float v2 = v1 + x3;
     const int v4 = x4 != 0.0f;
     const float v5 = v4 ? v2 : x0;
+    /* "u", "forms.cz":15 */
     const double v6 = (double)(x6);
     const double v7 = hash_of(x5, v6);
     const double v9 = v7 * 9.313225746154785e-10;
@@ -109,6 +124,7 @@ DEV float body_11(float x0, czr_bf16 x1, float x2, float x3, float x4, double x5
 
 DEV double body_12(float x0)
 {
+    /* "param", "forms.cz":17 */
     const float v0 = fabsf(x0);
     const double v1 = (double)(v0);
     return v1;
@@ -116,6 +132,7 @@ DEV double body_12(float x0)
 
 DEV float body_13(double x0)
 {
+    /* "param", "forms.cz":17 */
     const double v1 = x0 + 0.0;
     const float v2 = (float)(v1);
     const float v4 = v2 + 1.0f;
@@ -124,6 +141,7 @@ DEV float body_13(double x0)
 
 DEV czr_bf16 body_14(czr_bf16 x0, czr_bf16 x1)
 {
+    /* "param", "forms.cz":17 */
     const float v0 = czr_bf16_to_f32(x0);
     const float v1 = czr_bf16_to_f32(x1);
     const float v2 = v0 - v1;
@@ -133,6 +151,7 @@ DEV czr_bf16 body_14(czr_bf16 x0, czr_bf16 x1)
 
 DEV float body_15(float x0, float x1, float x2)
 {
+    /* "param", "forms.cz":17 */
     const float v0 = x1 / x2;
     const float v1 = v0 + x0;
     return v1;
@@ -140,6 +159,7 @@ DEV float body_15(float x0, float x1, float x2)
 
 DEV float body_16(float x0, float x1, float x2)
 {
+    /* "param", "forms.cz":17 */
     const float v0 = x0 * x1;
     const float v1 = x2 - v0;
     return v1;
@@ -149,7 +169,7 @@ DEV void prologue_0(double t, double clip, const double *hypers,
                        float *scalars)
 {
     const double x0 = t;
-    const double x2 = hypers[0];
+    const double x2 = hypers[0]; /* "lr" */
     const float v0 = (float)(x0);
     const float v1 = (float)(x2);
     scalars[0] = v0;

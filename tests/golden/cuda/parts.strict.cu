@@ -6,12 +6,14 @@
 
 DEV czr_bf16 body_2(float x0)
 {
+    /* "y", "parts.cz":12 */
     const czr_bf16 v0 = czr_f32_to_bf16(x0);
     return v0;
 }
 
 DEV double body_3(czr_bf16 x0)
 {
+    /* "y", "parts.cz":12 */
     const float v0 = czr_bf16_to_f32(x0);
     const double v1 = (double)(v0);
     const double v2 = v1 * v1;
@@ -20,6 +22,7 @@ DEV double body_3(czr_bf16 x0)
 
 DEV float body_4(double x0)
 {
+    /* "y", "parts.cz":12 */
     const double v0 = sqrt(x0);
     const float v1 = (float)(v0);
     const float v3 = v1 + 1e-07f;
@@ -28,6 +31,7 @@ DEV float body_4(double x0)
 
 DEV czr_bf16 body_5(czr_bf16 x0, float x1)
 {
+    /* "y", "parts.cz":12 */
     const float v0 = czr_bf16_to_f32(x0);
     const float v1 = v0 / x1;
     const czr_bf16 v2 = czr_f32_to_bf16(v1);
@@ -36,6 +40,7 @@ DEV czr_bf16 body_5(czr_bf16 x0, float x1)
 
 DEV double body_6(czr_bf16 x0)
 {
+    /* "z", "parts.cz":13 */
     const float v0 = czr_bf16_to_f32(x0);
     const float v1 = v0 * v0;
     const double v2 = (double)(v1);
@@ -44,6 +49,7 @@ DEV double body_6(czr_bf16 x0)
 
 DEV float body_7(double x0)
 {
+    /* "z", "parts.cz":13 */
     const float v0 = (float)(x0);
     const float v2 = v0 + 1e-08f;
     const float v3 = sqrtf(v2);
@@ -52,8 +58,10 @@ DEV float body_7(double x0)
 
 DEV void body_8(czr_bf16 x0, float x1, float *y0, double *y1)
 {
+    /* "z", "parts.cz":13 */
     const float v0 = czr_bf16_to_f32(x0);
     const float v1 = v0 / x1;
+    /* "param", "parts.cz":14 */
     const double v2 = (double)(v1);
     const double v3 = v2 * v2;
     *y0 = v1;
@@ -62,6 +70,7 @@ DEV void body_8(czr_bf16 x0, float x1, float *y0, double *y1)
 
 DEV float body_9(double x0)
 {
+    /* "param", "parts.cz":14 */
     const double v0 = sqrt(x0);
     const float v1 = (float)(v0);
     return v1;
@@ -69,6 +78,7 @@ DEV float body_9(double x0)
 
 DEV float body_10(float x0, float x1, float x2)
 {
+    /* "param", "parts.cz":14 */
     const float v0 = x0 * x1;
     const float v1 = v0 / x2;
     return v1;
@@ -76,6 +86,7 @@ DEV float body_10(float x0, float x1, float x2)
 
 DEV float body_11(float x0, float x1)
 {
+    /* "param", "parts.cz":14 */
     const float v0 = x0 - x1;
     return v0;
 }
@@ -83,7 +94,7 @@ DEV float body_11(float x0, float x1)
 DEV void prologue_0(double t, double clip, const double *hypers,
                        float *scalars)
 {
-    const double x2 = hypers[0];
+    const double x2 = hypers[0]; /* "lr" */
     const float v0 = (float)(x2);
     scalars[0] = v0;
     (void)t, (void)clip, (void)hypers;
@@ -92,7 +103,7 @@ DEV void prologue_0(double t, double clip, const double *hypers,
 DEV void prologue_1(double t, double clip, const double *hypers,
                        float *scalars)
 {
-    const double x2 = hypers[0];
+    const double x2 = hypers[0]; /* "lr" */
     const float v0 = (float)(x2);
     scalars[0] = v0;
     (void)t, (void)clip, (void)hypers;
