@@ -88,11 +88,33 @@ static cz_config_entry entry_of(cz_arena *arena, const char *key,
     return entry;
 }
 
-/* What transformers reads by another name: how many labels a classifier tells
- * apart is how many have a name; experts were once another model's. */
+/* What transformers counts, or reads by another name: how many labels a
+ * classifier tells apart is how many have a name, and experts were once another
+ * model's. */
 static const char labels[] = "id2label", n_labels[] = "num_labels";
 static const char local_experts[] = "num_local_experts",
                   n_experts[] = "num_experts";
+/* It writes what each layer is, where each interval-th attends to all. */
+static const char layer_types[] = "layer_types",
+                  interval[] = "full_attention_interval";
+
+/* That interval, which is longer than the list where no layer is one; no scalar
+ * where the list has none. */
+static cz_config_entry interval_of(const json_t *types)
+{
+    const size_t n = json_array_size(types);
+    cz_config_entry out = {interval, cz_value_int((int64_t)n + 1), true};
+
+    for (size_t i = 0; i < n; i++) {
+        const char *type = json_string_value(json_array_get(types, i));
+        const bool is_full = type && strcmp(type, "full_attention") == 0;
+        const int64_t number = (int64_t)i + 1;
+        if (is_full && out.value.integer > number)
+            out.value = cz_value_int(number);
+        out.is_scalar &= is_full == (number % out.value.integer == 0);
+    }
+    return out;
+}
 
 static void add_second_names(cz_arena *arena, json_t *root,
                              cz_config_entry **entries, int *n)
@@ -105,6 +127,9 @@ static void add_second_names(cz_arena *arena, json_t *root,
             n_labels, cz_value_int((int64_t)json_object_size(named)), true};
     if (local && !json_is_null(local) && !json_object_get(root, n_experts))
         *CZ_PUSH(arena, *entries, *n) = entry_of(arena, n_experts, local);
+    json_t *types = json_object_get(root, layer_types);
+    if (json_is_array(types) && !json_object_get(root, interval))
+        *CZ_PUSH(arena, *entries, *n) = interval_of(types);
 }
 
 static void read_entries(cz_arena *arena, json_t *root, cz_config *out)

@@ -6,7 +6,7 @@ no head and no router.  tests/models/published.json holds what transformers has;
 published_dump.py beside it wrote that.  With --plan small ones are planned and
 executed, too.
 
-    published.py CANZONA [--plan] [NAME ...]
+    published.py CANZONA [NAME ...] [--plan]
     published.py --self-test
 """
 import argparse

@@ -115,7 +115,7 @@ ENTRIES = {
         "linear_conv_kernel_dim": 4}),
     "qwen3-next-small": ("qwen3_next", "Qwen3NextForCausalLM", {
         **EXPERTS, **LINEAR, "num_hidden_layers": 4, "decoder_sparse_step": 2,
-        "tie_word_embeddings": True, "attention_bias": True}),
+        "full_attention_interval": 2, "tie_word_embeddings": True, "attention_bias": True}),
     "mamba2-codestral-7b": ("mamba2", "Mamba2ForCausalLM", {
         "hidden_size": 4096, "num_hidden_layers": 64, "num_heads": 128,
         "head_dim": 64, "state_size": 128, "n_groups": 8, "vocab_size": 32768,

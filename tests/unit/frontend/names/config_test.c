@@ -75,7 +75,7 @@ static void infinity_is_absent_where_no_string_says_it(void **state)
     cz_arena_fini(&w.arena);
 }
 
-static void second_names_count_labels_and_experts(void **state)
+static void second_names_count_labels_experts_and_layers(void **state)
 {
     (void)state;
     static const struct {
@@ -87,12 +87,28 @@ static void second_names_count_labels_and_experts(void **state)
         {"{\"id2label\": {\"0\": \"cat\"}, \"num_labels\": 9}", "num_labels",
          9},
         {"{\"num_local_experts\": 4}", "num_experts", 4},
-        {"{\"num_local_experts\": 4, \"num_experts\": 8}", "num_experts", 8}};
+        {"{\"num_local_experts\": 4, \"num_experts\": 8}", "num_experts", 8},
+        {"{\"layer_types\": [\"x\", \"full_attention\", \"x\"]}",
+         "full_attention_interval", 2},
+        {"{\"layer_types\": [\"full_attention\", \"full_attention\"]}",
+         "full_attention_interval", 1},
+        {"{\"layer_types\": [\"x\", \"x\"]}", "full_attention_interval", 3},
+        {"{\"layer_types\": [], \"full_attention_interval\": 7}",
+         "full_attention_interval", 7}};
+    static const char *const irregular[] = {
+        "{\"layer_types\": [\"x\", \"full_attention\", \"x\", \"x\"]}",
+        "{\"layer_types\": [\"x\", \"full_attention\", \"full_attention\"]}"};
     world w;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_true(read_config(&w, cases[i].json));
         assert_int_equal(cz_config_find(&w.config, cases[i].key)->value.integer,
                          cases[i].value);
+        cz_arena_fini(&w.arena);
+    }
+    for (size_t i = 0; i < sizeof irregular / sizeof *irregular; i++) {
+        assert_true(read_config(&w, irregular[i]));
+        assert_false(
+            cz_config_find(&w.config, "full_attention_interval")->is_scalar);
         cz_arena_fini(&w.arena);
     }
     assert_true(read_config(&w, "{\"num_local_experts\": null}"));
@@ -148,7 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_keep_their_kind),
         cmocka_unit_test(infinity_is_absent_where_no_string_says_it),
-        cmocka_unit_test(second_names_count_labels_and_experts),
+        cmocka_unit_test(second_names_count_labels_experts_and_layers),
         cmocka_unit_test(wrong_texts_are_rejected),
         cmocka_unit_test(nesting_ends_at_64),
     };
