@@ -8,7 +8,8 @@ set(check_tests
   "^unit_(dsl|frontend|runtime|codegen|examples)"
   "^unit_passes_(cut|kernel|math|grid|cost|bound|schedule|share|timeline|verify|gpu)"
   "^(golden|tree|rules|(ir|errors|optimizers|functions)_page|language|writing|lsp_session)"
-  "^(driver|after_pass|textmate|expand|emit|counts|run_gpt_2x2|run_gram_few_2x2)$"
+  "^(driver|after_pass|textmate|expand|emit|counts|published|published_sees)$"
+  "^(run_gpt_2x2|run_gram_few_2x2)$"
   "^(run_gpt_adamw_1x2|plan_json_gpt_2x2|verify_smoke|verify_edits|schedule_)")
 
 # Doubles and models of the GPU: a smoke stays; `make test-cuda` is all of them,

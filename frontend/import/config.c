@@ -56,6 +56,9 @@ static const char *find_type(const cz_import *convert, const cz_config *config)
         if (name && !cz_architecture_has_storage(name))
             *CZ_PUSH(convert->arena, known.list, known.n) = name;
     }
+    for (size_t i = 0; cz_architecture_alias(i); i++)
+        *CZ_PUSH(convert->arena, known.list, known.n) =
+            cz_architecture_alias(i);
 
     if (!entry || !entry->is_scalar || entry->value.kind != CZ_VALUE_STRING) {
         cz_diag_error(convert->diags, CZ_MISSING_KEY, place,
@@ -84,17 +87,35 @@ static const char *find_type(const cz_import *convert, const cz_config *config)
 }
 
 /* What Muon moves: the products with activations, no embedding, no router. */
-static const char *matrices_of(const char *type)
+static cz_import_paths paths_of(const char *architecture)
 {
     static const struct {
-        const char *type, *path;
-    } table[] = {{"gpt2", "transformer.h.**.c_*.weight"},
-                 {"deepseek_v3", "model.layers.**.*_proj*.weight"}};
+        const char *architecture;
+        cz_import_paths paths;
+    } table[] = {
+        {"deepseek_v3",
+         {"model.layers.**.*_proj*.weight, model.layers.**.experts.**", NULL}},
+        {"gpt2", {"transformer.h.**.c_*.weight", NULL}},
+        {"gpt_oss",
+         {"model.layers.**.*_proj.weight, model.layers.**.experts.*_proj",
+          "**.experts.*_bias"}},
+        {"mamba", {"backbone.layers.**.*_proj.weight", "**.A_log"}},
+        {"mamba2", {"backbone.layers.**.*_proj.weight", NULL}},
+        {"mixtral",
+         {"model.layers.**.*_proj.weight, model.layers.**.experts.**", NULL}},
+        {"qwen3_moe",
+         {"model.layers.**.*_proj.weight, model.layers.**.experts.**", NULL}},
+        {"qwen3_next",
+         {"model.layers.**.*_proj*.weight, model.layers.**.experts.**", NULL}},
+        {"vit",
+         {"vit.encoder.layer.**.{query, key, value, dense}.weight",
+          "vit.embeddings.{cls_token, position_embeddings}"}},
+    };
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(table[i].type, type) == 0)
-            return table[i].path;
-    return "model.layers.**.*_proj.weight";
+        if (strcmp(table[i].architecture, architecture) == 0)
+            return table[i].paths;
+    return (cz_import_paths){"model.layers.**.*_proj.weight", NULL};
 }
 
 /* ---- the path ---- */
@@ -228,6 +249,7 @@ bool cz_import_config(const cz_import *convert, const cz_json_text *text,
                         &config))
         return false;
     const char *type = find_type(convert, &config);
+    const char *name = type ? cz_architecture_of(type) : NULL;
     if (type && !is_named)
         cz_diag_error(convert->diags, CZ_CANNOT_READ, (cz_span){0},
                       "a program names its configuration, which cannot be "
@@ -239,11 +261,11 @@ bool cz_import_config(const cz_import *convert, const cz_json_text *text,
         return false;
     cz_import_write_title(convert, out);
     cz_import_mesh_print(&convert->mesh, out);
-    cz_text_printf(out, "model %s from %s%s\n\n", type, string,
+    cz_text_printf(out, "model %s from %s%s\n\n", name, string,
                    strncmp(path, "../", 3) == 0
                        ? "  # outside this folder: --allow-path=DIR"
                        : "");
-    cz_import_write_uses(convert, matrices_of(type), out);
+    cz_import_write_uses(convert, paths_of(name), out);
     cz_import_write_schedule(out);
     /* Layers that stages cannot have equally many of are listed, as even as it
      * goes. */

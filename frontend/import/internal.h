@@ -166,9 +166,15 @@ bool cz_import_list_check(const cz_json_text *text, const cz_import_list *list);
 
 /* "# from NAME, by canzona import" */
 void cz_import_write_title(const cz_import *convert, cz_text *out);
-/* The statements `use` of the default optimizers.  `matrices` is the path
- * of the matrices that Muon moves. */
-void cz_import_write_uses(const cz_import *convert, const char *matrices,
+/* Whom a program's groups are about. */
+typedef struct cz_import_paths {
+    const char *matrices; /* what Muon moves */
+    const char *vectors;  /* what does not decay, and has more than one
+                           * dimension; NULL: nothing */
+} cz_import_paths;
+
+/* The statements `use` of the default optimizers. */
+void cz_import_write_uses(const cz_import *convert, cz_import_paths paths,
                           cz_text *out);
 /* The schedule that holds when none is written, as a comment. */
 void cz_import_write_schedule(cz_text *out);

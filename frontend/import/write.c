@@ -34,11 +34,13 @@ void cz_import_write_title(const cz_import *convert, cz_text *out)
 #define MUON "use muon(lr, momentum = 0.95, decay = 0.1) as matrices on "
 #define ADAMW(name, decay) "use adamw(lr, decay = " decay ") as " name " on "
 
-void cz_import_write_uses(const cz_import *convert, const char *matrices,
+void cz_import_write_uses(const cz_import *convert, cz_import_paths paths,
                           cz_text *out)
 {
     if (!convert->adamw)
-        cz_text_printf(out, MUON "%s\n", matrices);
+        cz_text_printf(out, MUON "%s\n", paths.matrices);
+    if (paths.vectors)
+        cz_text_printf(out, ADAMW("undecayed", "0") "%s\n", paths.vectors);
     cz_text_puts(out, ADAMW("vectors", "0") "** where ndim == 1\n");
     cz_text_puts(out, ADAMW("rest", "0.1") "**\n");
 }

@@ -6,6 +6,26 @@
 
 static const char *const storages[] = {"_megatron", "_torchtitan"};
 
+/* A model_type whose parameters are another's, name for name. */
+static const struct {
+    const char *model_type, *architecture;
+} aliases[] = {{"mistral", "llama"},
+               {"kimi_k2", "deepseek_v3"},
+               {"falcon_mamba", "mamba"}};
+
+const char *cz_architecture_of(const char *model_type)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(model_type, aliases[i].model_type) == 0)
+            return aliases[i].architecture;
+    return model_type;
+}
+
+const char *cz_architecture_alias(size_t i)
+{
+    return i < sizeof aliases / sizeof *aliases ? aliases[i].model_type : NULL;
+}
+
 /* Bytes of the name before its storage; all of them without one. */
 static size_t pattern_bytes(const char *name)
 {
@@ -26,8 +46,9 @@ bool cz_architecture_has_storage(const char *name)
 
 bool cz_architecture_serves(const char *name, const char *model_type)
 {
+    const char *known = cz_architecture_of(model_type);
     const size_t n = pattern_bytes(name);
 
-    return strcmp(name, model_type) == 0 ||
-           (strlen(model_type) == n && strncmp(name, model_type, n) == 0);
+    return strcmp(name, model_type) == 0 || strcmp(name, known) == 0 ||
+           (strlen(known) == n && strncmp(name, known, n) == 0);
 }

@@ -48,7 +48,11 @@ bool cz_instance_find(cz_scope *scope, const cz_node *file, cz_diags *diags,
     out->model = cz_scope_find(scope, CZ_AST_MODEL, out->from->text);
     if (out->model)
         return true;
-    const char *near = cz_scope_nearest(scope, CZ_AST_MODEL, out->from->text);
+    const char *known = cz_architecture_of(out->from->text);
+    const char *near =
+        strcmp(known, out->from->text) != 0
+            ? known
+            : cz_scope_nearest(scope, CZ_AST_MODEL, out->from->text);
     cz_diag_error(diags, CZ_UNKNOWN_NAME, out->from->span,
                   "no model is called '%s'", out->from->text);
     if (near)

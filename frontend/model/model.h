@@ -242,8 +242,13 @@ void cz_instance_bind(cz_instance *instance, cz_scope *scope,
 
 /* Does the name end as those of a trainer's storage do: qwen3_megatron? */
 bool cz_architecture_has_storage(const char *name);
+/* The architecture of a model_type: that of its name, but for one whose
+ * parameters are another's. */
+const char *cz_architecture_of(const char *model_type);
+/* The i-th model_type that has another's architecture; NULL behind the last. */
+const char *cz_architecture_alias(size_t i);
 /* May a configuration of this model_type give the architecture its values?  So
- * it may when that is its name, or its name without a trainer's storage. */
+ * it may when that is its architecture, with a trainer's storage or without. */
 bool cz_architecture_serves(const char *name, const char *model_type);
 
 /* ---- the model ---- */

@@ -88,6 +88,50 @@ static cz_config_entry entry_of(cz_arena *arena, const char *key,
     return entry;
 }
 
+/* What transformers counts, or reads by another name: how many labels a
+ * classifier tells apart is how many have a name, and experts were once another
+ * model's. */
+static const char labels[] = "id2label", n_labels[] = "num_labels";
+static const char local_experts[] = "num_local_experts",
+                  n_experts[] = "num_experts";
+/* It writes what each layer is, where each interval-th attends to all. */
+static const char layer_types[] = "layer_types",
+                  interval[] = "full_attention_interval";
+
+/* That interval, which is longer than the list where no layer is one; no scalar
+ * where the list has none. */
+static cz_config_entry interval_of(const json_t *types)
+{
+    const size_t n = json_array_size(types);
+    cz_config_entry out = {interval, cz_value_int((int64_t)n + 1), true};
+
+    for (size_t i = 0; i < n; i++) {
+        const char *type = json_string_value(json_array_get(types, i));
+        const bool is_full = type && strcmp(type, "full_attention") == 0;
+        const int64_t number = (int64_t)i + 1;
+        if (is_full && out.value.integer > number)
+            out.value = cz_value_int(number);
+        out.is_scalar &= is_full == (number % out.value.integer == 0);
+    }
+    return out;
+}
+
+static void add_second_names(cz_arena *arena, json_t *root,
+                             cz_config_entry **entries, int *n)
+{
+    json_t *named = json_object_get(root, labels);
+    json_t *local = json_object_get(root, local_experts);
+
+    if (json_is_object(named) && !json_object_get(root, n_labels))
+        *CZ_PUSH(arena, *entries, *n) = (cz_config_entry){
+            n_labels, cz_value_int((int64_t)json_object_size(named)), true};
+    if (local && !json_is_null(local) && !json_object_get(root, n_experts))
+        *CZ_PUSH(arena, *entries, *n) = entry_of(arena, n_experts, local);
+    json_t *types = json_object_get(root, layer_types);
+    if (json_is_array(types) && !json_object_get(root, interval))
+        *CZ_PUSH(arena, *entries, *n) = interval_of(types);
+}
+
 static void read_entries(cz_arena *arena, json_t *root, cz_config *out)
 {
     cz_config_entry *entries = NULL;
@@ -98,10 +142,36 @@ static void read_entries(cz_arena *arena, json_t *root, cz_config *out)
         if (!json_is_null(value))
             *CZ_PUSH(arena, entries, out->n) = entry_of(arena, key, value);
     }
+    add_second_names(arena, root, &entries, &out->n);
     out->entries = entries;
 }
 
 /* ---- the text ---- */
+
+/* Python writes Infinity where JSON has no number: no shape depends on such a
+ * one, so it counts as absent.  The text with null and blanks there. */
+static const char *without_infinity(cz_arena *arena, const cz_source *source)
+{
+    static const char infinity[] = "-Infinity", absent[] = "null     ";
+    char *out = NULL;
+    bool is_string = false;
+
+    for (size_t i = 0; i < source->n; i++) {
+        const char c = source->bytes[i];
+        const size_t from = c != '-';
+        const size_t n = sizeof infinity - 1 - from;
+        is_string ^= c == '"';
+        i += is_string && c == '\\';
+        if (is_string || (c != 'I' && c != '-') || source->n - i < n ||
+            memcmp(source->bytes + i, infinity + from, n) != 0)
+            continue;
+        if (!out)
+            out = cz_arena_copy(arena, source->bytes, source->n);
+        memcpy(out + i, absent, n);
+        i += n - 1;
+    }
+    return out ? out : source->bytes;
+}
 
 bool cz_config_read(cz_arena *arena, const cz_source *source, cz_span place,
                     cz_diags *diags, cz_config *out)
@@ -115,8 +185,8 @@ bool cz_config_read(cz_arena *arena, const cz_source *source, cz_span place,
                       "nesting deeper than %d", CZ_MAX_CONFIG_DEPTH);
         return false;
     }
-    json_t *root =
-        json_loadb(source->bytes, source->n, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = json_loadb(without_infinity(arena, source), source->n,
+                              JSON_REJECT_DUPLICATES, &error);
     if (!root) {
         cz_diag_error(
             diags, CZ_BAD_CONFIG, cz_json_span(source, error_offset(&error)),

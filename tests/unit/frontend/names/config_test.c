@@ -60,6 +60,62 @@ static void values_keep_their_kind(void **state)
     cz_arena_fini(&w.arena);
 }
 
+static void infinity_is_absent_where_no_string_says_it(void **state)
+{
+    (void)state;
+    world w;
+    assert_true(
+        read_config(&w, "{\"a\": [0.0, Infinity], \"b\": -Infinity, "
+                        "\"c\": \"-Infinity \\\"Infinity\", \"d\": Infinity}"));
+    assert_false(cz_config_find(&w.config, "a")->is_scalar);
+    assert_null(cz_config_find(&w.config, "b"));
+    assert_string_equal(cz_config_find(&w.config, "c")->value.string,
+                        "-Infinity \"Infinity");
+    assert_null(cz_config_find(&w.config, "d"));
+    cz_arena_fini(&w.arena);
+}
+
+static void second_names_count_labels_experts_and_layers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *key;
+        int64_t value;
+    } cases[] = {
+        {"{\"id2label\": {\"0\": \"cat\", \"1\": \"dog\", \"2\": \"cow\"}}",
+         "num_labels", 3},
+        {"{\"id2label\": {\"0\": \"cat\"}, \"num_labels\": 9}", "num_labels",
+         9},
+        {"{\"num_local_experts\": 4}", "num_experts", 4},
+        {"{\"num_local_experts\": 4, \"num_experts\": 8}", "num_experts", 8},
+        {"{\"layer_types\": [\"x\", \"full_attention\", \"x\"]}",
+         "full_attention_interval", 2},
+        {"{\"layer_types\": [\"full_attention\", \"full_attention\"]}",
+         "full_attention_interval", 1},
+        {"{\"layer_types\": [\"x\", \"x\"]}", "full_attention_interval", 3},
+        {"{\"layer_types\": [], \"full_attention_interval\": 7}",
+         "full_attention_interval", 7}};
+    static const char *const irregular[] = {
+        "{\"layer_types\": [\"x\", \"full_attention\", \"x\", \"x\"]}",
+        "{\"layer_types\": [\"x\", \"full_attention\", \"full_attention\"]}"};
+    world w;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(read_config(&w, cases[i].json));
+        assert_int_equal(cz_config_find(&w.config, cases[i].key)->value.integer,
+                         cases[i].value);
+        cz_arena_fini(&w.arena);
+    }
+    for (size_t i = 0; i < sizeof irregular / sizeof *irregular; i++) {
+        assert_true(read_config(&w, irregular[i]));
+        assert_false(
+            cz_config_find(&w.config, "full_attention_interval")->is_scalar);
+        cz_arena_fini(&w.arena);
+    }
+    assert_true(read_config(&w, "{\"num_local_experts\": null}"));
+    assert_null(cz_config_find(&w.config, "num_experts"));
+    cz_arena_fini(&w.arena);
+}
+
 static void assert_rejected(const char *json, cz_code code, unsigned line)
 {
     world w;
@@ -107,6 +163,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_keep_their_kind),
+        cmocka_unit_test(infinity_is_absent_where_no_string_says_it),
+        cmocka_unit_test(second_names_count_labels_experts_and_layers),
         cmocka_unit_test(wrong_texts_are_rejected),
         cmocka_unit_test(nesting_ends_at_64),
     };
