@@ -213,9 +213,9 @@ static void list_whole(cz_scheduler *s, int wave)
     for (int k = 0; any; k++) {
         any = false;
         for (int g = 0; g < s->sharded.n_micro_groups; g++) {
-            const int n = cz_schedule_segments(s, g);
             const bool is_shared = s->sharded.blocks[g].size > 1;
-            if (s->sharded.wave[g] != wave || !is_shared || k >= n)
+            if (s->sharded.wave[g] != wave || !is_shared ||
+                k >= cz_schedule_segments(s, g))
                 continue;
             append_segment(s, CZ_ROLE_FULL_MATRIX, g, k);
             if (has_sums(s, g, k))

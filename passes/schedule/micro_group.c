@@ -86,6 +86,22 @@ static int most_items(const owner *owners, int n)
     return most;
 }
 
+/* Groups that some owner needs whatever goes where: what is within the cap is
+ * with no more than fits, and what is beyond it alone. */
+static int fewest_groups(cz_arena *scratch,
+                         const cz_micro_group_problem *problem)
+{
+    wide *bytes = CZ_NEW(scratch, wide, problem->n_owners), most = 0;
+    const int64_t cap = problem->cap_bytes;
+    for (int i = 0; i < problem->n_items; i++) {
+        const cz_micro_group_item *item = &problem->items[i];
+        bytes[item->owner] += item->bytes < cap ? item->bytes : cap;
+    }
+    for (int o = 0; o < problem->n_owners; o++)
+        most = bytes[o] > most ? bytes[o] : most;
+    return cap > 0 ? (int)((most + cap - 1) / cap) : 0;
+}
+
 /* Renumber so that no group is empty. */
 static int close_gaps(cz_arena *scratch, int *micro_groups, int n_items,
                       int n_micro_groups)
@@ -117,9 +133,10 @@ int cz_micro_group_solve(cz_arena *scratch,
     /* With as many groups as the fullest owner has items, item i of an owner
      * lies in group i at the latest: that always fits. */
     const int most = most_items(owners, problem->n_owners);
-    int n = problem->request.n_micro_groups < most
-                ? problem->request.n_micro_groups
-                : most;
+    const int fewest = fewest_groups(scratch, problem);
+    int n = problem->request.n_micro_groups;
+    n = n < fewest ? fewest : n;
+    n = n < most ? n : most;
     while (n < most && !try_groups(problem, owners, work, n, micro_groups))
         n++;
     if (n == most)

@@ -105,8 +105,23 @@ typedef struct builder {
     cz_arena *arena;
     const cz_timeline_problem *problem;
     const cz_timeline_micro_groups *micro_groups;
+    int *items; /* by group, as numbered */
+    int *first; /* [n + 1] of each group among them */
     cz_timeline_list list;
 } builder;
+
+static void sort_items(builder *b)
+{
+    const int n = b->problem->n_items, *of = b->micro_groups->of;
+    b->items = CZ_NEW(b->arena, int, n);
+    b->first = CZ_NEW(b->arena, int, b->micro_groups->n + 2);
+    for (int i = 0; i < n; i++)
+        b->first[of[i] + 2]++;
+    for (int g = 0; g < b->micro_groups->n; g++)
+        b->first[g + 2] += b->first[g + 1];
+    for (int i = 0; i < n; i++)
+        b->items[b->first[of[i] + 1]++] = i;
+}
 
 /* Of a group, with at most one wait; -1: none. */
 static int append(builder *b, cz_timeline_stream stream, int micro_group,
@@ -128,10 +143,9 @@ static void add(int64_t *sum_ps, int64_t ps)
 static int append_compute(builder *b, int micro_group, int wait)
 {
     int64_t *ps = CZ_NEW(b->arena, int64_t, b->problem->n_ranks);
-    for (int i = 0; i < b->problem->n_items; i++)
-        if (b->micro_groups->of[i] == micro_group)
-            add(&ps[b->micro_groups->owner[i]],
-                b->problem->items[i].compute_ps);
+    for (int k = b->first[micro_group]; k < b->first[micro_group + 1]; k++)
+        add(&ps[b->micro_groups->owner[b->items[k]]],
+            b->problem->items[b->items[k]].compute_ps);
     return append(b, CZ_TIMELINE_COMPUTE, micro_group, ps, wait);
 }
 
@@ -142,10 +156,10 @@ static int append_transfer(builder *b, int micro_group, bool is_gather,
     const int n = b->problem->n_ranks;
     int64_t *own = CZ_NEW(b->arena, int64_t, n);
     int64_t *other = CZ_NEW(b->arena, int64_t, n);
-    for (int i = 0; i < b->problem->n_items; i++) {
-        const cz_timeline_item *item = &b->problem->items[i];
-        for (int r = 0; r < n && b->micro_groups->of[i] == micro_group; r++)
-            if (r == b->micro_groups->owner[i])
+    for (int k = b->first[micro_group]; k < b->first[micro_group + 1]; k++) {
+        const cz_timeline_item *item = &b->problem->items[b->items[k]];
+        for (int r = 0; r < n; r++)
+            if (r == b->micro_groups->owner[b->items[k]])
                 add(&own[r], is_gather ? item->gather_ps : item->scatter_ps);
             else
                 add(&other[r],
@@ -165,8 +179,12 @@ cz_timeline_micro_groups_list(cz_arena *arena,
                               const cz_timeline_problem *problem,
                               const cz_timeline_micro_groups *micro_groups)
 {
-    builder b = {arena, problem, micro_groups, {problem->n_ranks, 0, NULL}};
+    builder b = {.arena = arena,
+                 .problem = problem,
+                 .micro_groups = micro_groups,
+                 .list = {problem->n_ranks, 0, NULL}};
     int scattered = -1;
+    sort_items(&b);
     int gathered = micro_groups->n > 0 ? append_transfer(&b, 0, true, -1) : -1;
     for (int g = 0; g < micro_groups->n; g++) {
         const int next = g + 1 < micro_groups->n

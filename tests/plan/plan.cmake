@@ -106,6 +106,9 @@ cz_script(plan_large_near_limit plan 120 plan/check_plan.py --run
 # One matrix on 262,144 rows of ranks, most of them empty.
 cz_test(plan_large_owners_are_not_quadratic plan 60 canzona plan
   ${plans}/large/ranks.cz)
+# Tens of thousands of matrices on few ranks have thousands of micro-groups.
+cz_test(plan_large_micro_groups_are_not_quadratic plan 15 canzona plan
+  --no-baselines ${plans}/large/experts.cz)
 foreach(stem llama-3-405b near_limit)
   cz_test(simulate_large_${stem} plan 60 canzona simulate
     --allow-path=${examples} ${plans}/large/${stem}.cz)
