@@ -165,7 +165,7 @@ def main():
     if "torchtitan" in is_there:
         is_right = gloo.run(RANKS, torchtitan)
     torch.set_num_threads(1)
-    if "transformers" in is_there:
+    if {"transformers", "accelerate"} <= {*is_there}:  # which Trainer wants
         hugging_face_trainer()
     if "accelerate" in is_there:
         accelerate()
