@@ -162,10 +162,12 @@ def main():
     warnings.simplefilter("ignore")
     is_right, is_there = True, [name for name in ("torchtitan", "transformers", "accelerate")
                                 if has(name)]
+    if "accelerate" not in is_there:  # which Trainer wants
+        is_there = [name for name in is_there if name != "transformers"]
     if "torchtitan" in is_there:
         is_right = gloo.run(RANKS, torchtitan)
     torch.set_num_threads(1)
-    if {"transformers", "accelerate"} <= {*is_there}:  # which Trainer wants
+    if "transformers" in is_there:
         hugging_face_trainer()
     if "accelerate" in is_there:
         accelerate()
