@@ -3,7 +3,6 @@
 
 #include "codegen/emit.h"
 #include "frontend/run/run.h"
-#include "passes/passes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -125,25 +124,14 @@ static void say_library(const cz_plan_view *view)
 /* `form gram`, where that is predicted to be quicker. */
 static void say_form(const cz_job *job)
 {
-    const cz_plan_view *view = job->view;
-    double standard = 0, least = 0;
+    const double share = cz_cmd_gram_ratio(job);
 
-    for (int r = 0; r < view->n_rules; r++) {
-        int64_t before, after, n = 0;
-        for (int i = 0; i < view->n_params; i++)
-            n += view->patterns[view->params[i].pattern].rule == r;
-        if (n == 0 || !cz_gram_time(job->ir, view->rules[r].fact->update,
-                                    &before, &after))
-            continue;
-        standard += (double)n * (double)before;
-        least += (double)n * (double)(after < before ? after : before);
-    }
-    if (least < WORTH * standard)
+    if (share < WORTH)
         fprintf(stderr,
                 "canzona build: with `form gram` tensor cores iterate on Gram "
                 "matrices in f16, which rounds less and is predicted to take "
                 "%.2f of the time\n",
-                least / standard);
+                share);
 }
 
 static void print_cflags(void)

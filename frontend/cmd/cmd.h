@@ -104,9 +104,10 @@ typedef struct cz_cmd_options {
     const char *world;            /* NULL: what the target's ranks run in */
     const char *mesh, *optimizer; /* of an import */
     bool json, check, print_cflags, strict, late, planted, in_place, expand;
-    bool no_baselines, time, explain, legend;
-    bool force;     /* an output replaces what nobody has generated */
-    bool of_values; /* a run's check, of the plan that `build` makes */
+    bool no_baselines, time, legend;
+    const char *explain; /* NULL: not asked for; "": no part of it */
+    bool force;          /* an output replaces what nobody has generated */
+    bool of_values;      /* a run's check, of the plan that `build` makes */
     bool diagnostics_are_output; /* JSON and SARIF to stdout, not stderr */
     bool rules_alone;            /* a file of rules alone will do */
     cz_diagnostics_form diagnostics;
@@ -332,6 +333,10 @@ int cz_cmd_plan_text(const cz_cmd_options *given, const char *file,
 
 /* The job's plan, which is done.  Everything belongs to the job's arena; NULL
  * after reporting what is wrong, as constants that it does not say. */
+/* Of the predicted time of updates of matrices, what is left with `form gram`
+ * on a GPU; 1: as much. */
+double cz_cmd_gram_ratio(const cz_job *job);
+
 const cz_report_context *cz_cmd_report_context(cz_job *job,
                                                const cz_cmd_options *given);
 /* Its training iteration, likewise; NULL also where the plan names no machine,

@@ -110,7 +110,7 @@ static error_t parse_switch(int key, char *arg, struct argp_state *state,
         options->time = true;
         return 0;
     case CZ_KEY_EXPLAIN:
-        options->explain = true;
+        options->explain = arg ? arg : "";
         return 0;
     case CZ_KEY_LEGEND:
         options->legend = true;

@@ -27,8 +27,10 @@ static const struct argp_option options[] = {
     {"trace", CZ_KEY_TRACE, "FILE", 0,
      "Write the timeline of a step, for Perfetto", 0},
     CZ_OPTION_FORCE,
-    {"explain", CZ_KEY_EXPLAIN, NULL, 0,
-     "Print why the plan is as it is, and what would help", 0},
+    {"explain", CZ_KEY_EXPLAIN, "PART", OPTION_ARG_OPTIONAL,
+     "Print what would help and what bounds the time, or why the plan is as it "
+     "is: matrices, algebra, buckets, ..., all",
+     0},
     {"legend", CZ_KEY_LEGEND, NULL, 0,
      "Print below the screen what its lines mean", 0},
     {"no-baselines", CZ_KEY_NO_BASELINES, NULL, 0,
@@ -86,7 +88,7 @@ static void print(const cz_cmd_options *given, cz_job *job,
         cz_report_json(job->view, cz_job_metrics(job), job->plan_hash,
                        !given->no_baselines, &out);
     else if (given->explain)
-        cz_report_explain(context, &out);
+        cz_report_explain(context, given->explain, &out);
     else
         cz_report_screen(job->view, cz_job_metrics(job), job->plan_hash,
                          cz_cmd_report_iteration(job, given),
@@ -135,12 +137,26 @@ static int show(const cz_cmd_options *given, cz_job *job)
     return cz_job_status(job);
 }
 
+static bool is_part(const char *name)
+{
+    for (int i = 0; cz_explain_names[i]; i++)
+        if (strcmp(cz_explain_names[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* What looks at a plan wants a whole one, and one thing is printed. */
 static bool is_clear(const cz_cmd_options *given)
 {
     const bool looks = given->html || given->trace || given->explain;
 
-    if (given->ir && looks)
+    if (given->explain && *given->explain && !is_part(given->explain))
+        fprintf(stderr,
+                "canzona plan: --explain=%s: there is no such part; the parts "
+                "are help, time, matrices, externs, algebra, buckets, "
+                "micro-groups and all\n",
+                given->explain);
+    else if (given->ir && looks)
         fputs("canzona plan: --ir goes without --html, --trace and "
               "--explain\n",
               stderr);

@@ -1,6 +1,8 @@
 /* From a planned job to what is looked at. */
 #include "frontend/cmd/cmd.h"
 
+#include "passes/passes.h"
+
 #include "frontend/document/plan/plan.h"
 
 /* An iteration of more ranks takes longer to simulate than to plan. */
@@ -33,6 +35,24 @@ static whole *open(cz_job *job, const cz_cmd_options *given, bool has_baselines,
     return w;
 }
 
+double cz_cmd_gram_ratio(const cz_job *job)
+{
+    const cz_plan_view *view = job->view;
+    double standard = 0, least = 0;
+
+    for (int r = 0; r < view->n_rules; r++) {
+        int64_t before, after, n = 0;
+        for (int i = 0; i < view->n_params; i++)
+            n += view->patterns[view->params[i].pattern].rule == r;
+        if (n == 0 || !cz_gram_time(job->ir, view->rules[r].fact->update,
+                                    &before, &after))
+            continue;
+        standard += (double)n * (double)before;
+        least += (double)n * (double)(after < before ? after : before);
+    }
+    return standard > 0 ? least / standard : 1;
+}
+
 const cz_report_context *cz_cmd_report_context(cz_job *job,
                                                const cz_cmd_options *given)
 {
@@ -41,7 +61,8 @@ const cz_report_context *cz_cmd_report_context(cz_job *job,
     if (!w)
         return NULL;
     w->timeline = cz_simulate_step(&job->arena, w->document, &options);
-    w->context = (cz_report_context){w->document, &w->timeline};
+    w->context =
+        (cz_report_context){w->document, &w->timeline, cz_cmd_gram_ratio(job)};
     return &w->context;
 }
 

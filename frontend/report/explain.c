@@ -8,6 +8,9 @@
 
 enum { WIDTH = 80 };
 
+/* Of the time that another choice would take: as much is said. */
+static const double WORTH = 0.95;
+
 /* ---- time ---- */
 
 static void put_time(const cz_report_context *context, cz_text *out)
@@ -111,7 +114,7 @@ static void advise(const cz_report_context *context, const cz_matrix_class *all,
     for (int i = 0; i < n; i++)
         if (!longest || all[i].like->time_ps > longest->time_ps)
             longest = all[i].like;
-    cz_text_puts(out, "\nwhat would help\n");
+    cz_text_puts(out, "what would help\n");
     /* A long matrix is in the way where ranks are uneven by more than 1 %. */
     if (longest)
         cz_text_printf(out,
@@ -124,6 +127,11 @@ static void advise(const cz_report_context *context, const cz_matrix_class *all,
                            ? "sharing it among ranks, or viewing it as smaller "
                              "matrices, would help"
                            : "it does not stand in the way");
+    if (context->gram < WORTH)
+        cz_text_printf(out,
+                       "  - On GPUs `form gram` would take %.2f of the time of "
+                       "updates of matrices, and round less.\n",
+                       context->gram);
     cz_text_printf(out, "  - Load: the busiest rank has %s times the mean",
                    cz_number_ratio(time.max, time.n, time.sum).text);
     const int64_t slack = time.max - time.mean;
@@ -178,7 +186,7 @@ static void put_externs(const cz_document *document, cz_text *out)
         if (!state->is_extern)
             continue;
         if (!rule)
-            cz_text_puts(out, "\nexterns, given by the trainer before each "
+            cz_text_puts(out, "externs, given by the trainer before each "
                               "step, to each matrix");
         if (rule && strcmp(rule, state->rule) == 0)
             cz_text_puts(out, ", ");
@@ -239,8 +247,7 @@ static void put_rewrites(const cz_document *document, cz_text *out)
         const cz_document_stage *stage = &document->stages[s];
         if (stage->n_rewrites > 0)
             cz_text_printf(out, "%s  %s\n",
-                           any ? "" : "\nalgebra, of one matrix\n",
-                           stage->name);
+                           any ? "" : "algebra, of one matrix\n", stage->name);
         any |= stage->n_rewrites > 0;
         for (int i = 0; i < stage->n_rewrites; i++)
             put_rewrite(&stage->rewrites[i], out);
@@ -284,7 +291,7 @@ __extension__ typedef __int128 wide;
  * the worst of them. */
 static void put_buckets(const cz_document *s, cz_text *out)
 {
-    cz_text_puts(out, "\nbuckets\n");
+    cz_text_puts(out, "buckets\n");
     for (int first = 0, next; first < s->n_buckets; first = next) {
         const cz_document_bucket *a = &s->buckets[first], *worst = a;
         int64_t low = a->length, high = a->length;
@@ -335,7 +342,7 @@ static void put_micro_groups(const cz_document *s, cz_text *out)
     if (!chosen)
         return;
     cz_text_printf(out,
-                   "\nmicro-groups\n  %" PRId64 ", which take %s to the last "
+                   "micro-groups\n  %" PRId64 ", which take %s to the last "
                    "update and to the end of a forward pass as long as all "
                    "gathers, in the mean",
                    chosen->n, cz_number_time(chosen->time_ps).text);
@@ -351,36 +358,110 @@ static void put_micro_groups(const cz_document *s, cz_text *out)
     cz_text_puts(out, ".\n");
 }
 
-void cz_report_explain(const cz_report_context *context, cz_text *out)
+/* ---- parts ---- */
+
+typedef struct explanation {
+    const cz_report_context *context;
+    const cz_matrix_class *classes;
+    int n_classes;
+} explanation;
+
+static void explain_help(const explanation *e, cz_text *out)
 {
-    const cz_document *s = context->document;
-    cz_text text = {0};
-    cz_arena arena;
-    int n;
-    cz_arena_init(&arena);
-    const cz_matrix_class *all = cz_matrix_classes(&arena, s, &n);
-    put_time(context, &text);
-    if (cz_document_binding(s))
-        put_step(context, &text);
-    advise(context, all, n, &text);
-    cz_text_puts(&text, n > 0 ? "\nmatrices\n" : "");
-    for (int i = 0; i < n; i++)
-        put_class(s, &all[i], &text);
-    put_externs(s, &text);
-    put_rewrites(s, &text);
-    put_buckets(s, &text);
+    advise(e->context, e->classes, e->n_classes, out);
+}
+
+static void explain_time(const explanation *e, cz_text *out)
+{
+    put_time(e->context, out);
+    if (cz_document_binding(e->context->document))
+        put_step(e->context, out);
+}
+
+static void explain_matrices(const explanation *e, cz_text *out)
+{
+    cz_text_puts(out, e->n_classes > 0 ? "matrices\n" : "");
+    for (int i = 0; i < e->n_classes; i++)
+        put_class(e->context->document, &e->classes[i], out);
+}
+
+static void explain_externs(const explanation *e, cz_text *out)
+{
+    put_externs(e->context->document, out);
+}
+
+static void explain_algebra(const explanation *e, cz_text *out)
+{
+    put_rewrites(e->context->document, out);
+}
+
+static void explain_buckets(const explanation *e, cz_text *out)
+{
+    const cz_document *s = e->context->document;
+    put_buckets(s, out);
     for (int i = 0; i < s->n_geometries; i++) {
         const cz_document_geometry *geometry = &s->geometries[i];
-        cz_text_printf(&text, "  Slices of %d of them are ",
-                       geometry->n_buckets);
-        cz_report_put_geometry(geometry, &text);
-        cz_text_puts(&text, geometry->low == geometry->high
-                                ? ".\n"
-                                : ".\n  Nobody has measured how fast uneven "
-                                  "ones are: least at worst is chosen.\n");
+        cz_text_printf(out, "  Slices of %d of them are ", geometry->n_buckets);
+        cz_report_put_geometry(geometry, out);
+        cz_text_puts(out, geometry->low == geometry->high
+                              ? ".\n"
+                              : ".\n  Nobody has measured how fast uneven "
+                                "ones are: least at worst is chosen.\n");
     }
-    put_micro_groups(s, &text);
-    cz_report_wrap(cz_text_string(&text), WIDTH, out);
-    cz_text_fini(&text);
+}
+
+static void explain_micro_groups(const explanation *e, cz_text *out)
+{
+    put_micro_groups(e->context->document, out);
+}
+
+const char *const cz_explain_names[] = {"help",         "time",    "matrices",
+                                        "externs",      "algebra", "buckets",
+                                        "micro-groups", "all",     NULL};
+
+/* In that order. */
+static void (*const parts[])(const explanation *, cz_text *) = {
+    explain_help,    explain_time,    explain_matrices,    explain_externs,
+    explain_algebra, explain_buckets, explain_micro_groups};
+
+enum { N_PARTS = sizeof parts / sizeof *parts, N_FIRST = 2 };
+
+/* Is it the part that is asked for, or one of those that are? */
+static bool is_asked(int i, const char *part)
+{
+    return *part ? strcmp(part, cz_explain_names[i]) == 0 ||
+                       strcmp(part, cz_explain_names[N_PARTS]) == 0
+                 : i < N_FIRST;
+}
+
+/* Behind an empty line, unless it is the first. */
+static void put_part(const char *text, cz_text *out)
+{
+    if (*text && out->n > 0)
+        cz_text_puts(out, "\n");
+    cz_report_wrap(text, WIDTH, out);
+}
+
+void cz_report_explain(const cz_report_context *context, const char *name,
+                       cz_text *out)
+{
+    explanation e = {.context = context};
+    cz_arena arena;
+    cz_text text;
+
+    cz_arena_init(&arena);
+    e.classes = cz_matrix_classes(&arena, context->document, &e.n_classes);
+    for (int i = 0; i < N_PARTS; i++) {
+        if (!is_asked(i, name))
+            continue;
+        cz_text_init(&text);
+        parts[i](&e, &text);
+        put_part(cz_text_string(&text), out);
+        cz_text_fini(&text);
+    }
+    cz_text_puts(out, *name ? "" : "\nmore by --explain=");
+    for (int i = N_FIRST; !*name && cz_explain_names[i]; i++)
+        cz_text_printf(out, "%s%s", cz_explain_names[i],
+                       cz_explain_names[i + 1] ? ", " : "\n");
     cz_arena_fini(&arena);
 }

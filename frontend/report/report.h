@@ -35,11 +35,18 @@ void cz_report_legend(const char *screen, cz_text *out);
 typedef struct cz_report_context {
     const cz_document *document;
     const cz_simulate_timeline *timeline; /* of its operations */
+    double gram; /* of the time of updates of matrices that is left with `form
+                  * gram`, on a GPU; 1: as much */
 } cz_report_context;
 
-/* Why a plan is as it is: what bounds the time and what would help, then each
- * class of matrices, what was rewritten in their stages, then buckets. */
-void cz_report_explain(const cz_report_context *context, cz_text *out);
+/* "help", "time", "matrices", ..., "all", NULL: why each class of matrices is
+ * where it is, what was rewritten in their stages, and so on. */
+extern const char *const cz_explain_names[];
+/* One of them; "": what would help, what bounds the time, and the others'
+ * names.
+ */
+void cz_report_explain(const cz_report_context *context, const char *name,
+                       cz_text *out);
 
 /* One page: HTML with SVG in it and its style, nothing else.  It reads without
  * scripts, refers to nothing outside itself, and is under a megabyte whatever

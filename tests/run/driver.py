@@ -89,6 +89,8 @@ CASES = [
     (["plan", "--json", GPT], OK, '{"name":"replicated",'),
     (["plan", "--json", "--no-baselines", GPT], OK, '"baselines":[],'),
     (["plan", "--explain", GPT], OK, "what would help"),
+    (["plan", "--explain=algebra", GPT], OK, "algebra, of one matrix"),
+    (["plan", "--explain=algebr", GPT], USAGE, "the parts are help, time,"),
     (["plan", "--explain", "--json", GPT], USAGE, "--json or --explain, not"),
     (["plan", "--html=x", "--ir", GPT], USAGE, "--ir goes without --html"),
     (["plan", "--html=none/x.html", GPT], ERRORS, "none/x.html"),

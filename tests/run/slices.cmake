@@ -36,13 +36,13 @@ cz_plan_json(slices_pipeline -D geometry=auto ${plans}/pipeline_moe.cz)
 # Vectors travel with matrices; what is large enough to be cut travels alone.
 cz_plan_says(plan_mixed_buckets
   "0 \\(rest\\)[^(]*1 to 9 \\(matrices, vectors\\)[^(]*10 to 11 \\(vectors, matrices\\)[^(]*12 \\(rest\\)"
-  --explain -D machine=notes ${examples}/qwen3-32b.cz)
+  --explain=all -D machine=notes ${examples}/qwen3-32b.cz)
 cz_plan_says(plan_screen_slices
   "slices      equal, by load and wire: uneven 6[0-9][0-9].* ms to 1.2[0-9] s at 100.0 % to 50.0 % of the link; padded 8[0-9.]* ms, as uneven ones that reach 7[0-9.]* %; equal 6[0-9.]* ms, as uneven ones that reach 9[0-9.]* %"
   -D geometry=auto ${examples}/qwen3-32b.cz)
 cz_plan_says(plan_padded_slices
   "padded to the longest slice;[^,]*, the longest 1.000 times"
-  --explain -D mesh.dp=3 -D geometry=padded ${plans}/fused.cz)
+  --explain=all -D mesh.dp=3 -D geometry=padded ${plans}/fused.cz)
 
 # What the study has in the trainer's order is 1.019, on its own times.
 cz_plan_says(plan_trainer_qwen3-4b "time  [^\n]*max/mean 1.0[0-3][0-9]"
