@@ -61,8 +61,9 @@ const cz_report_context *cz_cmd_report_context(cz_job *job,
     if (!w)
         return NULL;
     w->timeline = cz_simulate_step(&job->arena, w->document, &options);
-    w->context =
-        (cz_report_context){w->document, &w->timeline, cz_cmd_gram_ratio(job)};
+    w->context = (cz_report_context){w->document, &w->timeline,
+                                     cz_cmd_report_iteration(job, given),
+                                     cz_cmd_gram_ratio(job)};
     return &w->context;
 }
 

@@ -35,6 +35,7 @@ void cz_report_legend(const char *screen, cz_text *out);
 typedef struct cz_report_context {
     const cz_document *document;
     const cz_simulate_timeline *timeline; /* of its operations */
+    const cz_report_iteration *iteration; /* NULL: it is not known */
     double gram; /* of the time of updates of matrices that is left with `form
                   * gram`, on a GPU; 1: as much */
 } cz_report_context;

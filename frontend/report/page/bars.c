@@ -1,6 +1,8 @@
 /* One number of every rank, as bars from the largest to the least. */
 #include "frontend/report/page/internal.h"
 
+#include <string.h>
+
 enum {
     MAX_BARS = 128,
     LEFT = 70 * CZ_PAGE_UNIT,
@@ -97,6 +99,7 @@ static void put_axis(chart *c)
     cz_text_fini(&ranks);
 }
 
+/* Where all bars would be as long, none is drawn. */
 static void put_chart(cz_page *page, const char *title, const int64_t *values,
                       int64_t bound, format number)
 {
@@ -107,10 +110,15 @@ static void put_chart(cz_page *page, const char *title, const int64_t *values,
                cz_rank_sums_of(values, n),
                bound,
                number};
+    const cz_number load = cz_number_ratio(c.sums.max, c.sums.n, c.sums.sum);
     cz_page_raw(page, "<h3>");
     cz_page_escape(page, title);
-    cz_page_print(page, ": max over mean %s",
-                  cz_number_ratio(c.sums.max, c.sums.n, c.sums.sum).text);
+    if (strcmp(load.text, "1.000") == 0) {
+        cz_page_print(page, ": %s on each rank", number(c.sums.max).text);
+        cz_page_raw(page, "</h3>\n");
+        return;
+    }
+    cz_page_print(page, ": max over mean %s", load.text);
     cz_page_raw(page, "</h3>\n");
     cz_page_open_svg(page, HEIGHT, title);
     put_bars(&c);

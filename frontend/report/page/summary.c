@@ -51,35 +51,42 @@ static void put_card(cz_page *page, cz_number number, const char *basis,
     cz_page_raw(page, "</span></div>\n");
 }
 
+/* What a user pays, first. */
+static void put_iteration(cz_page *page, const char *basis)
+{
+    const cz_report_iteration *it = page->context->iteration;
+
+    if (!it)
+        return;
+    const cz_simulate_times *t = &it->times;
+    put_card(page, cz_number_time(t->iteration), basis,
+             cz_arena_printf(page->arena, "an iteration of %s tokens",
+                             cz_number_full(it->tokens).text));
+    put_card(page, cz_number_time(t->iteration - t->forward - t->backward),
+             basis, "of it behind forward and backward");
+    put_card(page, cz_number_time(t->step), basis,
+             "a step of the optimizer in it");
+}
+
 static void put_cards(cz_page *page)
 {
     const cz_document *s = page->context->document;
     const cz_document_bound *bound = cz_document_binding(s);
-    const cz_document_bound *of_step = cz_document_binding_step(s);
     const cz_rank_sums time = cz_rank_sums_of(s->time_ps, s->n_ranks);
-    const cz_rank_sums state =
-        cz_rank_sums_of(s->memory[CZ_MEMORY_STATE], s->n_ranks);
     const int64_t makespan = page->context->timeline->makespan;
     const cz_basis of_times = cz_basis_of(s);
     const char *basis = cz_basis_word(&of_times);
     cz_page_raw(page, "<div class=\"cards\">\n");
+    put_iteration(page, basis);
     put_card(page, cz_number_time(time.max), basis,
              "optimizer's kernels on the busiest rank");
-    if (bound) {
-        put_card(page, cz_number_time(bound->value), basis,
-                 "lower bound of that time");
+    if (bound)
         put_card(page, cz_number_ratio(time.max, 1, bound->value), NULL,
-                 "time over bound");
-    }
+                 "of their lower bound");
     put_card(page, cz_number_ratio(time.max, time.n, time.sum), NULL,
              "load, max over mean");
     put_card(page, cz_number_time(makespan), basis,
              "one step by itself, links included");
-    if (of_step)
-        put_card(page, cz_number_ratio(makespan, 1, of_step->value), NULL,
-                 "a step over the largest of all bounds");
-    put_card(page, cz_number_ratio(state.max, state.n, state.sum), NULL,
-             "state bytes, max over mean");
     int64_t most = 0;
     for (int r = 0; r < s->n_ranks; r++) {
         int64_t sum = 0;
