@@ -150,10 +150,9 @@ cz_pattern cz_storage_view_pattern(const cz_pattern *pattern,
 
 bool cz_storage_view_is_stored(const cz_pattern *pattern, cz_storage_view view)
 {
-    for (int d = 0; d < pattern->n_dims; d++)
-        if (pattern->stored[d] != pattern->shape[d])
-            return false;
-    return view.strip < 0 && !view.batch && view.tile == 0;
+    /* Names are the same on all meshes, so that checkpoints are. */
+    return !pattern->is_padded && view.strip < 0 && !view.batch &&
+           view.tile == 0;
 }
 
 const char *cz_storage_view_suffix(cz_arena *arena, const cz_pattern *pattern,

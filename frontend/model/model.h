@@ -112,6 +112,7 @@ typedef struct cz_pattern {
     int n_indices;
     int64_t shape[CZ_MAX_NDIM];  /* global, stored layout */
     int64_t stored[CZ_MAX_NDIM]; /* the same with padding */
+    bool is_padded;              /* by the text, if by nothing on this mesh */
     int64_t shard[CZ_MAX_NDIM];  /* pieces of the mesh: bit a, axis a */
     int n_dims;
     cz_chunk chunks[CZ_N_CHUNKS]; /* each inside the one before it; their axes

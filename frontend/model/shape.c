@@ -148,11 +148,16 @@ void cz_cuts_report(const cz_cuts *cuts, cz_diags *diags)
     }
 }
 
+static bool is_pad(const cz_node *e)
+{
+    return e->kind == CZ_AST_CALL && strcmp(e->text, "pad") == 0;
+}
+
 /* The size, and what is stored of it with padding. */
 static bool eval_dim(const shaper *s, const cz_node *e, int64_t *size,
                      int64_t *stored)
 {
-    if (e->kind == CZ_AST_CALL && strcmp(e->text, "pad") == 0)
+    if (is_pad(e))
         return cz_pad_read(e, s->env, s->mesh, s->diags, size, stored);
     if (!cz_eval_size(e, s->env, s->diags, "dimension", 1, CZ_MAX_DIM, size))
         return false;
@@ -168,6 +173,7 @@ static bool build_dim(const shaper *s, const cz_node *dim, cz_pattern *pattern,
     const cz_node *e = peel(s, dim, shard);
     if (!e)
         return false;
+    pattern->is_padded |= is_pad(e);
     return eval_dim(s, e, &pattern->shape[d], &pattern->stored[d]) &&
            check_divides(s, dim, "a dimension", pattern->stored[d], *shard);
 }

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from value_names import without_names
+
 RUNTIME = pathlib.Path(__file__).resolve().parents[2] / "runtime"
 STRICT_C = ["gcc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-c",
             "-I", RUNTIME, "-o", "program.o"]
@@ -26,7 +28,8 @@ def run(command, folder, data=None, status=0):
 def built(canzona, source, folder, data=None):
     out = pathlib.Path(tempfile.mkdtemp(dir=folder))
     run([canzona, "build", "-o", out, source], folder, data)
-    return {path.name: path.read_bytes() for path in sorted(out.iterdir())}, out
+    return {path.name: without_names(path.read_bytes())
+            for path in sorted(out.iterdir())}, out
 
 
 def check_edits(canzona, ir, folder):

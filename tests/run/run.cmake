@@ -141,6 +141,9 @@ cz_test(unit_passes_reference_random_programs_long "unit;nightly" 1800
 set_tests_properties(unit_passes_reference_random_programs_long PROPERTIES
   ENVIRONMENT RANDOM_PROGRAMS=400)
 
+# Names do not depend on the mesh: one rank has the tensors of many.
+cz_run(pad_of_a_mesh --steps=3 ${plans}/pad_of_a_mesh.cz)
+
 # Generated C as text: bytes, sizes, warnings, round trips.
 cz_script(emit tree 300 golden/emit.py $<TARGET_FILE:canzona>)
 
