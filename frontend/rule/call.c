@@ -274,6 +274,24 @@ static cz_rule_value *call_local(cz_rule *rule, const cz_node *call,
                : cz_rule_absorb();
 }
 
+/* What people bring along, and how it is written here. */
+static const struct brought {
+    const char *name, *ours;
+} brought[] = {{"range", "the numbers 0, 1, ..., n - 1 are written 0..n"},
+               {"clip", "x between a and b is written max(a, min(x, b))"},
+               {"clamp", "x between a and b is written max(a, min(x, b))"},
+               {"rsqrt", "a reciprocal root is written 1 / sqrt(x)"},
+               {"inv", "see `canzona doc solve` and `canzona doc root`"},
+               {"float32", "a type is written f32(x)"},
+               {"bfloat16", "a type is written bf16(x)"}};
+
+static void note_brought(cz_rule *rule, const char *name)
+{
+    for (size_t i = 0; i < sizeof brought / sizeof *brought; i++)
+        if (strcmp(brought[i].name, name) == 0)
+            cz_diag_note(rule->diags, (cz_span){0}, "%s", brought[i].ours);
+}
+
 static cz_rule_value *unknown(cz_rule *rule, const cz_node *call)
 {
     const char *names[N_PRIMITIVES + 1];
@@ -284,9 +302,11 @@ static cz_rule_value *unknown(cz_rule *rule, const cz_node *call)
         cz_scope_nearest(rule->use->scope, CZ_AST_DEF, call->text);
     if (def)
         names[n++] = def;
-    return cz_rule_error_near(rule, CZ_UNKNOWN_NAME, call,
-                              cz_diag_nearest(call->text, names, n),
-                              "no function is called '%s'", call->text);
+    cz_rule_value *absorbed = cz_rule_error_near(
+        rule, CZ_UNKNOWN_NAME, call, cz_diag_nearest(call->text, names, n),
+        "no function is called '%s'", call->text);
+    note_brought(rule, call->text);
+    return absorbed;
 }
 
 cz_rule_value *cz_rule_call(cz_rule *rule, const cz_node *call)

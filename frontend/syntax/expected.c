@@ -123,6 +123,14 @@ static void note_brought(const cz_parser *parser, int kind, cz_span span)
         cz_diag_note(parser->diags, (cz_span){0},
                      "a whole quotient is written floor(a / b), and a comment "
                      "begins with #");
+    else if ((kind == TOK_PLUS || kind == TOK_MINUS) &&
+             span.offset + 1 < span.source->n &&
+             span.source->bytes[span.offset + 1] == '=')
+        cz_diag_note(parser->diags, (cz_span){0},
+                     "a sum in place is written x = x %c y, of a state "
+                     "x <- x %c y",
+                     kind == TOK_PLUS ? '+' : '-',
+                     kind == TOK_PLUS ? '+' : '-');
 }
 
 static void report_end(const char *list, cz_parser *parser, cz_token token)

@@ -359,6 +359,10 @@ next:
                                       ? "a transpose is written x'"
                                       : "a value has no members: functions are called f(x)");
                                   goto next; }
+        "&&" | "||" | "!"       { bad_bytes(s, start, at, "truths are joined by and, or, not");
+                                  goto next; }
+        "%"                     { bad_bytes(s, start, at, "a remainder is written a - b * floor(a / b)");
+                                  goto next; }
         "."+ | [\x80-\xff]+     { bad_bytes(s, start, at, NULL); goto next; }
         $                       { return take(s, start, at, 0, token); }
         *                       { bad_bytes(s, start, at, NULL); goto next; }

@@ -254,8 +254,13 @@ static const cz_graph *read_update(cut_pass *pass, const cz_fact_rule *rule,
 
     if (rule->shape.n <= CZ_IR_MAX_RANK && graph && is_update(graph, rule))
         return graph;
-    cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
-                  "rule '%s' has no update in math form", rule->sym_name);
+    if (function.p && cz_math_form_is_long(function))
+        cz_diag_error(pass->diags, CZ_TOO_LARGE, (cz_span){0},
+                      "rule '%s' unrolls to more than %d operations on tensors",
+                      rule->sym_name, CZ_MATH_FORM_MAX_OPS);
+    else
+        cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
+                      "rule '%s' has no update in math form", rule->sym_name);
     return NULL;
 }
 

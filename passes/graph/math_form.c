@@ -212,6 +212,16 @@ static bool read_ops(reader *r)
     return true;
 }
 
+bool cz_math_form_is_long(cz_ir_op function)
+{
+    int n = 0;
+
+    for (cz_ir_op op = cz_ir_first_op(function);
+         op.p && n <= CZ_MATH_FORM_MAX_OPS; op = cz_ir_next_op(op))
+        n++;
+    return n > CZ_MATH_FORM_MAX_OPS;
+}
+
 static bool read_results(reader *r)
 {
     for (int i = 0; i < cz_ir_function_n_out(r->function); i++) {

@@ -11,6 +11,8 @@
  * elements. */
 enum { CZ_MATH_FORM_MAX_OPS = 4096 };
 cz_graph *cz_math_form_read(cz_arena *arena, cz_ir_op function);
+/* Whether it is their number for which that is NULL. */
+bool cz_math_form_is_long(cz_ir_op function);
 
 /* A function of `graph`, with tensor arguments of the types `in` (n_in of
  * them), then `n_scalars` of type f32. */

@@ -106,8 +106,14 @@ static const char *form_body(kernel_pass *pass, const cz_fact_stage *stage,
     const char *stem = stem_of(arena, body), *name;
 
     if (!graph) {
-        cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
-                      "stage '%s' is not in math form", stage->sym_name);
+        if (math.p && cz_math_form_is_long(math))
+            cz_diag_error(pass->diags, CZ_TOO_LARGE, (cz_span){0},
+                          "rule '%s' unrolls to more than %d operations on "
+                          "tensors",
+                          stage->rule, CZ_MATH_FORM_MAX_OPS);
+        else
+            cz_diag_error(pass->diags, CZ_BAD_IR, (cz_span){0},
+                          "stage '%s' is not in math form", stage->sym_name);
         return NULL;
     }
     cz_kernel *kernel = cz_kernel_build(

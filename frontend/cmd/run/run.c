@@ -187,12 +187,15 @@ static bool execute(cz_job *job, const cz_cmd_options *given, const opened *o,
         return false;
     if (!is_speaker(o))
         return true;
-    printf("%s: %lld steps on %d ranks, %.3f s per step, %lld skipped, grad "
-           "norm %.6g\n",
+    printf("%s: %lld steps on %d ranks, %.3f s per step, %lld skipped",
            job->view->program->name, (long long)given->steps,
            job->view->n_ranks,
            given->steps ? result.seconds / (double)given->steps : 0.0,
-           (long long)(given->steps - result.last.step), result.last.grad_norm);
+           (long long)(given->steps - result.last.step));
+    /* What clips has a norm. */
+    if (job->view->policy->clip > 0)
+        printf(", grad norm %.6g", result.last.grad_norm);
+    puts("");
     if (o->has_gpu) {
         print_batches(job, o->loaded.cuda);
         print_graphs(given, &result);
