@@ -94,6 +94,10 @@ cz_test(plan_large_405b_on_8192_is_not_refused plan 120 canzona plan
 cz_test(plan_large_times_overflow plan 60 canzona plan ${plans}/large/overflow.cz)
 set_tests_properties(plan_large_times_overflow PROPERTIES
   PASS_REGULAR_EXPRESSION "longer than 2.62 ps.*E0901")
+cz_test(plan_large_rule_unrolls_too_far plan 60 canzona plan
+  ${plans}/large/unrolled.cz)
+set_tests_properties(plan_large_rule_unrolls_too_far PROPERTIES
+  PASS_REGULAR_EXPRESSION "'o.32x32' unrolls to more than 4096 operations.*E0901")
 # What shards send to an owner is an entry, and no row for each of 256 ranks.
 cz_test(plan_large_fsdp_is_not_rows plan 120 sh -c
   "test $($<TARGET_FILE:canzona> plan --ir ${examples}/qwen3-32b-fsdp.cz | wc -c) -lt 10000000")
