@@ -111,14 +111,15 @@ static void rewrite(gram_pass *pass, const char *update)
     for (int i = 0; i < cz_ir_function_n_in(function); i++)
         n_tensors += cz_ir_value_type(cz_ir_function_in(function, i)).rank !=
                      CZ_IR_SCALAR;
+    /* The graph's nodes name operations that are replaced. */
+    const int64_t after = cost_of(pass, graph).flops;
     replace(pass, function, graph, n_tensors,
             cz_ir_function_n_in(function) - n_tensors);
-    cz_ir_add_rewrite(pass->ir,
-                      &(cz_fact_rewrite){.update = update,
-                                         .name = "gram",
-                                         .count = n,
-                                         .before = before.flops,
-                                         .after = cost_of(pass, graph).flops});
+    cz_ir_add_rewrite(pass->ir, &(cz_fact_rewrite){.update = update,
+                                                   .name = "gram",
+                                                   .count = n,
+                                                   .before = before.flops,
+                                                   .after = after});
 }
 
 /* ---- all updates ---- */
