@@ -22,7 +22,7 @@ set(nightly_tests
   "^cuda_(nccl_(model_turns|form_shared|buckets|signs)|loopback_(bases|factor))$"
   "^cuda_(loopback_(gpt_strict|mutants)|driver_mutants|world_double_(nccl|loopback))$"
   "^cuda_(run_(few|few_square|fused|shampoo|loopback|batches)|bench_plans)$"
-  "^published_run$"
+  "^(published_run|cuda_(run_by_layer|nccl_rows)|simulate_qwen3-32b)$"
   "^cuda_driver_(world_nccl|world_nccl_fault|factorise_newton|bench_gpu)_test$"
   "^cuda_sm90_(nt|nn|tt)(_|$)"
   "^cuda_sm90_symmetric_(192|256)x"

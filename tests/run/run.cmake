@@ -141,6 +141,11 @@ cz_test(unit_passes_reference_random_programs_long "unit;nightly" 1800
 set_tests_properties(unit_passes_reference_random_programs_long PROPERTIES
   ENVIRONMENT RANDOM_PROGRAMS=400)
 
+# Nobody is told of the last step's parameters by the next one.
+cz_test(run_factor_not_finite run 60 canzona run ${plans}/not_finite.cz)
+set_tests_properties(run_factor_not_finite PROPERTIES PASS_REGULAR_EXPRESSION
+  "the last step made 'a' something that is not finite .E0701")
+
 # Names do not depend on the mesh: one rank has the tensors of many.
 cz_run(pad_of_a_mesh --steps=3 ${plans}/pad_of_a_mesh.cz)
 

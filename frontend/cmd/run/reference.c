@@ -183,6 +183,18 @@ static int64_t work_of(const cz_plan_view *view, int rule, int64_t elements,
                                                    : step * request->steps;
 }
 
+/* The formula itself leaves what is finite. */
+static bool is_broken_alike(const cz_repetition *r)
+{
+    const cz_plan_view *view = r->job->view;
+    const cz_dtype dtype = view->patterns[view->params[r->param].pattern].dtype;
+
+    for (int64_t i = 0; i < r->n; i++)
+        if (!isfinite(r->value[i]) && !isfinite(run_value(r, dtype, i)))
+            return true;
+    return false;
+}
+
 /* Repeat one rule; false if it is beyond its bound. */
 static bool repeat(cz_repetition *r, double *error, double *bound)
 {
@@ -200,13 +212,20 @@ static bool repeat(cz_repetition *r, double *error, double *bound)
             ok = cz_calls_take_over(r, step, of_states) && ok;
     }
     *error = compare(r, bound);
+    const bool is_broken = is_broken_alike(r);
     cz_arena_fini(&r->arena);
     if (*error <= *bound)
         return ok;
-    cz_diag_error(&r->job->diags, CZ_CHECK_FAILED, (cz_span){0},
-                  "%s is %.2e of its update from the float64 interpreter "
-                  "(bound %.2e)",
-                  r->job->view->params[r->param].name, *error, *bound);
+    if (is_broken)
+        cz_diag_error(&r->job->diags, CZ_RUN_FAILED, (cz_span){0},
+                      "the last step made '%s' something that is not finite, "
+                      "as the float64 interpreter does",
+                      r->job->view->params[r->param].name);
+    else
+        cz_diag_error(&r->job->diags, CZ_CHECK_FAILED, (cz_span){0},
+                      "%s is %.2e of its update from the float64 interpreter "
+                      "(bound %.2e)",
+                      r->job->view->params[r->param].name, *error, *bound);
     return false;
 }
 
@@ -301,8 +320,11 @@ bool cz_run_reference(cz_job *job, const cz_run_request *request,
         if (!repeat(&r, &error, &bound))
             ok = false;
         else
-            printf("float64   %s: %.2e of the update (bound %.2e)\n",
-                   view->params[r.param].name, error, bound);
+            printf("float64   %s: %.2e of the update (bound %.2e%s)\n",
+                   view->params[r.param].name, error, bound,
+                   bound < 1 ? ""
+                             : ", which is no bound: rounding alone makes as "
+                               "much");
     }
     printf("float64   %d of %d rules repeated by the interpreter%s\n",
            n_checked, view->n_rules,

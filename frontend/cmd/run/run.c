@@ -200,8 +200,8 @@ static bool execute(cz_job *job, const cz_cmd_options *given, const opened *o,
         print_batches(job, o->loaded.cuda);
         print_graphs(given, &result);
     }
-    if (!given->check && !given->out)
-        cz_run_print_sum(job, &result);
+    if (!given->check && !given->out && !cz_run_print_sum(job, &result))
+        return false;
     return (!given->check || cz_run_check(job, given, request, &result)) &&
            (!given->out || cz_run_write_results(job, given, &result));
 }

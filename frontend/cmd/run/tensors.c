@@ -5,6 +5,7 @@
 #include "dsl/plan/state.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,7 +135,50 @@ bool cz_run_take(cz_job *job, const cz_cmd_options *given, cz_tensors *out)
     return t.n_names == out->n || refuse_others(&t);
 }
 
-void cz_run_print_sum(cz_job *job, const cz_run_result *result)
+static bool is_finite(const unsigned char *at, cz_dtype dtype)
+{
+    uint16_t narrow;
+    float single;
+    double wide;
+
+    if (dtype == CZ_BF16) {
+        memcpy(&narrow, at, sizeof narrow);
+        return (narrow & 0x7f80U) != 0x7f80U;
+    }
+    if (dtype == CZ_F32) {
+        memcpy(&single, at, sizeof single);
+        return isfinite(single);
+    }
+    memcpy(&wide, at, sizeof wide);
+    return isfinite(wide);
+}
+
+/* A step tells of what the one before it has made: nobody of the last. */
+static bool are_finite(cz_job *job, const cz_run_result *result)
+{
+    const cz_plan_view *view = job->view;
+
+    for (int i = 0; i < view->n_params; i++) {
+        const cz_view_pattern *pattern =
+            &view->patterns[view->params[i].pattern];
+        const int64_t size = cz_dtype_bytes(pattern->dtype);
+        for (int64_t c = 0; c < pattern->expert_extent; c++) {
+            const cz_run_tensor *tensor =
+                &result->tensors[result->first_tensor[i] + c];
+            for (int64_t at = 0; at < tensor->n_bytes; at += size)
+                if (!is_finite(tensor->bytes + at, pattern->dtype)) {
+                    cz_diag_error(&job->diags, CZ_RUN_FAILED, (cz_span){0},
+                                  "the last step made '%s' something that is "
+                                  "not finite",
+                                  view->params[i].names[c]);
+                    return false;
+                }
+        }
+    }
+    return true;
+}
+
+bool cz_run_print_sum(cz_job *job, const cz_run_result *result)
 {
     const cz_run_tensor *sorted = cz_run_sorted(job, result);
     uint64_t sum = 0;
@@ -152,6 +196,7 @@ void cz_run_print_sum(cz_job *job, const cz_run_result *result)
     }
     printf("results   %d tensors, %" PRId64 " bytes, checksum %016" PRIx64 "\n",
            result->n_tensors, bytes, sum);
+    return are_finite(job, result);
 }
 
 /* The options, where what --in names is an input, too. */
