@@ -66,7 +66,7 @@ static bool is_passed(const cz_stage_printer *p, int value)
     return false;
 }
 
-/* ...; and of a state its name. */
+/* The end of a slot's declaration, and of a state its name. */
 static void end_slot(const cz_stage_printer *p, const cz_view_slot *slot)
 {
     const cz_fact_rule *rule = p->emitter->view->rules[p->stage->rule].fact;

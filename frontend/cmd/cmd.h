@@ -331,12 +331,12 @@ int cz_cmd_plan_text(const cz_cmd_options *given, const char *file,
 
 /* What of a plan is looked at: its own JSON, read back, and one step of it. */
 
-/* The job's plan, which is done.  Everything belongs to the job's arena; NULL
- * after reporting what is wrong, as constants that it does not say. */
 /* Of the predicted time of updates of matrices, what is left with `form gram`
  * on a GPU; 1: as much. */
 double cz_cmd_gram_ratio(const cz_job *job);
 
+/* The job's plan, which is done.  Everything belongs to the job's arena; NULL
+ * after reporting what is wrong, as constants that it does not say. */
 const cz_report_context *cz_cmd_report_context(cz_job *job,
                                                const cz_cmd_options *given);
 /* Its training iteration, likewise; NULL also where the plan names no machine,

@@ -45,7 +45,8 @@ typedef struct cz_graph_node {
     const char *predicate; /* COMPARE, else NULL */
     bool is_uniform;       /* the same in every element: made of scalars and
                             * constants alone; set by cz_graph_add() */
-    cz_ir_op origin;       /* whose place in the source it has, or none */
+    cz_ir_op origin;       /* whose place in the source it has, or none;
+                            * gone where its function is */
 } cz_graph_node;
 
 typedef struct cz_graph {

@@ -23,7 +23,8 @@ typedef struct cz_kernel {
  * elements that may be updated in place, and all is one map.  The operations
  * are those of the graph on the same operands, so no bit depends on how they
  * are grouped.  symmetric[i] says that tensor i equals its transpose, bit by
- * bit; NULL: none does. */
+ * bit; NULL: none does.  Not strict: products of polynomials of one symmetric
+ * matrix are symmetric, too, which rounding alone would deny. */
 cz_kernel *cz_kernel_build(cz_arena *arena, const cz_graph *graph, int n_in,
                            const cz_ir_type *in_types, int n_scalars, bool flat,
                            const bool *symmetric, bool is_strict);

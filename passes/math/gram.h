@@ -7,8 +7,9 @@
  * with x itself in two products alone (Dao's gram-newton-schulz).  The number k
  * stands for k times the identity: no step has to know rows and columns, so
  * that ranks can share the matrix.  Likewise of x (b g + c g g) with g = x' x.
- * All n x n matrices are f32, also where those of the formula were rounded to
- * bf16: what is rounded away of r's small eigenvalues is lost. */
+ * Where x is bf16 or f16 and divided by its norm all is rounded to f16, which
+ * tensor cores multiply; else n x n matrices are f32, also where those of the
+ * formula were bf16.  What is rounded away of r's small eigenvalues is lost. */
 #ifndef CZ_PASSES_MATH_GRAM_H
 #define CZ_PASSES_MATH_GRAM_H
 
@@ -32,8 +33,8 @@ typedef struct cz_gram_chain {
  * them, from the arena, by descending `last`. */
 cz_gram_chain *cz_gram_find(cz_arena *arena, const cz_graph *graph, int *n);
 
-/* Of a chain whose x is f32: r is made anew from x behind so many rows, without
- * which its rounding grows with each. */
+/* r is made anew from x behind so many rows, without which its rounding grows
+ * with each: unless x is narrow and r is not, for then r outlasts x. */
 enum { CZ_GRAM_SEGMENT = 3 };
 
 /* The graph with these chains in Gram form; what it replaces is dead. */

@@ -4,11 +4,13 @@
  * provides: update functions in which `form` has put iterations in Gram form,
  *           and a `rewrite` that says so of each
  * breaks:   bits, but not the mathematics: rounding differs.  That of bf16
- *           iterates is less than in the formula's form; that of f32 ones,
- *           made anew every CZ_GRAM_SEGMENT rows, up to three times as much
- *           where small singular values matter (tests/numbers/oracle_form.py).
+ *           iterates, in f16 or with f32 square matrices, is less than in the
+ *           formula's form; that of f32 ones, made anew every CZ_GRAM_SEGMENT
+ *           rows, up to three times as much where small singular values matter
+ *           (tests/numbers/oracle_form.py).
  * So `auto` takes f32 ones where a tolerance admits it alone, and either where
- * it is predicted to be quicker */
+ * it is predicted to be quicker.  It never takes f16, which CPUs multiply
+ * slower than bf16; cz_gram_time() says what that would gain on a GPU. */
 #include "dsl/plan/error_bound.h"
 #include "dsl/ir/mlir.h"
 #include "passes/math/gram.h"

@@ -26,7 +26,7 @@ const cz_run_tensor *cz_run_sorted(cz_job *job, const cz_run_result *result);
  * nobody's. */
 bool cz_run_take(cz_job *job, const cz_cmd_options *given, cz_tensors *out);
 /* A line: of how many bytes results are, and a number that tells them from
- * others. */
+ * others.  False after reporting a parameter that is not finite. */
 bool cz_run_print_sum(cz_job *job, const cz_run_result *result);
 /* Whether --out names what may be written, before there is anything. */
 bool cz_run_may_write(cz_job *job, const cz_cmd_options *given);
