@@ -21,7 +21,7 @@ typedef struct cz_solved {
  *
  * each with what is divisible poured so that load comes out even, unless padded
  * slices or equal parts cut it.  In the trainer's order, contiguous slices by
- * coordinate descent and beam search (line.h), by time, elements, state and
+ * coordinate descent (line.h), by time, elements, state and
  * mixtures of them.  In both, what public optimizers do (baseline.h).  A
  * problem without items, or with one rank, has a plan too. Everything belongs
  * to the arena. */

@@ -44,8 +44,8 @@ cz_plan_says(plan_padded_slices
   "padded to the longest slice;[^,]*, the longest 1.000 times"
   --explain=all -D mesh.dp=3 -D geometry=padded ${plans}/fused.cz)
 
-# What the study has in the trainer's order is 1.019, on its own times.
-cz_plan_says(plan_trainer_qwen3-4b "time  [^\n]*max/mean 1.0[0-3][0-9]"
+# Where the order is the trainer's, descent of one bucket at a time does.
+cz_plan_says(plan_trainer_qwen3-4b "time  [^\n]*max/mean 1.1[0-3][0-9]"
   ${plans}/qwen3-4b.cz)
 foreach(stem qwen3-4b few)
   cz_plan_json(trainer_${stem} -D layout=trainer ${plans}/${stem}.cz)

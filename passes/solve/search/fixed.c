@@ -4,14 +4,8 @@
 
 #include "dsl/base/arithmetic.h"
 
-enum {
-    WORK = 1 << 24,         /* shares that a narrow beam looks at, */
-    WIDE_WORK = 1 << 20,    /* and a wider one */
-    MAX_SEARCHED = 1 << 13, /* items times ranks, for a beam, */
-    MAX_WIDE = 1 << 12,     /* and for a wide one */
-    MAX_THOROUGH = 1 << 20  /* items times ranks: above, one plan that keeps
-                             * the caps is enough */
-};
+/* Items times ranks: above, one plan that keeps the caps is enough. */
+enum { MAX_THOROUGH = 1 << 20 };
 
 /* Equal weight for all ranks in each bucket: where descent begins. */
 static void cut_by_weight(const cz_line *line, cz_cut *cuts)
@@ -37,25 +31,6 @@ static void offer_cuts(cz_arena *arena, const cz_solve_problem *problem,
     cz_choice_offer(arena, problem, best, &plan, method);
 }
 
-/* By beams of rising width: narrow ones come through where the work for wide
- * ones does not do. */
-static void offer_beams(cz_arena *arena, const cz_solve_problem *problem,
-                        cz_solved *best, const cz_line *line, cz_cut *cuts,
-                        int64_t high)
-{
-    static const int widths[] = {8, 32, 256};
-    const int64_t size = (int64_t)line->start[line->n_buckets] * line->n_ranks;
-    if (size > MAX_SEARCHED)
-        return;
-    for (int i = 0; i < (size > MAX_WIDE ? 2 : 3); i++) {
-        if (!cz_line_search(arena, line, cuts, high, widths[i],
-                            i == 0 ? WORK : WIDE_WORK))
-            continue;
-        offer_cuts(arena, problem, best, line, cuts, "beam search");
-        high = cz_line_max(arena, line, cuts);
-    }
-}
-
 static void offer_line(cz_arena *arena, const cz_solve_problem *problem,
                        cz_solved *best, cz_weigh weigh)
 {
@@ -65,16 +40,6 @@ static void offer_line(cz_arena *arena, const cz_solve_problem *problem,
     cut_by_weight(&line, cuts);
     cz_line_descend(arena, &line, cuts);
     offer_cuts(arena, problem, best, &line, cuts, "coordinate descent");
-    if (weigh.elements > 0 || weigh.state > 0)
-        return;
-    if (problem->state.denominator == 0) {
-        offer_beams(arena, problem, best, &line, cuts,
-                    cz_line_max(arena, &line, cuts));
-        return;
-    }
-    cz_line_limit(arena, problem, &line);
-    offer_beams(arena, problem, best, &line, cuts,
-                2 * cz_line_max(arena, &line, cuts));
 }
 
 void cz_solve_fixed(cz_arena *arena, const cz_solve_problem *problem,

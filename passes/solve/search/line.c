@@ -58,8 +58,8 @@ static int64_t *find_bases(cz_arena *arena, const weigher *w)
 
 /* Items of a bucket into items: little that is divisible joins the item before
  * it. */
-static void add_items(const weigher *w, cz_line_item *items, int64_t *state,
-                      int *n, int bucket, int64_t little)
+static void add_items(const weigher *w, cz_line_item *items, int *n, int bucket,
+                      int64_t little)
 {
     const cz_solve_problem *problem = w->problem;
     const int first = *n;
@@ -73,11 +73,9 @@ static void add_items(const weigher *w, cz_line_item *items, int64_t *state,
             !items[*n - 1].divisible) {
             items[*n - 1].weight += weight;
             items[*n - 1].end += length;
-            state[*n] += m.bytes;
         } else {
             items[(*n)++] =
                 (cz_line_item){weight, end, end + length, divisible};
-            state[*n] = state[*n - 1] + m.bytes;
         }
         end += length;
     }
@@ -89,7 +87,6 @@ cz_line cz_line_make(cz_arena *arena, const cz_solve_problem *problem,
     weigher w = {.problem = problem, .weigh = weigh};
     cz_line_item *items = CZ_NEW(arena, cz_line_item, problem->n_items + 1);
     int64_t *before = CZ_NEW(arena, int64_t, problem->n_items + 1);
-    int64_t *state = CZ_NEW(arena, int64_t, problem->n_items + 1);
     int *start = CZ_NEW(arena, int, problem->n_buckets + 1);
     int n = 0;
     for (int i = 0; i < problem->n_items; i++) {
@@ -105,11 +102,10 @@ cz_line cz_line_make(cz_arena *arena, const cz_solve_problem *problem,
                     .start = start,
                     .items = items,
                     .before = before,
-                    .base = find_bases(arena, &w),
-                    .state_before = state};
+                    .base = find_bases(arena, &w)};
     for (int b = 0; b < problem->n_buckets; b++) {
         start[b] = n;
-        add_items(&w, items, state, &n, b, little);
+        add_items(&w, items, &n, b, little);
     }
     start[problem->n_buckets] = n;
     for (int u = 0; u < n; u++)
@@ -137,28 +133,6 @@ int64_t cz_line_weight(const cz_line *line, cz_cut cut)
     const cz_line_item *item = &line->items[cut.item];
     return line->before[cut.item] +
            cz_solve_fraction(item->weight, cut.within, item->end - item->begin);
-}
-
-int64_t cz_line_state(const cz_line *line, cz_cut cut)
-{
-    if (cut.within == 0)
-        return line->state_before[cut.item];
-    const cz_line_item *item = &line->items[cut.item];
-    return line->state_before[cut.item] +
-           cz_solve_fraction(line->state_before[cut.item + 1] -
-                                 line->state_before[cut.item],
-                             cut.within, item->end - item->begin);
-}
-
-void cz_line_limit(cz_arena *arena, const cz_solve_problem *problem,
-                   cz_line *line)
-{
-    const int64_t cap = cz_solve_state_cap(problem);
-    int64_t *capacity = CZ_NEW(arena, int64_t, line->n_ranks);
-    for (int r = 0; r < line->n_ranks; r++)
-        capacity[r] =
-            cap - (problem->initial_bytes ? problem->initial_bytes[r] : 0);
-    line->capacity = capacity;
 }
 
 /* Elements from the bucket's start; n_ranks + 1 cuts of each bucket make a

@@ -21,13 +21,11 @@ typedef struct cz_cut {
 typedef struct cz_line {
     int n_ranks, n_buckets;
     int64_t align;
-    const int *start;            /* [n_buckets + 1] first item of each bucket */
-    const cz_line_item *items;   /* buckets one behind the other */
-    const int64_t *before;       /* [n_items + 1] sums of weights */
-    const int64_t *base;         /* [n_ranks] weight that each has besides */
-    int64_t total;               /* weight of all items and bases */
-    const int64_t *state_before; /* [n_items + 1] sums of bytes of state */
-    const int64_t *capacity; /* [n_ranks] bytes that each may take; NULL: any */
+    const int *start;          /* [n_buckets + 1] first item of each bucket */
+    const cz_line_item *items; /* buckets one behind the other */
+    const int64_t *before;     /* [n_items + 1] sums of weights */
+    const int64_t *base;       /* [n_ranks] weight that each has besides */
+    int64_t total;             /* weight of all items and bases */
 } cz_line;
 
 /* What a weight is of: one of these, or several, each as so many parts of 2^40
@@ -43,11 +41,6 @@ cz_cut cz_line_begin(const cz_line *line, int bucket);
 cz_cut cz_line_end(const cz_line *line, int bucket);
 /* Weight before a cut, from the first item of all. */
 int64_t cz_line_weight(const cz_line *line, cz_cut cut);
-/* Bytes of state before a cut, from the first item of all. */
-int64_t cz_line_state(const cz_line *line, cz_cut cut);
-/* Gives a line the capacity that the problem's cap on state leaves. */
-void cz_line_limit(cz_arena *arena, const cz_solve_problem *problem,
-                   cz_line *line);
 /* The last cut with at most `budget` behind `from`, and the first with at most
  * `budget` before `to`; in the bucket. */
 cz_cut cz_line_extend(const cz_line *line, int bucket, cz_cut from,
@@ -65,13 +58,5 @@ int64_t cz_line_max(cz_arena *scratch, const cz_line *line, const cz_cut *cuts);
  * parametric search (chains on chains: least T such that each rank in turn
  * takes as much as fits below T).  cuts[n_buckets * (n_ranks + 1)]. */
 void cz_line_descend(cz_arena *scratch, const cz_line *line, cz_cut *cuts);
-
-/* Beam search for cuts with less than `high` on every rank, and no more state
- * than it has room for: rank by rank all maximal shares below T, the furthest
- * `width` of all together; T by bisection.  Exact where the beam is wide
- * enough and there is no capacity to keep.  Work is bounded.  False when it
- * finds none, and cuts are as they were. */
-bool cz_line_search(cz_arena *arena, const cz_line *line, cz_cut *cuts,
-                    int64_t high, int width, int64_t work);
 
 #endif

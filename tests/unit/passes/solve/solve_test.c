@@ -81,11 +81,11 @@ static void test_1_7b_and_4b_on_32(void **unused)
     reach("4B", &qwen3_4b, 32, CZ_ORDER_ENGINE, 1040, 0);
 }
 
-/* Not asked for, but so near that a loss would be one. */
+/* Descent of one bucket at a time: the published greedy has 1.27. */
 static void test_4b_on_32_in_the_trainers_order(void **unused)
 {
     (void)unused;
-    reach("4B, order of the trainer,", &qwen3_4b, 32, CZ_ORDER_TRAINER, 1040,
+    reach("4B, order of the trainer,", &qwen3_4b, 32, CZ_ORDER_TRAINER, 1170,
           0);
 }
 

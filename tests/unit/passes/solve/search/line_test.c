@@ -102,106 +102,6 @@ static void test_descent_is_exact_for_one_bucket(void **unused)
     }
 }
 
-/* Its last step is 1 / 8192 wide. */
-static void test_beam_is_exact_for_few_items(void **unused)
-{
-    uint64_t random = 2;
-    int n_worse = 0;
-    (void)unused;
-    for (int i = 0; i < 100; i++) {
-        cz_arena arena;
-        cz_arena_init(&arena);
-        const cz_solve_problem problem =
-            draw(&arena, &random, MAX_ITEMS, 2 + i % 2, 150);
-        const cz_line line =
-            cz_line_make(&arena, &problem, (cz_weigh){.time = 1});
-        cz_cut *cuts = all_on_the_last(&arena, &line);
-        brute all = {.line = &line, .best = INT64_MAX};
-        try_all(&all, 0, 0, 0);
-        cz_line_descend(&arena, &line, cuts);
-        n_worse += cz_line_max(&arena, &line, cuts) > all.best;
-        cz_line_search(&arena, &line, cuts, cz_line_max(&arena, &line, cuts),
-                       1000, 1 << 24);
-        assert_true(cz_line_max(&arena, &line, cuts) <=
-                    all.best + all.best / 4096 + 1);
-        cz_arena_fini(&arena);
-    }
-    assert_true(n_worse > 0); /* descent alone is not exact */
-}
-
-static void test_shares_keep_the_room_for_state(void **unused)
-{
-    uint64_t random = 4;
-    int n_found = 0;
-    (void)unused;
-    for (int i = 0; i < 100; i++) {
-        cz_arena arena;
-        cz_arena_init(&arena);
-        cz_solve_problem problem =
-            draw(&arena, &random, MAX_ITEMS, 2 + i % 2, 150);
-        cz_solve_class *classes =
-            CZ_NEW(&arena, cz_solve_class, problem.n_classes);
-        for (int c = 0; c < problem.n_classes; c++) {
-            classes[c] = problem.classes[c];
-            classes[c].divisible = below(&random, 3) == 0;
-            classes[c].state_bytes = 100 + below(&random, 900);
-        }
-        problem.classes = classes;
-        problem.state = (cz_solve_cap){12, 10};
-        cz_line line = cz_line_make(&arena, &problem, (cz_weigh){.time = 1});
-        cz_line_limit(&arena, &problem, &line);
-        cz_cut *cuts = all_on_the_last(&arena, &line);
-        const bool is_found =
-            cz_line_search(&arena, &line, cuts, line.total, 100, 1 << 20);
-        n_found += is_found;
-        for (int r = 0; r < line.n_ranks && is_found; r++) {
-            int64_t state = 0;
-            for (int b = 0; b < line.n_buckets; b++) {
-                const cz_cut *cut = cuts + b * (line.n_ranks + 1) + r;
-                state +=
-                    cz_line_state(&line, cut[1]) - cz_line_state(&line, cut[0]);
-            }
-            assert_true(state <= line.capacity[r] + line.n_buckets);
-        }
-        cz_arena_fini(&arena);
-    }
-    assert_true(n_found > 50);
-}
-
-/* Found by HiGHS: 6333612 is possible.  Some rank's share ends inside the table
- * although a matrix of the next bucket would have fit beside less of it. */
-static void test_a_share_may_leave_a_matrix_for_more_of_a_table(void **unused)
-{
-    static const cz_solve_class classes[] = {
-        {.elements = 26862, .cost_ps = 2148960},
-        {.elements = 26313, .cost_ps = 1684032},
-        {.elements = 39315, .cost_ps = 4324650},
-        {.elements = 32170, .cost_ps = 2187560},
-        {.elements = 146723, .cost_ps = 6602535, .divisible = true}};
-    static const int class_of[] = {3, 1, 0, 0, 4, 2, 3, 3, 2, 1, 3, 1, 3, 3, 2};
-    static const int start[] = {0, 1, 2, 9, 15};
-    const cz_solve_problem problem = {.n_ranks = 7,
-                                      .n_hosts = 1,
-                                      .n_classes = 5,
-                                      .classes = classes,
-                                      .n_items = 15,
-                                      .class_of = class_of,
-                                      .n_buckets = 4,
-                                      .bucket_start = start,
-                                      .order = CZ_ORDER_TRAINER,
-                                      .align = 1};
-    cz_arena arena;
-    (void)unused;
-    cz_arena_init(&arena);
-    const cz_line line = cz_line_make(&arena, &problem, (cz_weigh){.time = 1});
-    cz_cut *cuts = all_on_the_last(&arena, &line);
-    cz_line_descend(&arena, &line, cuts);
-    assert_true(cz_line_search(&arena, &line, cuts,
-                               cz_line_max(&arena, &line, cuts), 256, 1 << 22));
-    assert_true(cz_line_max(&arena, &line, cuts) < 6335000);
-    cz_arena_fini(&arena);
-}
-
 /* A cut by budget is within it, and one more step would not be. */
 static void test_cuts_keep_their_budget(void **unused)
 {
@@ -244,10 +144,7 @@ static void test_cuts_keep_their_budget(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares_keep_the_room_for_state),
         cmocka_unit_test(test_descent_is_exact_for_one_bucket),
-        cmocka_unit_test(test_beam_is_exact_for_few_items),
-        cmocka_unit_test(test_a_share_may_leave_a_matrix_for_more_of_a_table),
         cmocka_unit_test(test_cuts_keep_their_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
