@@ -10,6 +10,4 @@ rows=$("$BUILD/tests/unit_passes_solve" solve_test 2>/dev/null
        "$BUILD/tests/unit_passes_solve_search" joint_test 2>/dev/null)
 echo "$rows" | grep '^|'
 echo
-echo "$rows" | grep '^32B'
-echo
 "$BUILD/tests/solve_speed" 32 100 128 100 1024 100 4096 300 16384 3000

@@ -200,26 +200,6 @@ typedef struct cz_document_constant {
     bool is_measured;
 } cz_document_constant;
 
-/* A geometry of slices that the planner compared. */
-typedef struct cz_document_option {
-    const char *name;
-    int64_t load_ps, wire_ps;
-    bool is_kept;              /* the cap on state is */
-    int64_t best_ps, worst_ps; /* predicted, over what uneven slices reach */
-    int64_t break_even; /* thousandths of the link's rate at which uneven slices
-                         * take as long as this geometry; -1: at none, or these
-                         * are the uneven ones */
-} cz_document_option;
-
-/* What it chose for buckets that were planned together. */
-typedef struct cz_document_geometry {
-    const char *chosen;
-    int n_buckets;
-    int64_t low, high; /* thousandths that uneven slices reach */
-    int n_options;
-    const cz_document_option *options;
-} cz_document_geometry;
-
 /* A way to cut matrices to micro-groups that was simulated. */
 typedef struct cz_document_micro_groups {
     int64_t n, time_ps;
@@ -233,7 +213,7 @@ typedef struct cz_document_fact {
 } cz_document_fact;
 
 /* Members of the document that plans can differ in: all but its header. */
-enum { CZ_DOCUMENT_N_MEMBERS = 21, CZ_DOCUMENT_DIGEST = 65 };
+enum { CZ_DOCUMENT_N_MEMBERS = 20, CZ_DOCUMENT_DIGEST = 65 };
 
 typedef struct cz_document {
     const char *name, *compiler, *source_hash, *plan_hash, *objective;
@@ -249,7 +229,7 @@ typedef struct cz_document {
     int64_t tokens;       /* of an iteration, over all ranks */
     int n_params, n_ties; /* params: names of ties stand behind */
     int n_constants, n_uneven_reduces, n_reductions, n_matrices, n_states;
-    int n_stages, n_buckets, n_ops, n_bounds, n_baselines, n_geometries;
+    int n_stages, n_buckets, n_ops, n_bounds, n_baselines;
     int n_micro_groups;
     const cz_document_constant *constants;
     const cz_fact_uneven_reduce *uneven_reduces;
@@ -262,7 +242,6 @@ typedef struct cz_document {
     const cz_document_op *ops;
     const cz_document_bound *bounds;
     const cz_document_baseline *baselines;
-    const cz_document_geometry *geometries;
     const cz_document_micro_groups *micro_groups;
     int n_facts;
     cz_document_fact *facts;

@@ -315,8 +315,6 @@ typedef struct cz_plan_view {
     const cz_view_body *bodies;
     int n_buckets;
     const cz_view_bucket *buckets;
-    int n_geometries;
-    const cz_fact_geometry *geometries;
     const cz_fact_micro_group_choice
         *micro_group_choice; /* NULL: there was nothing to choose */
     int n_tables;

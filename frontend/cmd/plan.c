@@ -13,7 +13,7 @@
 static const struct argp_option options[] = {
     CZ_OPTIONS_SOURCE,
     CZ_OPTION_DIAGNOSTICS,
-    {"json", CZ_KEY_JSON, NULL, 0, "Print the plan as JSON (canzona.plan/2)",
+    {"json", CZ_KEY_JSON, NULL, 0, "Print the plan as JSON (canzona.plan/3)",
      0},
     {"target", CZ_KEY_TARGET, "NAME", 0,
      "With --json or --ir, sm_80 or sm_90a: tiles and batches of a GPU, too "

@@ -104,11 +104,10 @@ void cz_document_read_facts(const cz_json_at *root, cz_document *out)
 /* ---- digests ---- */
 
 const char *const cz_document_members[CZ_DOCUMENT_N_MEMBERS] = {
-    "mesh",       "policy",    "uses",          "rules",      "reductions",
-    "parameters", "families",  "stages",        "classes",    "matrices",
-    "states",     "buckets",   "groups",        "schedule",   "metrics",
-    "baselines",  "constants", "uneven_reduce", "geometries", "groupings",
-    "gpu"};
+    "mesh",       "policy",    "uses",          "rules",     "reductions",
+    "parameters", "families",  "stages",        "classes",   "matrices",
+    "states",     "buckets",   "groups",        "schedule",  "metrics",
+    "baselines",  "constants", "uneven_reduce", "groupings", "gpu"};
 
 static int add_bytes(const char *bytes, size_t n, void *text)
 {

@@ -645,33 +645,6 @@ static void read_baselines(reader *r, const cz_json_at *root)
 
 /* ---- what was compared ---- */
 
-const cz_json_field cz_document_option_fields[] = {
-    WORD(cz_document_option, name, "geometry"),
-    NUMBER(cz_document_option, load_ps, "load_ps", 0, CZ_MAX_BYTES),
-    NUMBER(cz_document_option, wire_ps, "wire_ps", 0, CZ_MAX_BYTES),
-    TRUTH(cz_document_option, is_kept, "keeps_state_cap"),
-    NUMBER(cz_document_option, best_ps, "best_ps", 0, INT64_MAX),
-    NUMBER(cz_document_option, worst_ps, "worst_ps", 0, INT64_MAX),
-    OPTIONAL(cz_document_option, break_even, "break_even", 1000),
-    {0}};
-
-static const cz_json_field geometry_fields[] = {
-    WORD(cz_document_geometry, chosen, "chosen"),
-    NUMBER(cz_document_geometry, low, "low", 1, 1000),
-    NUMBER(cz_document_geometry, high, "high", 1, 1000),
-    {0}};
-
-static void read_geometry(void *context, const cz_json_at *at, void *entry)
-{
-    cz_document_geometry *out = entry;
-    const cz_json_at buckets = cz_json_member(at, "buckets");
-    (void)context;
-    out->n_buckets = cz_json_length(&buckets);
-    out->options =
-        cz_json_list_of(at, "options", sizeof *out->options,
-                        cz_document_option_fields, NULL, NULL, &out->n_options);
-}
-
 const cz_json_field cz_document_micro_groups_fields[] = {
     NUMBER(cz_document_micro_groups, n, "groups", 1, INT32_MAX),
     NUMBER(cz_document_micro_groups, time_ps, "time_ps", 0, CZ_MAX_BYTES),
@@ -692,8 +665,8 @@ static void read_header(reader *r, const cz_json_at *root)
 {
     cz_document *out = r->out;
     const cz_json_at schema = cz_json_member(root, "schema");
-    if (strcmp(cz_json_word(&schema), "canzona.plan/2") != 0)
-        cz_json_wrong(&schema, "is not \"canzona.plan/2\"");
+    if (strcmp(cz_json_word(&schema), "canzona.plan/3") != 0)
+        cz_json_wrong(&schema, "is not \"canzona.plan/3\"");
     const cz_json_at header = cz_json_member(root, "header");
     const cz_json_at mesh = cz_json_member(root, "mesh");
     const cz_json_at policy = cz_json_member(root, "policy");
@@ -729,7 +702,6 @@ static void read_lists(reader *r, const cz_json_at *root)
     LIST(stages, "stages", stage_fields, read_stage);
     LIST(buckets, "buckets", bucket_fields, read_bucket);
     LIST(ops, "schedule", op_fields, read_op);
-    LIST(geometries, "geometries", geometry_fields, read_geometry);
     LIST(micro_groups, "groupings", cz_document_micro_groups_fields, NULL);
 #undef LIST
     cz_document_read_facts(root, out);

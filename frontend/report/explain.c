@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/document/plan/geometry.h"
-
 enum { WIDTH = 80 };
 
 /* Of the time that another choice would take: as much is said. */
@@ -397,17 +395,7 @@ static void explain_algebra(const explanation *e, cz_text *out)
 
 static void explain_buckets(const explanation *e, cz_text *out)
 {
-    const cz_document *s = e->context->document;
-    put_buckets(s, out);
-    for (int i = 0; i < s->n_geometries; i++) {
-        const cz_document_geometry *geometry = &s->geometries[i];
-        cz_text_printf(out, "  Slices of %d of them are ", geometry->n_buckets);
-        cz_report_put_geometry(geometry, out);
-        cz_text_puts(out, geometry->low == geometry->high
-                              ? ".\n"
-                              : ".\n  Nobody has measured how fast uneven "
-                                "ones are: least at worst is chosen.\n");
-    }
+    put_buckets(e->context->document, out);
 }
 
 static void explain_micro_groups(const explanation *e, cz_text *out)

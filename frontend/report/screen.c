@@ -3,7 +3,6 @@
 
 #include "dsl/plan/metrics.h"
 #include "frontend/document/plan/facts.h"
-#include "frontend/document/plan/geometry.h"
 #include "frontend/document/plan/pipeline.h"
 #include "passes/bound/time_bounds.h"
 #include "passes/cost/wire.h"
@@ -506,14 +505,6 @@ void cz_report_screen(const cz_plan_view *view, const cz_metrics *metrics,
     }
     print_wire(&s);
     print_buckets(&s);
-    /* Where the planner chose it. */
-    for (int i = 0; i < s.view->n_geometries; i++) {
-        const cz_document_geometry geometry =
-            cz_report_geometry(s.arena, s.view, &s.view->geometries[i]);
-        label(&s, i == 0 ? "slices" : "");
-        cz_report_put_geometry(&geometry, s.out);
-        cz_text_puts(out, "\n");
-    }
     print_groups(&s);
     cz_arena_fini(&arena);
 }

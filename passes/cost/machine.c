@@ -79,6 +79,8 @@ cz_machine_uneven cz_machine_uneven_of(const cz_fact_uneven_reduce *fact)
 
 /* Whether a is nearer to `wanted` than b: the most that is not more, else the
  * least. */
+enum { FULL_SPEED = 1000 };
+
 static bool is_nearer(int64_t a, int64_t b, int64_t wanted)
 {
     if ((a <= wanted) != (b <= wanted))
@@ -96,8 +98,8 @@ static bool comes_before(const cz_machine_uneven *a, const cz_machine_uneven *b,
     return is_nearer(a->bytes, b->bytes, bytes);
 }
 
-cz_uneven_speed cz_machine_uneven_speed(const cz_machine *machine, cz_link link,
-                                        int64_t bytes, int64_t roots)
+int64_t cz_machine_uneven_speed(const cz_machine *machine, cz_link link,
+                                int64_t bytes, int64_t roots)
 {
     const cz_machine_uneven *best = NULL;
     for (int i = 0; i < machine->n_unevens; i++) {
@@ -106,12 +108,7 @@ cz_uneven_speed cz_machine_uneven_speed(const cz_machine *machine, cz_link link,
             (!best || comes_before(entry, best, bytes, roots)))
             best = entry;
     }
-    if (best && best->is_measured)
-        return (cz_uneven_speed){best->thousandths, best->thousandths,
-                                 best->thousandths, true};
-    return (cz_uneven_speed){CZ_UNEVEN_LOW,
-                             best ? best->thousandths : CZ_UNEVEN_HIGH,
-                             CZ_UNEVEN_HIGH, false};
+    return best ? best->thousandths : FULL_SPEED;
 }
 
 bool cz_machine_of(cz_arena *arena, const cz_plan_view *view, cz_machine *out)

@@ -47,20 +47,12 @@ typedef struct cz_machine {
     const cz_machine_uneven *unevens;
 } cz_machine;
 
-/* e: thousandths of the link's rate.  Where the link has measured entries, all
- * three are the nearest one's: of those with the most roots that are not
+/* At how many thousandths of the link's rate uneven slices travel: that of the
+ * nearest entry, measured ones first: of those with the most roots that are not
  * more, else the fewest, that with the most bytes that are not more, else the
- * fewest.  Otherwise `likely` is that of the nearest entry, or 1000, and the
- * others are the ends of what was assumed. */
-typedef struct cz_uneven_speed {
-    int64_t low, likely, high;
-    bool is_measured;
-} cz_uneven_speed;
-
-enum { CZ_UNEVEN_LOW = 500, CZ_UNEVEN_HIGH = 1000 };
-
-cz_uneven_speed cz_machine_uneven_speed(const cz_machine *machine, cz_link link,
-                                        int64_t bytes, int64_t roots);
+ * fewest.  1000 where there is none. */
+int64_t cz_machine_uneven_speed(const cz_machine *machine, cz_link link,
+                                int64_t bytes, int64_t roots);
 
 cz_link_speed cz_machine_link(const cz_machine *machine, cz_link link);
 

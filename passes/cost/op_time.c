@@ -105,10 +105,9 @@ static int64_t ring_ps(cz_op_prices *p, cz_wide bytes, int64_t set,
     if (is_uneven) {
         const int64_t known = bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;
         const int64_t e =
-            p->uneven > 0
-                ? p->uneven
-                : cz_machine_uneven_speed(p->machine, of, known, n).likely *
-                      (CZ_TIME_MILLION / 1000);
+            p->uneven > 0 ? p->uneven
+                          : cz_machine_uneven_speed(p->machine, of, known, n) *
+                                (CZ_TIME_MILLION / 1000);
         const cz_wide left = (cz_wide)link.rate * e / CZ_TIME_MILLION;
         link.rate = left > 1 ? (int64_t)left : 1;
     }

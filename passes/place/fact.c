@@ -239,7 +239,7 @@ static cz_place_bucket make_bucket(const writer *w, int number, int kind)
         .params = {bucket.params, bucket.n},
         .offsets = {bucket.offsets, bucket.n},
         .slices = {bucket.slices, w->placement->problem.n_ranks + 1},
-        .geometry = cz_place_geometry_choice(w->placement->problem.geometry)};
+        .geometry = w->view->policy->geometry};
     return out;
 }
 
@@ -258,20 +258,4 @@ void cz_place_buckets(cz_arena *arena, const cz_placement_problem *placement,
         for (int k = 0; k < w.n_kinds; k++)
             *CZ_PUSH(arena, *list, *n) = make_bucket(&w, number, k);
     }
-}
-
-void cz_place_geometry_add(cz_ir *ir, cz_arena *arena,
-                           const cz_place_geometry *geometry, cz_ints buckets)
-{
-    int64_t *names = CZ_NEW(arena, int64_t, geometry->n + 1);
-    for (int i = 0; i < geometry->n; i++)
-        names[i] = (int64_t)cz_place_geometry_choice(geometry->of[i]);
-    const cz_fact_geometry fact = {buckets,
-                                   geometry->e.low,
-                                   geometry->e.high,
-                                   {names, geometry->n},
-                                   {geometry->load_ps, geometry->n},
-                                   {geometry->wire_ps, geometry->n},
-                                   {geometry->is_kept, geometry->n}};
-    cz_ir_add_geometry(ir, &fact);
 }

@@ -37,8 +37,4 @@ void cz_place_buckets(cz_arena *arena, const cz_placement_problem *placement,
                       const int *gradients, int number, cz_place_bucket **list,
                       int *n);
 
-/* What was compared for the buckets of a placement. */
-void cz_place_geometry_add(cz_ir *ir, cz_arena *arena,
-                           const cz_place_geometry *geometry, cz_ints buckets);
-
 #endif

@@ -82,8 +82,7 @@ static bool make_problems(placer *p, cz_diags *diags)
         out->problem.cut_ps = message_ps(&p->machine);
         if (is_trainers(p))
             out->problem.order = CZ_ORDER_TRAINER;
-        out->geometry = cz_place_geometry_of(p->view, &p->machine, out->params,
-                                             &out->problem);
+        cz_place_price(p->view, &p->machine, out);
         n_buckets += out->problem.n_buckets;
     }
     return cz_buckets_check(n_buckets, diags);
@@ -183,13 +182,6 @@ static int find_answer(const placer *p, const cz_solve_problem *problem,
     return -1;
 }
 
-static void take_geometry(const placer *p, int placement, int answer)
-{
-    p->placements[placement].geometry = p->placements[answer].geometry;
-    p->placements[placement].problem.geometry =
-        p->placements[answer].problem.geometry;
-}
-
 static void place_pair(placer *p, int outer, int inner, const int *outer_of)
 {
     give_initial(p, &p->placements[outer]);
@@ -205,16 +197,10 @@ static void place_pair(placer *p, int outer, int inner, const int *outer_of)
     if (answer >= 0) {
         plans[0] = p->plans[answer];
         plans[1] = p->plans[p->partner[answer]];
-        take_geometry(p, outer, answer);
-        take_geometry(p, inner, p->partner[answer]);
     } else {
-        const cz_joint_solved solved = cz_place_geometry_solve_joint(
-            p->arena, &joint, &p->placements[inner].geometry,
-            &p->placements[outer].geometry);
+        const cz_joint_solved solved = cz_solve_joint(p->arena, &joint);
         plans[0] = solved.outer.plan;
         plans[1] = solved.inner.plan;
-        p->placements[outer].problem.geometry = joint.outer.geometry;
-        p->placements[inner].problem.geometry = joint.inner.geometry;
     }
     p->outer_of[inner] = outer_of;
     p->partner[outer] = inner;
@@ -252,12 +238,10 @@ static void place_one(placer *p, int number)
     const int answer = find_answer(p, &placement->problem, NULL);
     if (answer >= 0) {
         p->blocks_of[number] = p->blocks_of[answer];
-        take_geometry(p, number, answer);
         take(p, number, &p->plans[answer]);
         return;
     }
-    const cz_solved solved = cz_place_geometry_solve(
-        p->arena, &placement->problem, &placement->geometry);
+    const cz_solved solved = cz_solve(p->arena, &placement->problem);
     cz_place_subgroups shared;
     if (should_share(p, number, &solved.score) &&
         cz_place_subgroups_find(p->arena, p->view, &p->machine, placement,

@@ -9,6 +9,8 @@
 #include "passes/cost/candidates.h"
 #include "passes/kernel/outline.h"
 
+#include <assert.h>
+
 typedef struct maker {
     cz_arena *arena;
     const cz_plan_view *view;
@@ -196,6 +198,46 @@ void cz_place_fill_buckets(cz_arena *arena, const cz_plan_view *view,
     start[n] = problem->n_items;
     problem->n_buckets = n;
     problem->bucket_start = start;
+}
+
+/* ---- the wire ---- */
+
+void cz_place_price(const cz_plan_view *view, const cz_machine *machine,
+                    cz_placement_problem *placement)
+{
+    enum { UNIT = 1024 }; /* the wire is priced per so many elements */
+    static const cz_solve_geometry geometries[] = {
+        [CZ_GEOMETRY_UNEVEN] = CZ_SLICES_UNEVEN,
+        [CZ_GEOMETRY_PADDED] = CZ_SLICES_PADDED,
+        [CZ_GEOMETRY_EQUAL] = CZ_SLICES_EQUAL};
+    cz_solve_problem *problem = &placement->problem;
+    const cz_ints *axes = &cz_view_pattern_reduction(
+                               view, view->params[placement->params[0]].pattern)
+                               ->split_axes;
+    const cz_link link =
+        cz_machine_link_over(machine, cz_view_mesh_axes(view),
+                             cz_view_set_of(axes), (cz_block){0, 0});
+    cz_wide elements = 0, bytes = 0; /* gradients and parameters */
+    problem->geometry = geometries[view->policy->geometry];
+    if (problem->geometry == CZ_SLICES_UNEVEN)
+        return;
+    for (int i = 0; i < problem->n_items; i++) {
+        const int pattern = view->params[placement->params[i]].pattern;
+        const cz_view_pattern *f = &view->patterns[pattern];
+        const cz_fact_reduction *how = cz_view_pattern_reduction(view, pattern);
+        elements += f->local_elements;
+        bytes += (cz_wide)f->local_elements *
+                 (how->n_grads * cz_dtype_bytes(how->dtype) +
+                  cz_dtype_bytes(f->dtype));
+    }
+    assert(elements > 0); /* no problem is without parameters */
+    problem->wire_ps = cz_time_of(bytes * UNIT / (2 * elements),
+                                  cz_machine_link(machine, link).rate);
+    /* Both ways, padded to the longest slice, below 2^62. */
+    const cz_wide most =
+        CZ_MAX_PS / (elements / UNIT + 1) / problem->n_ranks / 4;
+    if (problem->wire_ps > most)
+        problem->wire_ps = (int64_t)most;
 }
 
 /* ---- batches ---- */

@@ -5,16 +5,14 @@
 
 #include "passes/cost/plan_time.h"
 #include "passes/grid/placement.h"
-#include "passes/place/geometry.h"
 #include "passes/solve/problem.h"
 
 /* One placement and the solver's problem about it; item i is params[i]. */
 typedef struct cz_placement_problem {
     cz_placement placement;
     int *params; /* [n_params] by reduction, then as gradients come */
-    cz_solve_problem problem;   /* kinds of classes are types */
-    cz_place_geometry geometry; /* whoever places the placement sets it */
-    const int64_t *shard_ps;    /* as it was made with */
+    cz_solve_problem problem; /* kinds of classes are types */
+    const int64_t *shard_ps;  /* as it was made with */
 } cz_placement_problem;
 
 /* [n_patterns] of the update of a matrix on each of the ranks that shard it,
@@ -32,6 +30,12 @@ bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                            const cz_stage_time *times, const int64_t *shard_ps,
                            cz_diags *diags, const cz_placement *placement,
                            cz_placement_problem *out);
+
+/* Gives the problem the policy's geometry and, where that is not uneven slices,
+ * the price of its wire: gradients one way, parameters back, at the rate of the
+ * link that its reduction uses. */
+void cz_place_price(const cz_plan_view *view, const cz_machine *machine,
+                    cz_placement_problem *placement);
 
 /* Lets owners of few matrices be chosen by what they compute together. */
 void cz_place_batch(cz_arena *arena, const cz_plan_view *view,

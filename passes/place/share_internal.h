@@ -41,9 +41,9 @@ int64_t cz_place_wire_cap(const cz_place_subgroup *s, int hundredths);
  * f32, gathered by all who shard them, or what owners alone send. */
 int64_t cz_place_wire_most(const cz_place_subgroup *s);
 
-/* The plan on the placement's slots, in the geometry that is best for it; fills
- * plan and blocks.  Rows are dealt out to split coordinates so that
- * states are even.  False where they are beyond their cap and owners'. */
+/* The plan on the placement's slots; fills plan and blocks.  Rows are dealt out
+ * to split coordinates so that states are even.  False where they are beyond
+ * their cap and owners'. */
 bool cz_place_put_back(const cz_place_subgroup *s, const cz_subgroup_plan *plan,
                        cz_place_subgroups *out);
 

@@ -141,10 +141,10 @@ static int kind_of(const cz_place_subgroup *s, const cz_counts *counts,
 }
 
 /* Items of each class on each slot, then the plan of the solver's layout. */
-static cz_solved lay_out(const void *context, const cz_solve_problem *problem)
+static cz_solve_plan lay_out(const dealer *d)
 {
-    const dealer *d = context;
     const cz_place_subgroup *s = d->s;
+    const cz_solve_problem *problem = &s->placement->problem;
     cz_solved best = {.n_tried = 0};
     cz_counts counts = cz_counts_make(s->arena, problem, false);
     for (int row = 0; row < s->n_rows; row++)
@@ -155,7 +155,7 @@ static cz_solved lay_out(const void *context, const cz_solve_problem *problem)
         }
     put_staying(s, &counts);
     cz_choice_offer_counts(s->arena, problem, &best, &counts, "sub-groups");
-    return best;
+    return best.plan;
 }
 
 /* The next item of the class on the slot that has no block yet. */
@@ -202,9 +202,7 @@ bool cz_place_put_back(const cz_place_subgroup *s, const cz_subgroup_plan *plan,
         fullest > s->state_bytes)
         return false;
     s->placement->problem.state = even_states;
-    out->plan = cz_place_geometry_lay_out(s->arena, &s->placement->problem,
-                                          &s->placement->geometry,
-                                          plan->time_ps, lay_out, &d);
+    out->plan = lay_out(&d);
     out->blocks = find_blocks(&d, &out->plan);
     return true;
 }

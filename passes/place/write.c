@@ -53,16 +53,4 @@ void cz_place_write_buckets(cz_arena *arena, const cz_plan_view *view,
         list[b].fact.sym_name = cz_arena_printf(arena, "bucket%d", b);
         cz_ir_add_bucket(ir, &list[b].fact);
     }
-    cz_ir_remove(ir, CZ_FACT_geometry);
-    for (int d = 0; d < all->n_placements; d++) {
-        const cz_place_geometry *geometry = &all->placements[d].geometry;
-        int64_t *buckets = CZ_NEW(arena, int64_t, n + 1);
-        int n_buckets = 0;
-        for (int b = 0; b < n; b++)
-            if (list[b].placement == d)
-                buckets[n_buckets++] = b;
-        if (geometry->is_auto)
-            cz_place_geometry_add(ir, arena, geometry,
-                                  (cz_ints){buckets, n_buckets});
-    }
 }

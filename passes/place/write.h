@@ -13,7 +13,6 @@ void cz_place_write_owners(cz_arena *arena, const cz_plan_view *view,
                            const cz_place_all *all,
                            const cz_block *const *blocks_of, cz_ir *ir);
 
-/* Buckets, and the geometries that were compared for them. */
 void cz_place_write_buckets(cz_arena *arena, const cz_plan_view *view,
                             const cz_place_all *all, cz_ir *ir);
 

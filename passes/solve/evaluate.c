@@ -257,11 +257,8 @@ cz_solve_problem cz_solve_evened(cz_arena *arena,
 /* Ranks send alike on a ring: a rank's share is the mean. */
 static int64_t wire_time(const cz_solve_problem *problem, int64_t elements)
 {
-    const int64_t full =
-        cz_solve_fraction(problem->wire_ps, elements / problem->n_ranks, 1024);
-    if (problem->geometry != CZ_SLICES_UNEVEN || problem->uneven_e == 0)
-        return full;
-    return (int64_t)((cz_wide)full * 1000 / problem->uneven_e);
+    return cz_solve_fraction(problem->wire_ps, elements / problem->n_ranks,
+                             1024);
 }
 
 static void add_batches(cz_arena *arena, const cz_solve_problem *problem,

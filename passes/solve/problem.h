@@ -87,8 +87,6 @@ typedef struct cz_solve_problem {
                          * state, stays whole where that keeps caps; 0: all
                          * may be cut */
     bool is_joined;     /* batches are of all buckets, else of each */
-    int64_t uneven_e;   /* thousandths of the link's speed at which uneven
-                         * slices travel; 0: all of it */
 } cz_solve_problem;
 
 /* A plan.  Rank r has of bucket b the elements [slices[r], slices[r + 1])

@@ -318,7 +318,7 @@ class Writer:
 
     def buffers(self):
         if self.chance(2):
-            yield f"geometry {self.r.choice(('padded', 'equal', 'auto'))}"
+            yield f"geometry {self.r.choice(('padded', 'equal'))}"
         if self.chance(4):
             yield "layout trainer"
 

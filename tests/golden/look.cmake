@@ -17,6 +17,6 @@ cz_look_test(4096_ranks $<TARGET_FILE:canzona>
   ${examples}/qwen3-235b-a22b.cz -D mesh.dp=1024 -D mesh.edp=128)
 cz_script(look_legend plan 120 golden/legend.py $<TARGET_FILE:canzona> ${gpt}
   ${examples}/deepseek-v3.cz "-D mesh.pp=4 -D mesh.dp=8 ${examples}/qwen3-32b.cz"
-  "-D geometry=auto ${examples}/qwen3-32b.cz" ${plans}/frozen_tied.cz)
+  ${plans}/frozen_tied.cz)
 cz_look_test(names --names $<TARGET_FILE:canzona> ${gpt})
 cz_look_test(sees --self-test $<TARGET_FILE:canzona> ${gpt})

@@ -22,7 +22,7 @@ from plan_parts import (check_groupings, check_mesh, check_parameters,
                         check_reductions, check_rules, check_states)
 from plan_rewrites import check_rewrites
 from plan_schema import Validator, canonical, parse
-from plan_slices import (check_geometries, check_layout, gather_bytes, padded_length,
+from plan_slices import (check_layout, gather_bytes, padded_length,
                          pieces, reduce_bytes)
 from plan_times import check_times
 from plan_trainer import check_trainer
@@ -457,7 +457,7 @@ def check_load(plan):
 
 
 CHECKS = (check_mesh, check_rules, check_reductions, check_parameters, check_states, check_families, check_sharing,
-          check_matrices, check_buckets, check_layout, check_geometries,
+          check_matrices, check_buckets, check_layout,
           check_groups, check_groupings, check_wire, check_gathered, check_trainer,
           check_memory, check_gpu, check_load, check_times, check_limits,
           check_rewrites, check_classes, check_bounds, check_baselines)

@@ -33,6 +33,10 @@ def gradient_keys(plan):
 def check_layout(plan):
     """In the trainer's order, in each bucket and from one to the next; matrices
     that other axes shard have buckets of their own."""
+    yield from equal("geometries of buckets",
+                     {b["geometry"] for b in plan.data["buckets"]} |
+                     {plan.data["policy"]["geometry"]},
+                     {plan.data["policy"]["geometry"]})
     if plan.data["policy"]["layout"] != "trainer":
         return
     keys, buffers, axes = gradient_keys(plan), {}, {}
@@ -53,45 +57,6 @@ def check_layout(plan):
         if len(axes[key]) < 2:
             yield from equal("the trainer's order, bucket behind bucket", order,
                              sorted(order, key=lambda p: keys[p], reverse=True))
-
-
-def check_geometries(plan):
-    asked, seen = plan.data["policy"]["geometry"], []
-    speeds = [[500, 1000]] + [[u["thousandths"]] * 2 for u in
-                              plan.data["uneven_reduce"] if u["measured"]]
-    for i, choice in enumerate(plan.data["geometries"]):
-        name, best = f"geometries[{i}]", None
-        options = {o["geometry"]: o for o in choice["options"]}
-        uneven = options["uneven"]
-        if [choice["low"], choice["high"]] not in speeds:
-            yield f"{name}: nothing says that uneven slices are so fast"
-        for o in choice["options"]:
-            ends = [o["wire_ps"] * 1000 // e if o is uneven else o["wire_ps"]
-                    for e in (choice["high"], choice["low"])]
-            yield from equal(f"{name}.{o['geometry']}",
-                             [o["best_ps"], o["worst_ps"]],
-                             [o["load_ps"] + wire for wire in ends])
-            room = o["worst_ps"] - uneven["load_ps"]
-            nowhere = o is uneven or room < uneven["wire_ps"]
-            even = None if nowhere else 0 if room == 0 else -(
-                -1000 * uneven["wire_ps"] // room)
-            yield from equal(f"{name}.{o['geometry']}.break_even", o["break_even"],
-                             even)
-            key = not o["keeps_state_cap"], o["worst_ps"], o["best_ps"]
-            if best is None or key < best[0]:
-                best = key, o["geometry"]
-        yield from equal(f"{name}.chosen", choice["chosen"], best[1])
-        seen += choice["buckets"]
-        yield from equal(f"{name}.buckets", [plan.data["buckets"][b]["geometry"]
-                                             for b in choice["buckets"]],
-                         [choice["chosen"]] * len(choice["buckets"]))
-    everything = list(range(len(plan.data["buckets"])))
-    yield from equal("geometries: buckets", sorted(seen),
-                     everything if asked == "auto" else [])
-    if asked != "auto":
-        yield from equal("geometries of buckets", [b["geometry"] for b in
-                                                   plan.data["buckets"]],
-                         [asked] * len(everything))
 
 
 def pieces(plan, bucket, rank):

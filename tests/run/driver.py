@@ -247,9 +247,9 @@ def check_files(folder):
             yield f"verify, from IR {stage}: {done.stderr}"
         text = ir.read_text()
         for old, new, said in (('compiler = "[^"]*"', 'compiler = "9.0.0"',
-                                "is of canzona 9.0.0, format 6,"),
-                               (", format = 6 ", ", format = 1 ", ", format 1,"),
-                               (", format = 6 : i64", "", ", format 0,"),
+                                "is of canzona 9.0.0, format 7,"),
+                               (", format = 7 ", ", format = 1 ", ", format 1,"),
+                               (", format = 7 : i64", "", ", format 0,"),
                                ("canzona.pattern", "canzona.family", None)):
             ir.write_text(re.sub(old, new, text))
             done = run(["verify", ir], folder)

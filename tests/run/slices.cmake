@@ -2,7 +2,7 @@
 # trainer's order, executed with the bits of one rank, every
 # figure of its plan computed again, and the verifier's word on it.
 foreach(case gpt_4x2_padded gpt_2x4_padded gpt_3x2_padded fused_4x2_padded
-    batch_4x2_padded moe_4x2_padded fused_4x2_auto moe_4x2_auto gpt_4x2_equal
+    batch_4x2_padded moe_4x2_padded gpt_4x2_equal
     gpt_2x4_equal gpt_3x2_equal fused_4x2_equal moe_4x2_equal batch_4x2_equal
     gpt_4x2_trainer gpt_2x4_trainer fused_4x2_trainer moe_4x2_trainer)
   string(REGEX MATCH "^([a-z]+)_([0-9x]+)_([a-z]+)$" _ ${case})
@@ -29,17 +29,10 @@ foreach(case "grads;dp;cp;tp;3x2x2" "pipeline_moe;pp;dp;tp;2x2x2" "fsdp;dp;fsdp;
   cz_run(slices_equal_${stem} --late --steps=2 ${defines})
   cz_plan_json(slices_equal_${stem} ${defines})
 endforeach()
-cz_plan_sees(plan_json_sees_geometries
-  ${CMAKE_CURRENT_SOURCE_DIR}/golden/explain/slices_assumed.cz)
-# Of one stage's plan another's is a copy.
-cz_plan_json(slices_pipeline -D geometry=auto ${plans}/pipeline_moe.cz)
 # Vectors travel with matrices; what is large enough to be cut travels alone.
 cz_plan_says(plan_mixed_buckets
   "0 \\(rest\\)[^(]*1 to 9 \\(matrices, vectors\\)[^(]*10 to 11 \\(vectors, matrices\\)[^(]*12 \\(rest\\)"
   --explain=all -D machine=notes ${examples}/qwen3-32b.cz)
-cz_plan_says(plan_screen_slices
-  "slices      equal, by load and wire: uneven 6[0-9][0-9].* ms to 1.2[0-9] s at 100.0 % to 50.0 % of the link; padded 8[0-9.]* ms, as uneven ones that reach 7[0-9.]* %; equal 6[0-9.]* ms, as uneven ones that reach 9[0-9.]* %"
-  -D geometry=auto ${examples}/qwen3-32b.cz)
 cz_plan_says(plan_padded_slices
   "padded to the longest slice;[^,]*, the longest 1.000 times"
   --explain=all -D mesh.dp=3 -D geometry=padded ${plans}/fused.cz)

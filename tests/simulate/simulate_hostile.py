@@ -24,8 +24,8 @@ MESSAGE = ("reduction", "order", "elements", "bytes", "slices")  # of a baseline
 HUGE = (-1, 0, 1, 2**31, 2**40, 2**62, 2**63 - 1)
 TEXTS = {
     "empty object": "{}",
-    "another schema": '{"schema":"canzona.plan/2","header":{},"mesh":{}}',
-    "cut off": '{"schema":"canzona.plan/2",',
+    "another schema": '{"schema":"canzona.plan/3","header":{},"mesh":{}}',
+    "cut off": '{"schema":"canzona.plan/3",',
     "a key twice": '{"a":1,"a":2}',
     "nested": '{"a":' * DEPTH + "1" + "}" * DEPTH,
     "brackets": '{"a":' + "[" * DEPTH,

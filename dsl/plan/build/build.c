@@ -199,12 +199,17 @@ cz_plan_view *cz_plan_view_build(cz_arena *arena, const cz_ir *ir,
                                  cz_diags *diags)
 {
     static bool (*const steps[])(cz_view_builder *) = {
-        read_header,          cz_view_read_rules,
-        cz_view_read_phases,  cz_view_read_patterns,
-        cz_view_read_stages,  cz_view_read_assigns,
-        cz_view_read_buckets, cz_view_read_geometries,
-        cz_view_read_tables,  cz_view_read_ops,
-        cz_view_read_gpu,     cz_view_read_micro_group_choice,
+        read_header,
+        cz_view_read_rules,
+        cz_view_read_phases,
+        cz_view_read_patterns,
+        cz_view_read_stages,
+        cz_view_read_assigns,
+        cz_view_read_buckets,
+        cz_view_read_tables,
+        cz_view_read_ops,
+        cz_view_read_gpu,
+        cz_view_read_micro_group_choice,
         cz_view_read_updates,
     };
     cz_view_builder builder = {.arena = arena,

@@ -116,7 +116,6 @@ bool cz_view_read_patterns(cz_view_builder *builder);
 bool cz_view_read_stages(cz_view_builder *builder);
 bool cz_view_read_assigns(cz_view_builder *builder);
 bool cz_view_read_buckets(cz_view_builder *builder);
-bool cz_view_read_geometries(cz_view_builder *builder);
 bool cz_view_read_micro_group_choice(cz_view_builder *builder);
 bool cz_view_read_tables(cz_view_builder *builder);
 bool cz_view_read_ops(cz_view_builder *builder);

@@ -106,9 +106,6 @@ static bool place(cz_view_builder *b, const cz_view_bucket *bucket, int number,
 static bool check_geometry(cz_view_builder *b, const cz_fact_bucket *fact)
 {
     const cz_ints slices = fact->slices;
-    if (fact->geometry == CZ_GEOMETRY_AUTO)
-        return cz_view_fail(b, "bucket '%s': its geometry is not chosen",
-                            fact->sym_name);
     for (int r = 1; fact->geometry == CZ_GEOMETRY_PADDED && r < slices.n; r++)
         if (slices.v[r] - slices.v[r - 1] != slices.v[1])
             return cz_view_fail(b,
@@ -158,42 +155,6 @@ bool cz_view_read_buckets(cz_view_builder *b)
     }
     b->view->n_buckets = n;
     b->view->buckets = buckets;
-    return ok;
-}
-
-/* ---- what geometries were compared ---- */
-
-static bool has_geometry(const cz_fact_geometry *fact, cz_geometry geometry)
-{
-    for (int i = 0; i < fact->names.n; i++)
-        if (fact->names.v[i] == (int64_t)geometry)
-            return true;
-    return false;
-}
-
-static bool read_geometry(cz_view_builder *b, const cz_fact_geometry *fact)
-{
-    const int n = fact->names.n;
-    bool ok = cz_view_in(b, "geometry: high", fact->high, fact->low, 1000);
-
-    for (int i = 0; ok && i < n; i++)
-        ok = fact->names.v[i] != CZ_GEOMETRY_AUTO ||
-             cz_view_fail(b, "geometry: what is chosen is not compared");
-    for (int i = 0; ok && i < fact->buckets.n; i++)
-        ok = has_geometry(
-                 fact, b->view->buckets[fact->buckets.v[i]].fact->geometry) ||
-             cz_view_fail(b, "geometry: that of a bucket was not compared");
-    return ok;
-}
-
-bool cz_view_read_geometries(cz_view_builder *b)
-{
-    bool ok = true;
-    const cz_fact_geometry *facts =
-        CZ_VIEW_FACTS(b, geometry, &b->view->n_geometries);
-    for (int i = 0; ok && i < b->view->n_geometries; i++)
-        ok = read_geometry(b, &facts[i]);
-    b->view->geometries = facts;
     return ok;
 }
 

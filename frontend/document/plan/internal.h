@@ -60,7 +60,6 @@ void cz_report_put_schedule(cz_report *report);
 void cz_report_put_metrics(cz_report *report);
 void cz_report_put_rules(cz_report *report);
 void cz_report_put_stages(cz_report *report);
-void cz_report_put_geometries(cz_report *report);
 void cz_report_put_classes(cz_report *report);
 void cz_report_put_micro_group_choices(cz_report *report);
 void cz_report_put_constants(cz_report *report);

@@ -31,7 +31,7 @@ static void put_header(cz_report *r, const char *hash)
 {
     const cz_fact_program *program = r->view->program;
     cz_json *json = &r->json;
-    cz_json_string(json, "schema", "canzona.plan/2");
+    cz_json_string(json, "schema", "canzona.plan/3");
     cz_json_open(json, "header", '{');
     cz_json_string(json, "name", program->name);
     cz_json_string(json, "compiler", program->compiler);
@@ -171,7 +171,6 @@ void cz_report_json(const cz_plan_view *view, const cz_metrics *metrics,
         cz_report_put_baselines(&r);
     cz_json_close(&r.json);
     cz_report_put_constants(&r);
-    cz_report_put_geometries(&r);
     cz_report_put_micro_group_choices(&r);
     cz_report_put_gpu(&r);
     cz_json_close(&r.json);

@@ -1,4 +1,4 @@
-/* A plan as JSON, schema canzona.plan/2: tests/plan/plan.schema.json. */
+/* A plan as JSON, schema canzona.plan/3: tests/plan/plan.schema.json. */
 #ifndef CZ_FRONTEND_DOCUMENT_PLAN_PLAN_H
 #define CZ_FRONTEND_DOCUMENT_PLAN_PLAN_H
 

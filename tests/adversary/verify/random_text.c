@@ -219,10 +219,9 @@ static void put_uses(writer *w)
 /* How buckets are cut, and whose order they have. */
 static void put_buffers(writer *w)
 {
-    static const char *const geometries[] = {"uneven", "padded", "equal",
-                                             "auto"};
+    static const char *const geometries[] = {"uneven", "padded", "equal"};
 
-    cz_text_printf(w->out, "\n    geometry %s", geometries[draw(w->r, 4)]);
+    cz_text_printf(w->out, "\n    geometry %s", geometries[draw(w->r, 3)]);
     if (chance(w->r, 4))
         cz_text_puts(w->out, ", layout trainer");
 }

@@ -321,8 +321,6 @@ static const sample_change changes[] = {
      "sym_name = \"b0\", geometry = \"padded\"", "not of one length"},
     {"sym_name = \"b0\", geometry = \"uneven\"",
      "sym_name = \"b0\", geometry = \"even\"", "'geometry': 'even' is not"},
-    {"sym_name = \"b0\", geometry = \"uneven\"",
-     "sym_name = \"b0\", geometry = \"auto\"", "its geometry is not chosen"},
     {"tp_strategy = \"auto\"", "tp_strategy = \"replicated\"",
      "'tp_strategy': 'replicated' is not a word"},
     {"bytes = array<i64: 512, 1024>", "bytes = array<i64: 512>", "arena"},

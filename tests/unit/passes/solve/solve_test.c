@@ -4,7 +4,6 @@
 #include "tests/unit/passes/solve/inventory.h"
 #include "passes/solve/baseline.h"
 #include "passes/solve/bound/bound.h"
-#include "passes/solve/geometry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,33 +99,6 @@ static void test_32b_reaches_the_bound_of_its_longest_matrix(void **unused)
     assert_int_equal(bound.max_ps, bound.item_ps);
     assert_null(cz_solve_check(&arena, &problem, &got.plan));
     assert_at_most(got.score.max_load_ps, bound.max_ps, 1001, 1000);
-    cz_arena_fini(&arena);
-}
-
-/* 3 bytes an element on 40 GB/s, f32 gradients one way and bf16 parameters the
- * other.  Uneven slices break even with equal ones and an all-to-all where
- * simulated iterations do, at 0.885. */
-static void test_32b_breaks_even_where_iterations_do(void **unused)
-{
-    static const bool all[CZ_SOLVE_N_GEOMETRIES] = {true, true, true};
-    cz_arena arena;
-    (void)unused;
-    cz_arena_init(&arena);
-    cz_solve_problem problem = dense_problem(&arena, &qwen3_32b, 32, 8);
-    problem.wire_ps = 1024 * 3 * 25;
-    const cz_geometry_choice choice = cz_geometry_choose(
-        &arena, &problem, all, (cz_geometry_range){500, 1000});
-    const cz_geometry_option *equal = &choice.of[CZ_SLICES_EQUAL];
-    const cz_geometry_option *uneven = &choice.of[CZ_SLICES_UNEVEN];
-    printf(
-        "32B on 32x8, load and wire in ms: uneven slices %.1f at full speed, "
-        "%.1f at half; padded %.1f; equal %.1f, even with uneven ones at "
-        "%.3f\n",
-        ratio(uneven->best_ps, 1000000000), ratio(uneven->worst_ps, 1000000000),
-        ratio(choice.of[CZ_SLICES_PADDED].worst_ps, 1000000000),
-        ratio(equal->worst_ps, 1000000000), ratio(equal->break_even_e, 1000));
-    assert_int_equal(choice.chosen, CZ_SLICES_EQUAL);
-    assert_in_range(equal->break_even_e, 865, 905);
     cz_arena_fini(&arena);
 }
 
@@ -313,7 +285,6 @@ int main(void)
         cmocka_unit_test(test_1_7b_and_4b_on_32),
         cmocka_unit_test(test_4b_on_32_in_the_trainers_order),
         cmocka_unit_test(test_32b_reaches_the_bound_of_its_longest_matrix),
-        cmocka_unit_test(test_32b_breaks_even_where_iterations_do),
         cmocka_unit_test(test_nothing_to_plan_is_a_plan),
         cmocka_unit_test(test_a_limit_that_cannot_be_kept_is_told),
         cmocka_unit_test(test_equal_problems_have_equal_plans),
