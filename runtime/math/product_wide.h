@@ -1,26 +1,11 @@
 /* What products share where a CPU has AVX-512: vectors of CZR_LANES numbers of
- * four bytes.  Elsewhere czr_has_wide() is false and there is nothing else. */
+ * four bytes. */
 #ifndef CZR_MATH_PRODUCT_WIDE_H
 #define CZR_MATH_PRODUCT_WIDE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "runtime/base/wide.h"
 
-#define CZR_INLINE static inline __attribute__((always_inline))
-
-#if defined(__x86_64__) && defined(__GNUC__)
-
-#include <immintrin.h>
-
-#define CZR_WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-
-CZR_INLINE bool czr_has_wide(void)
-{
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-}
+#ifdef CZR_HAS_WIDE
 
 enum { CZR_LANES = 16 };
 
@@ -59,15 +44,6 @@ CZR_WIDE CZR_INLINE void czr_transpose_lanes(__m512i x[CZR_LANES])
     czr_interleave_all(y, x);
     czr_interleave_all(x, y);
     czr_interleave_all(y, x);
-}
-
-#else
-
-#define CZR_WIDE
-
-CZR_INLINE bool czr_has_wide(void)
-{
-    return false;
 }
 
 #endif

@@ -1,6 +1,8 @@
 /* Ordered sums, a chunk at a time so that the accumulator stays in cache. */
 #include "runtime/world/sum.h"
 
+#include "runtime/base/wide.h"
+
 enum { CHUNK = 2048, MAX_LEVELS = 32 };
 
 /* Elements [at, at + n) of one leaf: added to acc, or its first value. */
@@ -53,31 +55,58 @@ static void sum_in_rank_order(float *acc, const czr_collective *const *members,
     }
 }
 
+/* As many running maxima as hide the latency of a comparison. */
+enum { LARGEST_LANES = 32 };
+
+static int32_t magnitude_bits(float value)
+{
+    int32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits & INT32_MAX;
+}
+
+static int32_t larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The bits of the largest magnitude of values[n], `largest` among them. */
+CZR_INLINE int32_t largest_of(const float *values, size_t n, int32_t largest)
+{
+    int32_t lanes[LARGEST_LANES] = {0};
+    const size_t whole = n / LARGEST_LANES * LARGEST_LANES;
+
+    for (size_t i = 0; i < whole; i += LARGEST_LANES)
+        for (size_t k = 0; k < LARGEST_LANES; k++)
+            lanes[k] = larger(magnitude_bits(values[i + k]), lanes[k]);
+    for (size_t i = whole; i < n; i++)
+        largest = larger(magnitude_bits(values[i]), largest);
+    for (size_t k = 0; k < LARGEST_LANES; k++)
+        largest = larger(lanes[k], largest);
+    return largest;
+}
+
+CZR_WIDE static int32_t largest_wide(const float *values, size_t n,
+                                     int32_t largest)
+{
+    return largest_of(values, n, largest);
+}
+
+static int32_t find_largest(const float *values, size_t n, int32_t largest)
+{
+    return czr_has_wide() ? largest_wide(values, n, largest)
+                          : largest_of(values, n, largest);
+}
+
 /* out = scale * sum; the bits of the largest magnitude, `largest` among them.
  */
 static int32_t scale_chunk(float *restrict out, const float *restrict sum,
                            size_t n, float scale, int32_t largest)
 {
-    for (size_t i = 0; i < n; i++) {
-        int32_t bits;
+    for (size_t i = 0; i < n; i++)
         out[i] = sum[i] * scale;
-        memcpy(&bits, &out[i], sizeof bits);
-        bits &= INT32_MAX;
-        largest = bits > largest ? bits : largest;
-    }
-    return largest;
-}
-
-/* The same where the sum is not scaled and stays where it is. */
-static int32_t find_largest(const float *sum, size_t n, int32_t largest)
-{
-    for (size_t i = 0; i < n; i++) {
-        int32_t bits;
-        memcpy(&bits, &sum[i], sizeof bits);
-        bits &= INT32_MAX;
-        largest = bits > largest ? bits : largest;
-    }
-    return largest;
+    return find_largest(out, n, largest);
 }
 
 /* Elements from `at` on of a gradient that is the sum already; else NULL. */

@@ -1,5 +1,6 @@
 /* Sums in bf16 among ranks: the same bits however many members there are, if
- * each has added up what the members of a larger group have. */
+ * each has added up what the members of a larger group have.  And the largest
+ * magnitude of gradients. */
 #include "runtime/world/sum.h"
 #include "tests/unit/unit.h"
 
@@ -86,11 +87,55 @@ static void sums_rounded_once_have_other_bits(void **state)
     assert_in_range(count_others(CZR_SUM_BF16, 4, true), 1, COUNT);
 }
 
+enum { MOST_GRADS = 2 * 2048 + 41 };
+
+/* Of the gradients of one member, scaled by 1 or looked at where they are. */
+static int32_t largest_of(const float *grad, int64_t n, float *out)
+{
+    int32_t largest = 0;
+    const czr_collective sum = {.of.reduce_scatter = {.grad = grad,
+                                                      .dtype = CZR_F32,
+                                                      .n_grads = 1,
+                                                      .n = n,
+                                                      .out = out,
+                                                      .scale = 1,
+                                                      .largest = &largest}};
+    const czr_collective *const members[] = {&sum};
+
+    czr_sum_grads(&sum.of.reduce_scatter, members, 1, false);
+    return largest;
+}
+
+/* Wherever it stands among however many. */
+static void the_largest_magnitude_is_found(void **state)
+{
+    static const float large[] = {-2, 3e38f, -INFINITY, NAN};
+    static float grad[MOST_GRADS], out[MOST_GRADS];
+    int32_t one, bits;
+
+    for (int i = 0; i < MOST_GRADS; i++)
+        grad[i] = i % 2 ? -1 : 1;
+    memcpy(&one, &grad[0], sizeof one);
+    assert_int_equal(largest_of(grad, 0, NULL), 0);
+    for (int k = 0; k < (int)(sizeof large / sizeof *large); k++)
+        for (int n = 1; n <= MOST_GRADS; n += 1 + n / 5)
+            for (int at = 0; at < n; at += 1 + at / 4) {
+                const float was = grad[at];
+                assert_int_equal(largest_of(grad, n, NULL), one);
+                grad[at] = large[k];
+                memcpy(&bits, &grad[at], sizeof bits);
+                assert_int_equal(largest_of(grad, n, NULL), bits & INT32_MAX);
+                assert_int_equal(largest_of(grad, n, out), bits & INT32_MAX);
+                grad[at] = was;
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_with_the_sums_of_more_have_their_bits),
         cmocka_unit_test(sums_rounded_once_have_other_bits),
+        cmocka_unit_test(the_largest_magnitude_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
