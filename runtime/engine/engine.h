@@ -80,7 +80,9 @@ typedef struct czr_extern {
 
 typedef struct czr_binding {
     bool is_bound;
-    bool is_ready; /* czr_grad_ready came since the last step */
+    bool is_ready;   /* czr_grad_ready came since the last step */
+    bool is_reduced; /* since the last step, and where `largest` is noted */
+    int32_t largest; /* bits of the gradient's largest magnitude */
     czr_loose param, grad;
 } czr_binding;
 
@@ -292,8 +294,10 @@ void czr_loose_use(czr_engine *engine, int param);
 unsigned char *czr_param_at(const czr_engine *engine, int param,
                             int64_t offset);
 float *czr_reduced_at(const czr_engine *engine, int param, int64_t offset);
-/* The reduction of a bucket whose gradients do not travel. */
+/* The reduction of a bucket whose gradients do not travel; of one of its
+ * parameters before that, or nothing where they do. */
 void czr_loose_reduce(czr_engine *engine, int bucket);
+void czr_loose_reduce_early(czr_engine *engine, int param);
 bool czr_loose_find_overlap(const czr_engine *engine, int *param, int *other,
                             czr_status *status);
 void czr_loose_copy_in(czr_engine *engine, int param);

@@ -185,13 +185,22 @@ float *czr_reduced_at(const czr_engine *engine, int param, int64_t offset)
                : spaces->reduced + (offset - spaces->slice.first);
 }
 
-/* Of a bucket, elements of gradients shared by threads. */
+/* Elements of gradients shared by threads: of a bucket's parameters from
+ * `first` to before `end` that were not reduced before. */
 typedef struct reduction {
     const czr_engine *engine;
-    int bucket, n_threads;
-    int64_t n; /* elements of all its parameters on this rank */
+    int bucket, first, end, n_threads;
+    int64_t n; /* elements of all of them on this rank */
     int32_t largest[CZR_MAX_THREADS];
 } reduction;
+
+static bool is_among(const reduction *own, int param)
+{
+    const czr_engine *engine = own->engine;
+
+    return engine->program->places[param].bucket == own->bucket &&
+           !engine->bindings[param].is_reduced;
+}
 
 static void reduce_run(const reduction *own, int param, czr_range run,
                        int32_t *largest)
@@ -224,9 +233,9 @@ static void reduce_share(void *user, int thread)
     const czr_range share = czr_thread_range(own->n, own->n_threads, thread);
     int64_t at = 0; /* of the parameter, among all */
 
-    for (int param = 0; param < engine->program->n_params; param++) {
+    for (int param = own->first; param < own->end; param++) {
         const czr_range held = engine->held[param].range;
-        if (engine->program->places[param].bucket != own->bucket)
+        if (!is_among(own, param))
             continue;
         const czr_range run = czr_range_overlap(
             held, (czr_range){held.first + share.first - at, share.n});
@@ -236,18 +245,50 @@ static void reduce_share(void *user, int thread)
     }
 }
 
-void czr_loose_reduce(czr_engine *engine, int b)
+static int32_t larger(int32_t a, int32_t b)
 {
-    reduction own = {.engine = engine, .bucket = b};
+    return a > b ? a : b;
+}
 
-    for (int param = 0; param < engine->program->n_params; param++)
-        if (engine->program->places[param].bucket == b)
+/* The largest magnitude of what it reduces. */
+static int32_t reduce(const czr_engine *engine, int bucket, int first, int end)
+{
+    reduction own = {
+        .engine = engine, .bucket = bucket, .first = first, .end = end};
+    int32_t largest = 0;
+
+    for (int param = first; param < end; param++)
+        if (is_among(&own, param))
             own.n += engine->held[param].range.n;
     own.n_threads = czr_threads_worth(engine, own.n);
     czr_threads_run(own.n_threads, reduce_share, &own);
     for (int thread = 0; thread < own.n_threads; thread++)
-        if (own.largest[thread] > *engine->largest_at)
-            *engine->largest_at = own.largest[thread];
+        largest = larger(own.largest[thread], largest);
+    return largest;
+}
+
+void czr_loose_reduce(czr_engine *engine, int b)
+{
+    const int n_params = engine->program->n_params;
+    int32_t largest = reduce(engine, b, 0, n_params);
+
+    for (int param = 0; param < n_params; param++)
+        if (engine->program->places[param].bucket == b &&
+            engine->bindings[param].is_reduced)
+            largest = larger(engine->bindings[param].largest, largest);
+    *engine->largest_at = larger(largest, *engine->largest_at);
+}
+
+void czr_loose_reduce_early(czr_engine *engine, int param)
+{
+    czr_binding *binding = &engine->bindings[param];
+    const int b = engine->program->places[param].bucket;
+
+    if (engine->spaces[b].holds_grad)
+        return;
+    binding->is_reduced = false;
+    binding->largest = reduce(engine, b, param, param + 1);
+    binding->is_reduced = true;
 }
 
 /* ---- copies ------------------------------------------------------------- */

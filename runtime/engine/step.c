@@ -45,6 +45,7 @@ static czr_status arrive(czr_engine *engine, int param, czr_stream producer)
     if (engine->arrive)
         return engine->arrive(engine, param, producer);
     czr_loose_copy_grad(engine, param);
+    czr_loose_reduce_early(engine, param);
     engine->bindings[param].is_ready = true;
     /* Submits the operations whose gradients are there, in list order. */
     czr_status status = CZR_OK;
@@ -54,25 +55,50 @@ static czr_status arrive(czr_engine *engine, int param, czr_stream producer)
     return status;
 }
 
+/* Whether the trainer may tell of this gradient. */
+static czr_status check_param(czr_engine *engine, int param)
+{
+    if (engine->status != CZR_OK)
+        return engine->status;
+    if (!engine->is_sealed)
+        return czr_engine_refuse(engine, CZR_ERR_STATE, "not sealed yet");
+    if (param < 0 || param >= engine->program->n_params)
+        return czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no parameter %d",
+                                 param);
+    if (!czr_program_has_param(engine->program, param, engine->rank))
+        return czr_engine_refuse(engine, CZR_ERR_ELSEWHERE,
+                                 "parameter %d is one of other ranks", param);
+    return CZR_OK;
+}
+
 czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer)
 {
     if (!engine)
         return CZR_ERR_ARGUMENT;
     czr_engine_lock(engine);
     const int64_t before = czr_allocations();
-    czr_status status = engine->status;
-    if (status == CZR_OK && !engine->is_sealed)
-        status = czr_engine_refuse(engine, CZR_ERR_STATE, "not sealed yet");
-    if (status == CZR_OK && (param < 0 || param >= engine->program->n_params))
-        status = czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no parameter %d",
-                                   param);
-    if (status == CZR_OK &&
-        !czr_program_has_param(engine->program, param, engine->rank))
-        status = czr_engine_refuse(engine, CZR_ERR_ELSEWHERE,
-                                   "parameter %d is one of other ranks", param);
+    czr_status status = check_param(engine, param);
     if (status == CZR_OK)
         status = arrive(engine, param, producer);
     engine->step_allocations += czr_allocations() - before;
+    czr_engine_unlock(engine);
+    return status;
+}
+
+static bool is_copied(const czr_loose *tensor)
+{
+    return tensor->data && !tensor->used;
+}
+
+czr_status czr_grad_look(czr_engine *engine, int param)
+{
+    if (!engine)
+        return CZR_ERR_ARGUMENT;
+    czr_engine_lock(engine);
+    const czr_status status = check_param(engine, param);
+    if (status == CZR_OK && !engine->bindings[param].is_ready &&
+        !is_copied(&engine->bindings[param].grad))
+        czr_loose_reduce_early(engine, param);
     czr_engine_unlock(engine);
     return status;
 }
@@ -122,7 +148,8 @@ void czr_step_restart(czr_engine *engine)
     engine->is_skipped = false;
     czr_externs_take(engine);
     for (int param = 0; param < engine->program->n_params; param++)
-        engine->bindings[param].is_ready = false;
+        engine->bindings[param].is_ready = engine->bindings[param].is_reduced =
+            false;
 }
 
 static void commit(czr_engine *engine, czr_result *result)

@@ -8,6 +8,8 @@ import torch
 from torch.optim.lr_scheduler import LambdaLR, OneCycleLR
 
 import canzona
+from canzona.hooks import Looks
+from refused import refuses
 from small_gpt import ADAMW, HAS_MUON, MUON, RULES, batch, loss_of, make, theirs
 
 STEPS = 20
@@ -226,6 +228,56 @@ def clips_and_skips():
     assert own.skipped and all(map(torch.equal, before, a.parameters()))
 
 
+def pairs(optimizer):
+    return [(p, p.grad) for group in optimizer.param_groups for p in group["params"]]
+
+
+def gradients_are_looked_at_as_they_are_made():
+    """With the bits of steps that look themselves, whatever comes behind backward."""
+    def replace(optimizer):
+        for param, grad in pairs(optimizer):
+            param.grad = grad * 2
+    behind = (lambda _: None, replace,
+              lambda own: torch.nn.utils.clip_grad_norm_((p for p, _ in pairs(own)), 0.1))
+    for dtype in (torch.float32, torch.bfloat16):
+        a, b = make().to(dtype), make().to(dtype)
+        looking, reading = ours(a), ours(b, overlap=False)
+        assert len(looking._looks.handles) == len(looking.bound) and not reading._looks
+        for step in range(6):
+            for model, own in ((a, looking), (b, reading)):
+                own.zero_grad(set_to_none=step > 2)
+                for part in range(2):
+                    loss_of(model, *batch(step, part, 2)).backward()
+                assert own is reading or len(own._looks.seen) == len(own.bound)
+                behind[step % len(behind)](own)
+                own.step()
+        assert same(a, b), dtype
+        looking.close()
+        assert not a.wte.weight._post_accumulate_grad_hooks
+
+
+def what_is_not_finite_writes_nothing():
+    """Made by backward, or written behind it; and what was mended since is taken."""
+    for overlap in (True, False):
+        model = make()
+        own = ours(model, overlap=overlap)
+        for spoil in (lambda: model.h[1].up.bias.grad.fill_(float("inf")),
+                      lambda: (loss_of(model, *batch(1)) * float("nan")).backward(),
+                      lambda: setattr(model.wte.weight, "grad",
+                                      torch.full_like(model.wte.weight, 1e30))):
+            before = [p.detach().clone() for p in model.parameters()]
+            own.zero_grad()
+            loss_of(model, *batch(0)).backward()
+            spoil()
+            refuses(canzona.Error, ["not finite"], own.step)
+            refuses(canzona.Error, ["not finite"], own.step)
+            assert all(map(torch.equal, before, model.parameters()))
+            for param in model.parameters():
+                param.grad.nan_to_num_(0, 0, 0).clamp_(-1, 1)
+            own.step()
+            assert not any(map(torch.equal, before, model.parameters()))
+
+
 def a_plan_can_be_looked_at():
     plan = canzona.plan(make().named_parameters(), MUON, mesh={"dp": 8}, reduces=True)
     assert "dp 8 = 8 ranks" in str(plan) and "matrices" in str(plan), str(plan)
@@ -244,12 +296,15 @@ def compiled_and_wrapped_names_are_the_models():
 
 def main():
     torch.set_num_threads(1)
+    Looks.LEAST = 1  # its parameters are small
     for check in (losses_are_those_of_torch, schedulers_change_what_groups_say,
                   groups_are_the_uses, groups_of_torch_are_uses, a_closure_and_accumulated_gradients_do_as_in_torch,
                   a_resumed_training_has_the_bits_of_one_that_went_on,
                   bf16_parameters_have_masters, weights_that_are_loaded_stay,
                   parameters_may_move_before_the_first_step,
-                  odd_parameters_train, clips_and_skips, a_plan_can_be_looked_at,
+                  odd_parameters_train, clips_and_skips,
+                  gradients_are_looked_at_as_they_are_made, what_is_not_finite_writes_nothing,
+                  a_plan_can_be_looked_at,
                   compiled_and_wrapped_names_are_the_models):
         if check is groups_of_torch_are_uses and not HAS_MUON:
             continue

@@ -1,5 +1,7 @@
-"""Reductions while backward runs: hooks of parameters tell a thread of gradients, and
-that one tells the engine, which may wait for other ranks."""
+"""What is done while backward runs.  Reductions: hooks of parameters tell a thread of
+gradients, and that one tells the engine, which may wait for other ranks.  In one process
+the engine looks at gradients."""
+import ctypes as ct
 import queue
 import sys
 import threading
@@ -71,3 +73,40 @@ class Hooks:
         self.queue.put(None)
         if not sys.is_finalizing():
             self.thread.join()
+
+
+class Looks:
+    """Lets the engine look at a large gradient as soon as it is made, while a cache has
+    it.  The hook of a small one would cost more than it saves."""
+    LEAST = 1 << 17  # elements
+
+    def __init__(self, engine, bound):
+        self.engine, self.seen = engine, {}
+        self.handles = [one.param.register_post_accumulate_grad_hook(self._hook_of(one))
+                        for one in bound if one.is_plain and one.param.numel() >= self.LEAST]
+
+    def _hook_of(self, one):
+        def look(param):
+            grad = param.grad
+            if not one.is_usual(grad):  # step() says what is wrong
+                return
+            self.seen[one] = grad, grad._version
+            if one.grad.moves(grad):
+                czr.check(czr.lib.czr_grad_bind(self.engine, one.key,
+                                                ct.byref(one.grad.of)))
+            for number in one.numbers:
+                czr.check(czr.lib.czr_grad_look(self.engine, number))
+        return look
+
+    def changed(self):
+        """Whose gradients are others than those that were seen."""
+        return {one for one, (grad, version) in self.seen.items()
+                if one.param.grad is not grad or grad._version != version}
+
+    def follow(self, engine):
+        self.engine, self.seen = engine, {}
+
+    def close(self):
+        for handle in self.handles:
+            handle.remove()
+        self.seen.clear()

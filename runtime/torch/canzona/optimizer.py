@@ -6,7 +6,7 @@ import re
 import torch
 
 from . import czr, layout, program
-from .hooks import Hooks
+from .hooks import Hooks, Looks
 from .world import World
 
 DTYPES = {torch.float32: czr.F32, torch.bfloat16: czr.BF16}
@@ -18,12 +18,12 @@ class Slot:
 
     def __init__(self, tensor):
         self.dims = ct.c_int64 * max(tensor.dim(), 1)
-        self.stride = tensor.stride()
-        self.of = czr.Tensor(tensor.data_ptr() or None, DTYPES[tensor.dtype], tensor.dim(),
+        self.data, self.stride = tensor.data_ptr(), tensor.stride()
+        self.of = czr.Tensor(self.data or None, DTYPES[tensor.dtype], tensor.dim(),
                              self.dims(*tensor.shape), self.dims(*self.stride))
 
     def is_at(self, tensor):
-        return (tensor.data_ptr() or None) == self.of.data and tensor.stride() == self.stride
+        return tensor.data_ptr() == self.data and tensor.stride() == self.stride
 
     def is_like(self, tensor):
         return (DTYPES.get(tensor.dtype) == self.of.dtype and
@@ -32,10 +32,10 @@ class Slot:
 
     def moves(self, tensor):
         """To where that tensor of the same shape lies; whether that is elsewhere."""
-        if self.is_at(tensor):
+        if tensor.data_ptr() == self.data and tensor.stride() == self.stride:
             return False
-        self.stride = tensor.stride()
-        self.of.data, self.of.strides = tensor.data_ptr() or None, self.dims(*self.stride)
+        self.data, self.stride = tensor.data_ptr(), tensor.stride()
+        self.of.data, self.of.strides = self.data or None, self.dims(*self.stride)
         return True
 
 
@@ -46,6 +46,7 @@ class Bound:
         self.name, self.param, self.key = name, param, name.encode()
         self.torch_row = layout.Shape(name, param, mesh).torch_row
         self.is_flat, self.is_shared = layout.is_flat(param), hasattr(param, "placements")
+        self.is_plain, self.dtype = not (self.is_flat or self.is_shared), param.dtype
         self.has_master = param.dtype != torch.float32
         self.version, self.numbers = None, []
         if self.is_flat and not param.is_contiguous():
@@ -55,12 +56,21 @@ class Bound:
         self.slot, self.grad = Slot(self.local(param)), Slot(self.local(param))
 
     def local(self, tensor):
+        if self.is_plain:
+            return tensor
         own = layout.local(tensor) if self.is_shared else tensor
         return own.reshape(-1) if self.is_flat else own
+
+    def is_usual(self, grad):
+        """Whether it is this rank's part as it is."""
+        return (type(grad) is torch.Tensor and self.is_plain and  # no DTensor
+                grad.dtype is self.dtype and grad.layout is torch.strided)
 
     def take_grad(self):
         """This rank's part of the gradient.  RuntimeError if there is none that fits."""
         grad, param = self.param.grad, self.param
+        if self.is_usual(grad):
+            return grad
         if grad is None:
             raise RuntimeError(f"{self.name} has no gradient: call backward() before step(), "
                                "and take from the optimizer what never gets one")
@@ -99,9 +109,11 @@ class Optimizer(torch.optim.Optimizer):
               all ranks of torch.distributed, which have the same ones
     reduces   True: gradients are this rank's own, and the optimizer averages them over
               dp.  False: DDP, FSDP2 or whoever else has done so
-    overlap   with `reduces`.  True: while backward() still runs; each but the last one
+    overlap   True: while backward() still runs.  With `reduces` each but the last one
               before a step is under no_sync(), and nobody changes gradients behind the
-              last.  False: in step()
+              last.  In one process large gradients are looked at as they are made, so
+              that step() need not read all of them before it writes; it looks again at
+              those that torch's functions changed since.  False: in step()
     schedule  further clauses: "clip norm 1.0, skip nonfinite"
     strict    bits do not depend on the mesh
     deadline  seconds that one wait for another rank may last
@@ -123,7 +135,7 @@ class Optimizer(torch.optim.Optimizer):
             if mesh is None and layout.n_processes() > 1:  # the others expect all
                 World(list(range(layout.n_processes())), deadline).agree(error)
             raise
-        self._engine, self._hooks = ct.c_void_p(), None
+        self._engine, self._hooks, self._looks = ct.c_void_p(), None, None
         self._world, self.source = World(where.ranks, deadline), ""
         with self._together(lambda: self.source):
             self.source = layout.source(named, where, rules, reduces, schedule)
@@ -142,6 +154,8 @@ class Optimizer(torch.optim.Optimizer):
         self._note_step(0)
         if reduces and overlap and len(where.ranks) > 1:
             self._hooks = Hooks(self._engine, self.bound, self._check)
+        elif overlap and len(where.ranks) == 1:
+            self._looks = Looks(self._engine, self.bound)
 
     @contextlib.contextmanager
     def _together(self, text=str):
@@ -158,6 +172,7 @@ class Optimizer(torch.optim.Optimizer):
         self._check(czr.lib.czr_open(self._program, self._world.pointer,
                                      ct.byref(self._options), ct.byref(self._engine)))
         for one in self.bound:
+            one.grad.data = None  # of another engine
             self._check(czr.lib.czr_bind(self._engine, one.key, ct.byref(one.slot.of),
                                          self._first_grad(one)))
         self._check(czr.lib.czr_seal(self._engine))
@@ -175,6 +190,8 @@ class Optimizer(torch.optim.Optimizer):
         for one in moved:
             one.slot.moves(one.local(one.param))
         self._open()
+        if self._looks:
+            self._looks.follow(self._engine)
         if saved:
             self.load_state_dict(saved)
 
@@ -249,14 +266,17 @@ class Optimizer(torch.optim.Optimizer):
             values[i] = float(value)
         return czr.Hyper(values, len(values))
 
-    def _check_param(self, one):
-        if not one.slot.is_at(one.local(one.param)):
-            raise RuntimeError(f"{one.name} lies elsewhere than when the optimizer was made: "
-                               "make it behind whatever moves the model")
-        if one.has_master and one.version not in (None, one.param._version):
-            raise RuntimeError(f"{one.name} was written since the last step, which goes on "
-                               "from its float32 master: call renew_masters(), or load the "
-                               "optimizer's state behind the model's")
+    def _check_params(self):
+        for one in self.bound:
+            param, slot = one.param, one.slot
+            own = param if one.is_plain else one.local(param)
+            if own.data_ptr() != slot.data or own.stride() != slot.stride:
+                raise RuntimeError(f"{one.name} lies elsewhere than when the optimizer was "
+                                   "made: make it behind whatever moves the model")
+            if one.has_master and one.version not in (None, param._version):
+                raise RuntimeError(f"{one.name} was written since the last step, which goes "
+                                   "on from its float32 master: call renew_masters(), or "
+                                   "load the optimizer's state behind the model's")
 
     @torch.no_grad()
     def step(self, closure=None):
@@ -267,22 +287,23 @@ class Optimizer(torch.optim.Optimizer):
         self._need_open()
         if not self._has_stepped:
             self._follow()
-        told = {}
+        told, waiting = {}, self.bound
         with self._together():
-            for one in self.bound:
-                self._check_param(one)
+            self._check_params()
             if self._hooks:
                 self._hooks.wait()
                 told = self._hooks.told
-            kept = [(one, one.take_grad()) for one in self.bound if one not in told]
+                waiting = [one for one in self.bound if one not in told]
+            grads = [one.take_grad() for one in waiting]
             hyper = self._values()
-        for one, grad in kept:
-            if one.grad.moves(grad):
-                self._check(czr.lib.czr_grad_bind(self._engine, one.key,
-                                                  ct.byref(one.grad.of)))
+        moved = [one for one, grad in zip(waiting, grads) if one.grad.moves(grad)]
+        for one in {*moved, *self._looks.changed()} if self._looks else moved:
+            self._check(czr.lib.czr_grad_bind(self._engine, one.key, ct.byref(one.grad.of)))
         status = czr.lib.czr_step(self._engine, ct.byref(hyper), None,
                                   ct.byref(self.result))
         told.clear()
+        if self._looks:
+            self._looks.seen.clear()
         self._check(status)
         torch.autograd.graph.increment_version([one.param for one in self.bound])
         self._has_stepped = True
@@ -426,14 +447,14 @@ class Optimizer(torch.optim.Optimizer):
     def close(self):
         """Gives its memory and its process groups back; nothing else may be called."""
         self._need_open()
-        if self._hooks:
-            self._hooks.close()
+        for hooks in filter(None, (self._hooks, self._looks)):
+            hooks.close()
         czr.lib.czr_close(self._engine)
         self._engine = ct.c_void_p()
         self._world.close()
 
     def __del__(self):
         if getattr(self, "_engine", None):
-            if self._hooks:
-                self._hooks.close()
+            for hooks in filter(None, (self._hooks, self._looks)):
+                hooks.close()
             czr.lib.czr_close(self._engine)

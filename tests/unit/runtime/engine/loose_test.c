@@ -13,6 +13,7 @@ typedef struct trainer {
     czr_dtype dtype;
     int64_t pitch;
     bool undoes;
+    bool looks;    /* before each step, twice */
     bool is_empty; /* the engine's places of both, at the end */
     float weight[96];
     czr_bf16 rounded[96];
@@ -72,6 +73,8 @@ static czr_status one_step(trainer *own, czr_engine *engine, int step,
         status = czr_grad_bind(engine, names[WEIGHT], &grad);
     else
         memcpy(info->grad, own->grads[step], sizeof own->grads[step]);
+    for (int i = 0; own->looks && i < 2 * TOY_PARAMS && status == CZR_OK; i++)
+        status = czr_grad_look(engine, i % TOY_PARAMS);
     if (status == CZR_OK)
         status = czr_step(engine, &hyper, NULL, NULL);
     memset(own->grads[step], 0xff, sizeof own->grads[step]); /* freed */
@@ -128,9 +131,11 @@ static void a_tensor_of_one_run_is_used_where_it_lies(void **state)
 {
     trainer f32 = {.dtype = CZR_F32, .pitch = 8};
     trainer bf16 = {.dtype = CZR_BF16, .pitch = 8};
+    trainer looks = {.dtype = CZR_F32, .pitch = 8, .looks = true};
 
     assert_bits(&f32, true);
     assert_bits(&bf16, true);
+    assert_bits(&looks, true);
 }
 
 static void rows_apart_and_what_is_undone_are_copied(void **state)
@@ -142,11 +147,92 @@ static void rows_apart_and_what_is_undone_are_copied(void **state)
     assert_bits(&undone, false);
 }
 
+/* ---- gradients that were looked at -------------------------------------- */
+
+typedef struct looked {
+    czr_engine *engine;
+    czr_layout_info info;
+    trainer own;
+} looked;
+
+/* A step with the first gradient as it is; whether the weight has changed. */
+static czr_status step_once(looked *of, bool *has_changed)
+{
+    float before[96];
+
+    memcpy(before, of->own.weight, sizeof before);
+    const czr_status status = czr_step(of->engine, &hyper, NULL, NULL);
+    *has_changed = memcmp(before, of->own.weight, sizeof before) != 0;
+    return status;
+}
+
+static czr_status bind_grad(looked *of)
+{
+    const int64_t shape[] = {6, 8};
+    const czr_tensor grad = {of->own.grads[0], CZR_F32, 2, shape, NULL};
+
+    return czr_grad_bind(of->engine, names[WEIGHT], &grad);
+}
+
+/* What the last look, or the step itself, has seen decides. */
+static czr_status look_and_step(czr_world *world, void *user)
+{
+    looked *of = user;
+    float *grad = of->own.grads[0];
+    bool has_changed;
+
+    assert_int_equal(open(&of->own, world, &of->engine), CZR_OK);
+    assert_int_equal(czr_grad_look(of->engine, TOY_PARAMS), CZR_ERR_ARGUMENT);
+    for (int i = 0; i < TOY_ELEMENTS; i++)
+        grad[i] = 1;
+    assert_int_equal(bind_grad(of), CZR_OK);
+
+    grad[7] = NAN;
+    assert_int_equal(step_once(of, &has_changed), CZR_ERR_GRADIENT);
+    assert_false(has_changed);
+    assert_int_equal(czr_grad_look(of->engine, WEIGHT), CZR_OK);
+    assert_int_equal(step_once(of, &has_changed), CZR_ERR_GRADIENT);
+    assert_false(has_changed);
+
+    assert_int_equal(czr_grad_look(of->engine, WEIGHT), CZR_OK);
+    grad[7] = 1; /* nobody looks again */
+    assert_int_equal(step_once(of, &has_changed), CZR_ERR_GRADIENT);
+    assert_false(has_changed);
+    assert_int_equal(step_once(of, &has_changed), CZR_OK);
+    assert_true(has_changed);
+
+    grad[7] = NAN;
+    assert_int_equal(czr_grad_look(of->engine, WEIGHT), CZR_OK);
+    grad[7] = 1;
+    assert_int_equal(czr_grad_look(of->engine, WEIGHT), CZR_OK);
+    assert_int_equal(step_once(of, &has_changed), CZR_OK);
+    assert_true(has_changed);
+
+    grad[7] = NAN;
+    assert_int_equal(czr_grad_look(of->engine, WEIGHT), CZR_OK);
+    grad[7] = 1;
+    assert_int_equal(bind_grad(of), CZR_OK);
+    assert_int_equal(step_once(of, &has_changed), CZR_OK);
+    assert_true(has_changed);
+    czr_close(of->engine);
+    return CZR_OK;
+}
+
+static void a_step_believes_the_last_look(void **state)
+{
+    static looked of = {.own = {.dtype = CZR_F32, .pitch = 8}};
+
+    make_plan(CZR_F32);
+    plan.program.skip = 0;
+    assert_int_equal(czr_world_threads_run(1, look_and_step, &of), CZR_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tensor_of_one_run_is_used_where_it_lies),
         cmocka_unit_test(rows_apart_and_what_is_undone_are_copied),
+        cmocka_unit_test(a_step_believes_the_last_look),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
