@@ -14,6 +14,11 @@ void czr_free(void *memory);
 /* Calls of czr_alloc by the calling thread so far. */
 int64_t czr_allocations(void);
 
+/* Asks the system for large pages where these bytes lie, whoever took them: for
+ * what each step reads and writes from end to end, which waits less for the
+ * addresses of pages then.  What is there stays.  Systems may decline. */
+void czr_prefer_large_pages(void *memory, size_t bytes);
+
 /* Bytes rounded up to CZR_ALIGN. */
 size_t czr_round_up(size_t bytes);
 

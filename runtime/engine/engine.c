@@ -316,6 +316,20 @@ static czr_status check_overlap(czr_engine *engine)
                              name, other_name);
 }
 
+/* Of parameters that steps use where they lie. */
+static void prefer_large_pages(const czr_engine *engine)
+{
+    for (int param = 0; param < engine->program->n_params; param++) {
+        const czr_place *place = &engine->program->places[param];
+        const size_t element =
+            czr_dtype_bytes(engine->program->buckets[place->bucket].dtype);
+        if (engine->bindings[param].param.used)
+            czr_prefer_large_pages(engine->bindings[param].param.used,
+                                   (size_t)engine->held[param].range.n *
+                                       element);
+    }
+}
+
 czr_status czr_seal(czr_engine *engine)
 {
     if (!engine)
@@ -329,6 +343,7 @@ czr_status czr_seal(czr_engine *engine)
         status = check_overlap(engine);
     if (status != CZR_OK)
         return status;
+    prefer_large_pages(engine);
     engine->is_sealed = true;
     return CZR_OK;
 }

@@ -109,6 +109,8 @@ static czr_status open_memory(czr_engine *engine)
             engine->device->ops->alloc(engine->device, (size_t)bytes[b], 1);
         if (!engine->spaces[b].states)
             status = CZR_ERR_NO_MEMORY;
+        else if (!engine->cuda)
+            czr_prefer_large_pages(engine->spaces[b].states, (size_t)bytes[b]);
     }
     czr_free(bytes);
     return status;
