@@ -14,6 +14,10 @@ void czr_testing_fail_allocation(int64_t n);
 /* Threads share work of elements from two times n on; not while any works. */
 void czr_testing_thread_elements(int64_t n);
 
+/* Runs are computed as two streams, in blocks of so many elements, where each
+ * has `least` or more. */
+void czr_testing_stream_elements(int64_t block, int64_t least);
+
 /* The next n eigenvalue routines that this thread calls do not converge. */
 void czr_testing_fail_eigh(int n);
 

@@ -1,6 +1,7 @@
 /* Stages over a table of parameters: finds each slot and launches. */
 #include "runtime/engine/engine.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/testing.h"
 
 /* Where one row's slots of the kinds that lie in scratch start. */
 static int64_t scratch_start(const czr_kernel_entry *row, unsigned kind)
@@ -91,26 +92,112 @@ typedef struct call_room {
     float *scalars;
 } call_room;
 
-static czr_status launch(const czr_engine *engine, const czr_kernel_entry *row,
-                         const call_room *room)
+static czr_call fill_call(const czr_engine *engine, const czr_kernel_entry *row,
+                          const call_room *room, czr_status *status)
 {
-    czr_status status = CZR_OK;
     const czr_stage *stage = &engine->program->stages[row->stage];
 
     czr_op_find_slots(engine, row, room->in, room->out);
     for (int i = 0; i < stage->n_scalars; i++)
         room->scalars[i] = scalar_of(engine, row->param, stage->scalars[i]);
-    const czr_call call = {.in = room->in,
-                           .out = room->out,
-                           .scalars = room->scalars,
-                           .count = (size_t)row->count,
-                           .equal_part = (size_t)row->offset,
-                           .work = row->work < 0 ? NULL
-                                                 : engine->scratch + row->work,
-                           .math = &engine->math.math,
-                           .status = &status};
-    engine->device->ops->launch(
-        engine->device, czr_phase_body(engine, row->stage, row->param), &call);
+    *status = CZR_OK;
+    return (czr_call){.in = room->in,
+                      .out = room->out,
+                      .scalars = room->scalars,
+                      .count = (size_t)row->count,
+                      .equal_part = (size_t)row->offset,
+                      .work =
+                          row->work < 0 ? NULL : engine->scratch + row->work,
+                      .math = &engine->math.math,
+                      .status = status};
+}
+
+/* ---- long runs as two streams ------------------------------------------- */
+
+/* Prefetchers stop at the end of a page.  Of a long run a block of each half is
+ * computed in turn, so that one waits for a page while the other goes on. */
+static int64_t block_elements = 128;
+static int64_t least_stream = 1 << 14; /* elements */
+
+void czr_testing_stream_elements(int64_t block, int64_t least)
+{
+    block_elements = block;
+    least_stream = least;
+}
+
+/* Elements of a stream; 0: the run is too short for two.  Of an odd number of
+ * blocks, lest lines of both have one place in a cache. */
+static int64_t stream_length(int64_t count)
+{
+    const int64_t blocks = count / 2 / block_elements;
+
+    return blocks < 1 || count / 2 < least_stream
+               ? 0
+               : ((blocks - 1) / 2 * 2 + 1) * block_elements;
+}
+
+/* All slots of the call, by so many elements. */
+static void move_call(const czr_stage *stage, const call_room *room,
+                      czr_call *call, int64_t elements)
+{
+    for (int i = 0; i < stage->n_in; i++)
+        room->in[i] =
+            (const unsigned char *)room->in[i] +
+            elements * (int64_t)czr_dtype_bytes((czr_dtype)stage->in[i].dtype);
+    for (int i = 0; i < stage->n_out; i++)
+        room->out[i] =
+            (unsigned char *)room->out[i] +
+            elements * (int64_t)czr_dtype_bytes((czr_dtype)stage->out[i].dtype);
+    call->equal_part += (size_t)elements;
+}
+
+static void launch_streams(const czr_engine *engine,
+                           const czr_kernel_entry *row, const call_room *room,
+                           czr_call *call, int64_t length)
+{
+    const czr_stage *stage = &engine->program->stages[row->stage];
+    const czr_kernel kernel = czr_phase_body(engine, row->stage, row->param);
+    czr_device *device = engine->device;
+
+    call->count = (size_t)block_elements;
+    for (int64_t at = 0; at < length; at += block_elements) {
+        device->ops->launch(device, kernel, call);
+        move_call(stage, room, call, length);
+        device->ops->launch(device, kernel, call);
+        move_call(stage, room, call, block_elements - length);
+    }
+    move_call(stage, room, call, length);
+    call->count = (size_t)(row->count - 2 * length);
+    if (call->count)
+        device->ops->launch(device, kernel, call);
+}
+
+/* A parameter that has no owner is cut anywhere. */
+static bool is_divisible(const czr_engine *engine, const czr_kernel_entry *row)
+{
+    const czr_program *program = engine->program;
+    const czr_place *place = &program->places[row->param];
+    const czr_stage *stage = &program->stages[row->stage];
+
+    return place->owner < 0 && place->shard_owner < 0 &&
+           !stage->is_full_matrix && row->gather < 0 && row->scatter < 0 &&
+           row->temp < 0 && row->work < 0;
+}
+
+static czr_status launch(const czr_engine *engine, const czr_kernel_entry *row,
+                         const call_room *room)
+{
+    czr_status status;
+    czr_call call = fill_call(engine, row, room, &status);
+    const int64_t length =
+        is_divisible(engine, row) ? stream_length(row->count) : 0;
+
+    if (length)
+        launch_streams(engine, row, room, &call, length);
+    else
+        engine->device->ops->launch(
+            engine->device, czr_phase_body(engine, row->stage, row->param),
+            &call);
     return status;
 }
 
@@ -161,18 +248,6 @@ typedef struct shared_rows {
     } faults[CZR_MAX_THREADS];
 } shared_rows;
 
-/* A parameter that has no owner is cut anywhere. */
-static bool is_divisible(const czr_engine *engine, const czr_kernel_entry *row)
-{
-    const czr_program *program = engine->program;
-    const czr_place *place = &program->places[row->param];
-    const czr_stage *stage = &program->stages[row->stage];
-
-    return place->owner < 0 && place->shard_owner < 0 &&
-           !stage->is_full_matrix && row->gather < 0 && row->scatter < 0 &&
-           row->temp < 0 && row->work < 0 && stage->n_scalars <= SHARED_SCALARS;
-}
-
 static void run_share(void *user, int thread)
 {
     shared_rows *own = user;
@@ -218,7 +293,9 @@ static czr_status run_shared(czr_engine *engine, shared_rows *own)
 static bool is_shared(const czr_engine *engine, shared_rows *own)
 {
     for (int64_t i = 0; i < own->n; i++) {
-        if (!is_divisible(engine, &own->rows[i]))
+        const czr_kernel_entry *row = &own->rows[i];
+        if (!is_divisible(engine, row) ||
+            engine->program->stages[row->stage].n_scalars > SHARED_SCALARS)
             return false;
         own->n_elements += own->rows[i].count;
     }

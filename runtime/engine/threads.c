@@ -1,6 +1,11 @@
 /* Elements that may be cut anywhere, shared by threads.  Bits do not depend on
  * how many there are: other meshes cut elsewhere, too. */
+#define _GNU_SOURCE
 #include "runtime/engine/engine.h"
+
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 #include "runtime/base/memory.h"
 #include "runtime/base/testing.h"
@@ -50,17 +55,45 @@ static void *run_job(void *argument)
     return NULL;
 }
 
+/* Not the processor of the caller, which is about to work: where others have
+ * the rest, a system leaves new threads there for as long as a step takes. */
+static void keep_apart(pthread_attr_t *attributes)
+{
+#ifdef __linux__
+    cpu_set_t processors;
+    const int own = sched_getcpu();
+
+    if (own < 0 || own >= CPU_SETSIZE ||
+        sched_getaffinity(0, sizeof processors, &processors) != 0)
+        return;
+    CPU_CLR((size_t)own, &processors);
+    if (CPU_COUNT(&processors) > 0)
+        (void)pthread_attr_setaffinity_np(attributes, sizeof processors,
+                                          &processors);
+#else
+    (void)attributes;
+#endif
+}
+
 void czr_threads_run(int n_threads, czr_thread_body body, void *user)
 {
     job jobs[CZR_MAX_THREADS];
     pthread_t threads[CZR_MAX_THREADS];
     bool has_thread[CZR_MAX_THREADS] = {false};
+    pthread_attr_t attributes;
+    const bool has_attributes =
+        n_threads > 1 && pthread_attr_init(&attributes) == 0;
 
+    if (has_attributes)
+        keep_apart(&attributes);
     for (int i = 1; i < n_threads; i++) {
         jobs[i] = (job){body, user, i};
         has_thread[i] =
-            pthread_create(&threads[i], NULL, run_job, &jobs[i]) == 0;
+            pthread_create(&threads[i], has_attributes ? &attributes : NULL,
+                           run_job, &jobs[i]) == 0;
     }
+    if (has_attributes)
+        pthread_attr_destroy(&attributes);
     for (int i = 0; i < n_threads; i++)
         if (!has_thread[i])
             body(user, i);

@@ -55,8 +55,11 @@ static void sum_in_rank_order(float *acc, const czr_collective *const *members,
     }
 }
 
-/* As many running maxima as hide the latency of a comparison. */
-enum { LARGEST_LANES = 32 };
+/* As many running maxima as hide the latency of a comparison, which are a line
+ * of a cache.  Prefetchers stop at the end of a page: of many elements a line
+ * of each of several streams is read in turn, so that one waits for a page
+ * while others go on. */
+enum { LINE = 16, STREAMS = 16 };
 
 static int32_t magnitude_bits(float value)
 {
@@ -71,18 +74,32 @@ static int32_t larger(int32_t a, int32_t b)
     return a > b ? a : b;
 }
 
+/* Of streams [length] one behind the other, into `lanes`. */
+CZR_INLINE void note_largest(int32_t lanes[LINE], const float *values,
+                             size_t n_streams, size_t length)
+{
+    for (size_t i = 0; i < length; i += LINE)
+        for (size_t stream = 0; stream < n_streams; stream++)
+            for (size_t k = 0; k < LINE; k++)
+                lanes[k] = larger(
+                    magnitude_bits(values[stream * length + i + k]), lanes[k]);
+}
+
 /* The bits of the largest magnitude of values[n], `largest` among them. */
 CZR_INLINE int32_t largest_of(const float *values, size_t n, int32_t largest)
 {
-    int32_t lanes[LARGEST_LANES] = {0};
-    const size_t whole = n / LARGEST_LANES * LARGEST_LANES;
+    int32_t lanes[LINE] = {0};
+    /* An odd number of lines: streams have other places in a cache. */
+    const size_t lines = n / STREAMS / LINE;
+    const size_t length = lines ? (lines - 1) / 2 * 2 * LINE + LINE : 0;
+    const size_t done = STREAMS * length;
+    const size_t rest = (n - done) / LINE * LINE;
 
-    for (size_t i = 0; i < whole; i += LARGEST_LANES)
-        for (size_t k = 0; k < LARGEST_LANES; k++)
-            lanes[k] = larger(magnitude_bits(values[i + k]), lanes[k]);
-    for (size_t i = whole; i < n; i++)
+    note_largest(lanes, values, STREAMS, length);
+    note_largest(lanes, values + done, 1, rest);
+    for (size_t i = done + rest; i < n; i++)
         largest = larger(magnitude_bits(values[i]), largest);
-    for (size_t k = 0; k < LARGEST_LANES; k++)
+    for (size_t k = 0; k < LINE; k++)
         largest = larger(lanes[k], largest);
     return largest;
 }

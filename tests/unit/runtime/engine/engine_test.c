@@ -222,12 +222,13 @@ static czr_status run_mesh(const toy_options *options, int variant,
 }
 
 /* Steps on every mesh, on both devices, with hooks, wherever tensors lie; on
- * one of the devices threads share them. */
+ * one of the devices threads share them; long runs are computed as streams. */
 static void every_mesh_gives_the_same_bits(void **state)
 {
-    enum { VARIANTS = 4 * BINDINGS, THREAD_ELEMENTS = 5 };
+    enum { VARIANTS = 4 * BINDINGS, THREAD_ELEMENTS = 5, STREAM_BLOCK = 2 };
 
     czr_testing_thread_elements(THREAD_ELEMENTS);
+    czr_testing_stream_elements(STREAM_BLOCK, 1);
 
     for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
         for (int variant = 0; variant < VARIANTS; variant++)
