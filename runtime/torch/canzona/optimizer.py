@@ -61,15 +61,12 @@ class Bound:
         own = layout.local(tensor) if self.is_shared else tensor
         return own.reshape(-1) if self.is_flat else own
 
-    def is_usual(self, grad):
-        """Whether it is this rank's part as it is."""
-        return (type(grad) is torch.Tensor and self.is_plain and  # no DTensor
-                grad.dtype is self.dtype and grad.layout is torch.strided)
-
     def take_grad(self):
         """This rank's part of the gradient.  RuntimeError if there is none that fits."""
-        grad, param = self.param.grad, self.param
-        if self.is_usual(grad):
+        param = self.param
+        grad = param.grad
+        if (self.is_plain and type(grad) is torch.Tensor and  # no DTensor
+                grad.dtype is self.dtype and grad.layout is torch.strided):
             return grad
         if grad is None:
             raise RuntimeError(f"{self.name} has no gradient: call backward() before step(), "
