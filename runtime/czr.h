@@ -328,8 +328,8 @@ czr_status czr_bind(czr_engine *engine, const char *name,
                     const czr_tensor *param, const czr_tensor *grad);
 /* Where a bound parameter's gradient lies from here on, for trainers that make
  * new ones in each backward pass: before czr_step, and before czr_grad_ready of
- * the parameter.  What czr_grad_look has found is forgotten.  The rest is as in
- * czr_bind, of which NULL stays what it was; but nobody looks whether the
+ * the parameter.  What czr_grad_check has found is forgotten.  The rest is as
+ * in czr_bind, of which NULL stays what it was; but nobody looks whether the
  * gradient shares memory with other tensors.
  *
  * CZR_ERR_SHAPE and names as in czr_bind.  CZR_ERR_UNBOUND: the parameter is
@@ -427,7 +427,7 @@ czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer);
  * again.  Who writes the gradient behind the last one calls this or
  * czr_grad_bind before the step.  A gradient that travels or is copied is left
  * to the step, and so it is on a GPU.  Errors as in czr_grad_ready. */
-czr_status czr_grad_look(czr_engine *engine, int param);
+czr_status czr_grad_check(czr_engine *engine, int param);
 /* Work put on `consumer` later finds the parameter as the last step leaves it.
  * On the host czr_step returns when all is done. */
 czr_status czr_param_wait(czr_engine *engine, int param, czr_stream consumer);

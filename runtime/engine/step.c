@@ -90,7 +90,7 @@ static bool is_copied(const czr_loose *tensor)
     return tensor->data && !tensor->used;
 }
 
-czr_status czr_grad_look(czr_engine *engine, int param)
+czr_status czr_grad_check(czr_engine *engine, int param)
 {
     if (!engine)
         return CZR_ERR_ARGUMENT;

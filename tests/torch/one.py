@@ -8,7 +8,7 @@ import torch
 from torch.optim.lr_scheduler import LambdaLR, OneCycleLR
 
 import canzona
-from canzona.hooks import Looks
+from canzona.hooks import Checks
 from refused import refuses
 from small_gpt import ADAMW, HAS_MUON, MUON, RULES, batch, loss_of, make, theirs
 
@@ -242,13 +242,13 @@ def gradients_are_looked_at_as_they_are_made():
     for dtype in (torch.float32, torch.bfloat16):
         a, b = make().to(dtype), make().to(dtype)
         looking, reading = ours(a), ours(b, overlap=False)
-        assert len(looking._looks.handles) == len(looking.bound) and not reading._looks
+        assert len(looking._checks.handles) == len(looking.bound) and not reading._checks
         for step in range(6):
             for model, own in ((a, looking), (b, reading)):
                 own.zero_grad(set_to_none=step > 2)
                 for part in range(2):
                     loss_of(model, *batch(step, part, 2)).backward()
-                assert own is reading or len(own._looks.seen) == len(own.bound)
+                assert own is reading or len(own._checks.seen) == len(own.bound)
                 behind[step % len(behind)](own)
                 own.step()
         assert same(a, b), dtype
@@ -296,7 +296,7 @@ def compiled_and_wrapped_names_are_the_models():
 
 def main():
     torch.set_num_threads(1)
-    Looks.LEAST = 1  # its parameters are small
+    Checks.LEAST = 1  # its parameters are small
     for check in (losses_are_those_of_torch, schedulers_change_what_groups_say,
                   groups_are_the_uses, groups_of_torch_are_uses, a_closure_and_accumulated_gradients_do_as_in_torch,
                   a_resumed_training_has_the_bits_of_one_that_went_on,

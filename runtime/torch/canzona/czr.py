@@ -88,7 +88,7 @@ PROTOTYPES = {
                             ct.POINTER(Tensor)]),
     "czr_grad_bind": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.POINTER(Tensor)]),
     "czr_grad_ready": (ct.c_int, [ct.c_void_p, ct.c_int, ct.c_void_p]),
-    "czr_grad_look": (ct.c_int, [ct.c_void_p, ct.c_int]),
+    "czr_grad_check": (ct.c_int, [ct.c_void_p, ct.c_int]),
     "czr_seal": (ct.c_int, [ct.c_void_p]),
     "czr_step": (ct.c_int, [ct.c_void_p, ct.POINTER(Hyper), ct.c_void_p,
                             ct.POINTER(Result)]),

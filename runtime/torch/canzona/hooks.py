@@ -75,7 +75,7 @@ class Hooks:
             self.thread.join()
 
 
-class Looks:
+class Checks:
     """Lets the engine look at a large gradient as soon as it is made, while a cache has
     it.  The hook of a small one would cost more than it saves."""
     LEAST = 1 << 17  # elements
@@ -96,7 +96,7 @@ class Looks:
                 czr.check(czr.lib.czr_grad_bind(self.engine, one.key,
                                                 ct.byref(one.grad.of)))
             for number in one.numbers:
-                czr.check(czr.lib.czr_grad_look(self.engine, number))
+                czr.check(czr.lib.czr_grad_check(self.engine, number))
         return look
 
     def changed(self):

@@ -6,7 +6,7 @@ import re
 import torch
 
 from . import czr, layout, program
-from .hooks import Hooks, Looks
+from .hooks import Hooks, Checks
 from .world import World
 
 DTYPES = {torch.float32: czr.F32, torch.bfloat16: czr.BF16}
@@ -132,7 +132,7 @@ class Optimizer(torch.optim.Optimizer):
             if mesh is None and layout.n_processes() > 1:  # the others expect all
                 World(list(range(layout.n_processes())), deadline).agree(error)
             raise
-        self._engine, self._hooks, self._looks = ct.c_void_p(), None, None
+        self._engine, self._hooks, self._checks = ct.c_void_p(), None, None
         self._world, self.source = World(where.ranks, deadline), ""
         with self._together(lambda: self.source):
             self.source = layout.source(named, where, rules, reduces, schedule)
@@ -152,7 +152,7 @@ class Optimizer(torch.optim.Optimizer):
         if reduces and overlap and len(where.ranks) > 1:
             self._hooks = Hooks(self._engine, self.bound, self._check)
         elif overlap and len(where.ranks) == 1:
-            self._looks = Looks(self._engine, self.bound)
+            self._checks = Checks(self._engine, self.bound)
 
     @contextlib.contextmanager
     def _together(self, text=str):
@@ -187,8 +187,8 @@ class Optimizer(torch.optim.Optimizer):
         for one in moved:
             one.slot.moves(one.local(one.param))
         self._open()
-        if self._looks:
-            self._looks.follow(self._engine)
+        if self._checks:
+            self._checks.follow(self._engine)
         if saved:
             self.load_state_dict(saved)
 
@@ -294,13 +294,13 @@ class Optimizer(torch.optim.Optimizer):
             grads = [one.take_grad() for one in waiting]
             hyper = self._values()
         moved = [one for one, grad in zip(waiting, grads) if one.grad.moves(grad)]
-        for one in {*moved, *self._looks.changed()} if self._looks else moved:
+        for one in {*moved, *self._checks.changed()} if self._checks else moved:
             self._check(czr.lib.czr_grad_bind(self._engine, one.key, ct.byref(one.grad.of)))
         status = czr.lib.czr_step(self._engine, ct.byref(hyper), None,
                                   ct.byref(self.result))
         told.clear()
-        if self._looks:
-            self._looks.seen.clear()
+        if self._checks:
+            self._checks.seen.clear()
         self._check(status)
         torch.autograd.graph.increment_version([one.param for one in self.bound])
         self._has_stepped = True
@@ -444,7 +444,7 @@ class Optimizer(torch.optim.Optimizer):
     def close(self):
         """Gives its memory and its process groups back; nothing else may be called."""
         self._need_open()
-        for hooks in filter(None, (self._hooks, self._looks)):
+        for hooks in filter(None, (self._hooks, self._checks)):
             hooks.close()
         czr.lib.czr_close(self._engine)
         self._engine = ct.c_void_p()
@@ -452,6 +452,6 @@ class Optimizer(torch.optim.Optimizer):
 
     def __del__(self):
         if getattr(self, "_engine", None):
-            for hooks in filter(None, (self._hooks, self._looks)):
+            for hooks in filter(None, (self._hooks, self._checks)):
                 hooks.close()
             czr.lib.czr_close(self._engine)

@@ -74,7 +74,7 @@ static czr_status one_step(trainer *own, czr_engine *engine, int step,
     else
         memcpy(info->grad, own->grads[step], sizeof own->grads[step]);
     for (int i = 0; own->looks && i < 2 * TOY_PARAMS && status == CZR_OK; i++)
-        status = czr_grad_look(engine, i % TOY_PARAMS);
+        status = czr_grad_check(engine, i % TOY_PARAMS);
     if (status == CZR_OK)
         status = czr_step(engine, &hyper, NULL, NULL);
     memset(own->grads[step], 0xff, sizeof own->grads[step]); /* freed */
@@ -182,7 +182,7 @@ static czr_status look_and_step(czr_world *world, void *user)
     bool has_changed;
 
     assert_int_equal(open(&of->own, world, &of->engine), CZR_OK);
-    assert_int_equal(czr_grad_look(of->engine, TOY_PARAMS), CZR_ERR_ARGUMENT);
+    assert_int_equal(czr_grad_check(of->engine, TOY_PARAMS), CZR_ERR_ARGUMENT);
     for (int i = 0; i < TOY_ELEMENTS; i++)
         grad[i] = 1;
     assert_int_equal(bind_grad(of), CZR_OK);
@@ -190,11 +190,11 @@ static czr_status look_and_step(czr_world *world, void *user)
     grad[7] = NAN;
     assert_int_equal(step_once(of, &has_changed), CZR_ERR_GRADIENT);
     assert_false(has_changed);
-    assert_int_equal(czr_grad_look(of->engine, WEIGHT), CZR_OK);
+    assert_int_equal(czr_grad_check(of->engine, WEIGHT), CZR_OK);
     assert_int_equal(step_once(of, &has_changed), CZR_ERR_GRADIENT);
     assert_false(has_changed);
 
-    assert_int_equal(czr_grad_look(of->engine, WEIGHT), CZR_OK);
+    assert_int_equal(czr_grad_check(of->engine, WEIGHT), CZR_OK);
     grad[7] = 1; /* nobody looks again */
     assert_int_equal(step_once(of, &has_changed), CZR_ERR_GRADIENT);
     assert_false(has_changed);
@@ -202,14 +202,14 @@ static czr_status look_and_step(czr_world *world, void *user)
     assert_true(has_changed);
 
     grad[7] = NAN;
-    assert_int_equal(czr_grad_look(of->engine, WEIGHT), CZR_OK);
+    assert_int_equal(czr_grad_check(of->engine, WEIGHT), CZR_OK);
     grad[7] = 1;
-    assert_int_equal(czr_grad_look(of->engine, WEIGHT), CZR_OK);
+    assert_int_equal(czr_grad_check(of->engine, WEIGHT), CZR_OK);
     assert_int_equal(step_once(of, &has_changed), CZR_OK);
     assert_true(has_changed);
 
     grad[7] = NAN;
-    assert_int_equal(czr_grad_look(of->engine, WEIGHT), CZR_OK);
+    assert_int_equal(czr_grad_check(of->engine, WEIGHT), CZR_OK);
     grad[7] = 1;
     assert_int_equal(bind_grad(of), CZR_OK);
     assert_int_equal(step_once(of, &has_changed), CZR_OK);
