@@ -8,7 +8,6 @@
 #include "dsl/ir/ir.h"
 #include "dsl/plan/build/build.h"
 #include "passes/grid/bucket.h"
-#include "passes/place/baselines.h"
 #include "passes/place/room.h"
 #include "passes/place/subgroup.h"
 #include "passes/place/stagger.h"
@@ -121,18 +120,22 @@ static void give_initial(const placer *p, cz_placement_problem *placement)
     problem->state_mean = p->mean_bytes;
 }
 
-static cz_place_all all_of(const placer *p)
-{
-    return (cz_place_all){p->n_placements, p->n_grid_cells, p->placements,
-                          p->plans,        p->grid_cell_ps, p->grid_cell_bytes};
-}
-
+/* Adds to each cell what the plan is there. */
 static void take(placer *p, int number, const cz_solve_plan *plan)
 {
-    cz_place_all all = all_of(p);
+    const cz_placement_problem *it = &p->placements[number];
+    cz_solve_problem problem = it->problem;
+    problem.initial_ps = problem.initial_bytes = NULL;
+    const cz_solve_score score = cz_solve_evaluate(p->arena, &problem, plan);
     p->plans[number] = *plan;
     p->is_placed[number] = true;
-    cz_place_add(p->arena, &all, number);
+    for (int cell = 0; cell < p->n_grid_cells; cell++) {
+        const int slot = it->placement.slot_of_grid_cell[cell];
+        if (slot < 0)
+            continue;
+        p->grid_cell_ps[cell] += score.load_ps[slot];
+        p->grid_cell_bytes[cell] += score.state_bytes[slot / problem.n_hosts];
+    }
 }
 
 /* ---- order ---- */
@@ -253,21 +256,6 @@ static void place_one(placer *p, int number)
     }
 }
 
-/* Where no ranks share matrices, and placements were placed one by one. */
-static void try_public(placer *p)
-{
-    cz_place_all all = all_of(p);
-    for (int d = 0; d < p->n_placements; d++)
-        if (p->blocks_of[d])
-            return;
-    if (p->n_placements < 2)
-        return;
-    const int64_t n = p->state.denominator, m = p->state.numerator;
-    cz_place_try_baselines(
-        p->arena, p->mean_bytes / n * m + p->mean_bytes % n * m / n, &all);
-    p->plans = all.plans;
-}
-
 /* Pipeline stages with equal plans have other turns. */
 static void stagger(placer *p)
 {
@@ -333,14 +321,13 @@ static placer place_all(const placer *from, cz_solve_cap state)
             if (!p.is_placed[d] &&
                 (round == 1 || has_whole(&p.placements[d].problem)))
                 place_one(&p, d);
-    try_public(&p);
     stagger(&p);
     return p;
 }
 
 static void write(const placer *p, cz_ir *ir)
 {
-    const cz_place_all all = all_of(p);
+    const cz_place_all all = {p->n_placements, p->placements, p->plans};
     cz_place_write_owners(p->arena, p->view, &all, p->blocks_of, ir);
     cz_place_write_buckets(p->arena, p->view, &all, ir);
 }

@@ -5,7 +5,14 @@
 
 #include "dsl/ir/ir.h"
 #include "passes/place/fact.h"
-#include "passes/place/baselines.h"
+#include "passes/place/problem.h"
+
+/* Plans of all placements, [n_placements] each. */
+typedef struct cz_place_all {
+    int n_placements;
+    const cz_placement_problem *placements;
+    const cz_solve_plan *plans;
+} cz_place_all;
 
 /* One `assign` per pattern.  blocks_of: [n_placements] of ranks that share each
  * item; NULL: owners have them alone. */

@@ -161,7 +161,7 @@ static int row_end(const cz_scheduler *s, const cz_micro_group_class *class,
  * lies in several rows is in the same group in all of them: all these rows have
  * the same ones. */
 static int group_lot(cz_scheduler *s, const cz_micro_group_class *class,
-                     int base, cz_micro_group_request request)
+                     int base, int n_micro_groups)
 {
     const int64_t cap = s->view->policy->micro_group_bytes;
     int *micro_groups = CZ_NEW(s->arena, int, class->n), most = 0;
@@ -169,7 +169,7 @@ static int group_lot(cz_scheduler *s, const cz_micro_group_class *class,
         end = row_end(s, class, i);
         const cz_micro_group_problem problem = {
             end - i, s->grid.n_shard, class->items + i,
-            cap > 0 ? cap : AUTO_CAP_BYTES, request};
+            cap > 0 ? cap : AUTO_CAP_BYTES, n_micro_groups};
         const int n =
             class->block.size > 1
                 ? cz_micro_group_subgroups(s->arena, &problem, micro_groups + i)
@@ -201,8 +201,7 @@ static void describe(cz_scheduler *s, const cz_micro_group_class *class,
     }
 }
 
-int cz_schedule_cut_classes(cz_scheduler *s,
-                            const cz_micro_group_request *requests)
+int cz_schedule_cut_classes(cz_scheduler *s, int n_of_each)
 {
     int n_micro_groups = 0, wave = 0, n_waves = 0;
     s->sharded.axes = CZ_NEW(s->arena, cz_ints, s->sharded.n);
@@ -214,7 +213,7 @@ int cz_schedule_cut_classes(cz_scheduler *s,
             wave += n_waves;
             n_waves = 0;
         }
-        const int n = group_lot(s, class, n_micro_groups, requests[l]);
+        const int n = group_lot(s, class, n_micro_groups, n_of_each);
         describe(s, class, n_micro_groups, n, wave);
         if (n > 0 && wave_of(class, n - 1) >= n_waves)
             n_waves = wave_of(class, n - 1) + 1;

@@ -190,10 +190,9 @@ void cz_schedule_sort(cz_scheduler *s, cz_matrix_set *set, int n_micro_groups);
 bool cz_schedule_has_subgroups(const cz_scheduler *s);
 /* Classes of the matrices as they are collected. */
 void cz_schedule_find_classes(cz_scheduler *s);
-/* Cuts each class as wished, [n_micro_group_classes]; returns how many groups
- * there are.  The matrices are not sorted anew. */
-int cz_schedule_cut_classes(cz_scheduler *s,
-                            const cz_micro_group_request *requests);
+/* Cuts each class to so many groups, as far as caps and matrices allow; returns
+ * how many there are of all.  The matrices are not sorted anew. */
+int cz_schedule_cut_classes(cz_scheduler *s, int n_of_each);
 
 /* NULL without a machine. */
 const cz_schedule_prices *cz_schedule_price(cz_arena *arena,

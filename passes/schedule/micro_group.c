@@ -1,6 +1,7 @@
 /* Micro-groups by shares of each owner's cost, under a byte cap. */
 #include "passes/schedule/micro_group.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* Sums of costs, and their products with counts. */
@@ -14,17 +15,13 @@ typedef struct owner {
 } owner;
 
 /* The group in whose share of the owner's cost the item's middle falls, that
- * is x = (before + cost / 2) / total: floor(n x), or with half ends
- * floor((n - 1) x + 1 / 2). */
+ * is floor(n x) with x = (before + cost / 2) / total. */
 static int group_by_share(const owner *o, const cz_micro_group_item *item,
-                          int n_micro_groups, bool half_ends)
+                          int n_micro_groups)
 {
     const wide middle = 2 * o->cost_before + item->cost;
     const wide total = 2 * (o->cost > 0 ? o->cost : 1);
-    const int micro_group =
-        (int)(half_ends ? ((wide)2 * (n_micro_groups - 1) * middle + total) /
-                              (2 * total)
-                        : n_micro_groups * middle / total);
+    const int micro_group = (int)(n_micro_groups * middle / total);
     return micro_group < n_micro_groups ? micro_group : n_micro_groups - 1;
 }
 
@@ -39,8 +36,7 @@ static int last_group(const owner *o, int n_micro_groups)
 static int choose_group(const cz_micro_group_problem *problem, const owner *o,
                         const cz_micro_group_item *item, int n_micro_groups)
 {
-    int micro_group =
-        group_by_share(o, item, n_micro_groups, problem->request.half_ends);
+    int micro_group = group_by_share(o, item, n_micro_groups);
     if (micro_group > last_group(o, n_micro_groups))
         micro_group = last_group(o, n_micro_groups);
     if (micro_group > o->micro_group)
@@ -134,7 +130,7 @@ int cz_micro_group_solve(cz_arena *scratch,
      * lies in group i at the latest: that always fits. */
     const int most = most_items(owners, problem->n_owners);
     const int fewest = fewest_groups(scratch, problem);
-    int n = problem->request.n_micro_groups;
+    int n = problem->n_micro_groups;
     n = n < fewest ? fewest : n;
     n = n < most ? n : most;
     while (n < most && !try_groups(problem, owners, work, n, micro_groups))

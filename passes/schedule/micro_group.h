@@ -5,7 +5,6 @@
 
 #include "dsl/base/arena.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* One matrix; items of one owner keep their order. */
@@ -15,23 +14,16 @@ typedef struct cz_micro_group_item {
     int64_t cost;  /* time there, in any unit */
 } cz_micro_group_item;
 
-/* What is asked for, as far as the cap and the items allow. */
-typedef struct cz_micro_group_request {
-    int n_micro_groups; /* no owner gets more groups than items */
-    bool half_ends;     /* the first and the last group are half as large as the
-                         * others: nothing overlaps with the gather of the first
-                         * and the scatter of the last */
-} cz_micro_group_request;
-
 typedef struct cz_micro_group_problem {
     int n_items, n_owners;
     const cz_micro_group_item *items;
-    int64_t cap_bytes; /* of the buffers of one group on one owner; an item
-                        * beyond it is alone with its owner in its group */
-    cz_micro_group_request request;
+    int64_t cap_bytes;  /* of the buffers of one group on one owner; an item
+                         * beyond it is alone with its owner in its group */
+    int n_micro_groups; /* asked for, as far as the cap and the items allow; no
+                         * owner gets more groups than items */
 } cz_micro_group_problem;
 
-/* The smallest number of groups within the cap, from that of the request on,
+/* The smallest number of groups within the cap, from what is asked for on,
  * and each item's group.  Every owner's items are spread so that groups hold
  * the same shares of the cost of all: then owners finish a group together, and
  * the pipeline has no long wait.  No group is empty.  Returns the number of

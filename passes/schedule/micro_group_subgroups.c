@@ -84,9 +84,7 @@ int cz_micro_group_subgroups(cz_arena *scratch,
     if (n_items > 0)
         qsort(places, (size_t)n_items, sizeof *places, by_owner_and_cost);
     const int most = count_most(places, n_items);
-    int n = problem->request.n_micro_groups < most
-                ? problem->request.n_micro_groups
-                : most;
+    int n = problem->n_micro_groups < most ? problem->n_micro_groups : most;
     while (n < most && !put_all(problem, places, n, micro_groups))
         n++;
     if (n == most)

@@ -1,4 +1,4 @@
-/* Which micro-groups: every request that is tried becomes a list of operations,
+/* Which micro-groups: every number that is tried becomes a list of operations,
  * the executor is simulated on it, and of those that keep the cap on memory, or
  * are the least above it, the fastest is taken.  Equal times: the one with
  * fewer groups, which is tried first. */
@@ -19,11 +19,11 @@ typedef struct chooser {
     cz_scheduler *s;
     cz_arena scratch; /* of one list */
     int n_seen;
-    int **seen; /* groups of matrices that have a time already */
-    cz_micro_group_request *requests, *best; /* [n_micro_group_classes] */
-    int64_t effort;                          /* to put each list in order */
-    int64_t best_ps;                         /* -1: nothing is tried yet */
-    int64_t best_excess;                     /* bytes above the cap on memory */
+    int **seen;          /* groups of matrices that have a time already */
+    int best;            /* groups of each class */
+    int64_t effort;      /* to put each list in order */
+    int64_t best_ps;     /* -1: nothing is tried yet */
+    int64_t best_excess; /* bytes above the cap on memory */
     int n_tried, n_times;
     int64_t *tried, *times;
 } chooser;
@@ -60,14 +60,14 @@ static int64_t excess_of(cz_scheduler *trial)
 }
 
 /* How long the list would take.  The scheduler itself stays as it is. */
-static void try_requests(chooser *c)
+static void try_number(chooser *c, int n_of_each)
 {
     cz_scheduler trial = *c->s;
     const size_t n = (size_t)trial.sharded.n;
     trial.arena = &c->scratch;
     trial.sharded.list = CZ_NEW(&c->scratch, cz_matrix, n);
     memcpy(trial.sharded.list, c->s->sharded.list, n * sizeof(cz_matrix));
-    const int n_micro_groups = cz_schedule_cut_classes(&trial, c->requests);
+    const int n_micro_groups = cz_schedule_cut_classes(&trial, n_of_each);
     if (!is_seen(c, &trial.sharded)) {
         cz_schedule_sort(&trial, &trial.sharded, n_micro_groups);
         cz_schedule_list(&trial);
@@ -78,41 +78,22 @@ static void try_requests(chooser *c)
             (excess == c->best_excess && ps < c->best_ps)) {
             c->best_ps = ps;
             c->best_excess = excess;
-            memcpy(c->best, c->requests,
-                   (size_t)trial.n_micro_group_classes * sizeof *c->best);
+            c->best = n_of_each;
         }
     }
     cz_arena_clear(&c->scratch);
 }
 
-/* All classes from `first` to `end` alike. */
-static void try_numbers(chooser *c, int first, int end)
+static void try_numbers(chooser *c)
 {
     int most = 1;
-    for (int l = first; l < end; l++)
+    for (int l = 0; l < c->s->n_micro_group_classes; l++)
         most = c->s->micro_group_classes[l].most > most
                    ? c->s->micro_group_classes[l].most
                    : most;
     most = most < MOST_GROUPS ? most : MOST_GROUPS;
     for (int n = 1; n <= most; n += n < EACH_NUMBER ? 1 : n / 4)
-        for (int half_ends = 0; half_ends < 2; half_ends++) {
-            for (int l = first; l < end; l++)
-                c->requests[l] = (cz_micro_group_request){n, half_ends};
-            try_requests(c);
-        }
-}
-
-/* All classes alike, then one after the other while the others stay. */
-static void try_all(chooser *c)
-{
-    const int n_micro_group_classes = c->s->n_micro_group_classes;
-    try_numbers(c, 0, n_micro_group_classes);
-    for (int l = 0; n_micro_group_classes > 1 && l < n_micro_group_classes;
-         l++) {
-        memcpy(c->requests, c->best,
-               (size_t)n_micro_group_classes * sizeof *c->best);
-        try_numbers(c, l, l + 1);
-    }
+        try_number(c, n);
 }
 
 bool cz_schedule_has_subgroups(const cz_scheduler *s)
@@ -133,18 +114,13 @@ static bool has_choice(const cz_scheduler *s)
 
 void cz_schedule_micro_groups(cz_scheduler *s)
 {
-    chooser c = {.s = s, .best_ps = -1};
+    chooser c = {.s = s, .best = 1, .best_ps = -1};
     s->prices = cz_schedule_price(s->arena, s->view);
     cz_schedule_find_classes(s);
-    c.requests =
-        CZ_NEW(s->arena, cz_micro_group_request, s->n_micro_group_classes);
-    c.best = CZ_NEW(s->arena, cz_micro_group_request, s->n_micro_group_classes);
-    for (int l = 0; l < s->n_micro_group_classes; l++)
-        c.best[l].n_micro_groups = 1;
     c.effort = cz_schedule_has_subgroups(s) ? TRIAL_EFFORT : 0;
     cz_arena_init(&c.scratch);
     if (s->prices && has_choice(s))
-        try_all(&c);
+        try_numbers(&c);
     cz_arena_fini(&c.scratch);
     s->micro_group_choice = (cz_fact_micro_group_choice){{c.tried, c.n_tried},
                                                          {c.times, c.n_times}};

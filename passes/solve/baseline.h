@@ -31,16 +31,6 @@ cz_solve_baseline cz_solve_baseline_make(cz_arena *arena,
                                          cz_solve_baseline_kind kind,
                                          int alpha_percent);
 
-/* All of them; those that keep the order of gradients come first. */
-enum { CZ_N_BASELINES = 4, CZ_N_BASELINES_IN_ORDER = 2 };
-extern const cz_solve_baseline_kind cz_solve_baseline_kinds[CZ_N_BASELINES];
-
-/* The baseline as a plan of `problem` itself: what is divisible has no owner,
- * and lies in one rank's slice. */
-cz_solve_plan cz_solve_baseline_plan(cz_arena *arena,
-                                     const cz_solve_problem *problem,
-                                     cz_solve_baseline_kind kind);
-
 /* The greedy's cuts and owners, for a problem in gradient order.  Items count
  * as whole, which they must be. */
 cz_solve_plan cz_solve_greedy(cz_arena *arena, const cz_solve_problem *problem,

@@ -2,9 +2,11 @@
 #include "passes/solve/baseline.h"
 #include "passes/solve/choice.h"
 
-const cz_solve_baseline_kind cz_solve_baseline_kinds[CZ_N_BASELINES] = {
+/* Those that keep the order of gradients come first. */
+static const cz_solve_baseline_kind kinds[] = {
     CZ_BASELINE_GREEDY, CZ_BASELINE_EQUAL, CZ_BASELINE_ROUND_ROBIN,
     CZ_BASELINE_LPT_ELEMENTS};
+enum { N_KINDS = sizeof kinds / sizeof *kinds, N_IN_ORDER = 2 };
 
 /* A plan of the undivided problem is one of the problem itself: its slices
  * cover all that they own. */
@@ -15,9 +17,9 @@ static void disown(const cz_solve_problem *problem, cz_solve_plan *plan)
             plan->owner[i] = plan->host[i] = -1;
 }
 
-cz_solve_plan cz_solve_baseline_plan(cz_arena *arena,
-                                     const cz_solve_problem *problem,
-                                     cz_solve_baseline_kind kind)
+/* What is divisible has no owner, and lies in one rank's slice. */
+static cz_solve_plan plan_of(cz_arena *arena, const cz_solve_problem *problem,
+                             cz_solve_baseline_kind kind)
 {
     cz_solve_plan plan = cz_solve_baseline_make(arena, problem, kind, 100).plan;
     disown(problem, &plan);
@@ -33,11 +35,9 @@ cz_solve_plan cz_solve_baseline_plan(cz_arena *arena,
 void cz_choice_offer_baselines(cz_arena *arena, const cz_solve_problem *problem,
                                cz_solved *best)
 {
-    const int n = problem->order == CZ_ORDER_TRAINER ? CZ_N_BASELINES_IN_ORDER
-                                                     : CZ_N_BASELINES;
+    const int n = problem->order == CZ_ORDER_TRAINER ? N_IN_ORDER : N_KINDS;
     for (int k = 0; k < n; k++) {
-        const cz_solve_plan plan =
-            cz_solve_baseline_plan(arena, problem, cz_solve_baseline_kinds[k]);
+        const cz_solve_plan plan = plan_of(arena, problem, kinds[k]);
         cz_choice_offer(arena, problem, best, &plan, plan.method);
     }
 }

@@ -28,24 +28,9 @@ static void test_equal_items_share_out_evenly(void **unused)
     for (int i = 0; i < 12; i++)
         items[i] = (cz_micro_group_item){i % 2, 10, 100};
     assert_int_equal(
-        solve(&(cz_micro_group_problem){12, 2, items, 1000, {3, false}},
-              groups),
-        3);
+        solve(&(cz_micro_group_problem){12, 2, items, 1000, 3}, groups), 3);
     for (int i = 0; i < 12; i++)
         assert_int_equal(groups[i], i / 4);
-}
-
-static void test_half_ends_are_half_as_large(void **unused)
-{
-    cz_micro_group_item items[12];
-    int groups[12];
-    (void)unused;
-    for (int i = 0; i < 12; i++)
-        items[i] = (cz_micro_group_item){0, 10, 100};
-    const cz_micro_group_problem problem = {12, 1, items, 1000, {4, true}};
-    assert_int_equal(solve(&problem, groups), 4);
-    for (int i = 0; i < 12; i++)
-        assert_int_equal(groups[i], (i + 2) / 4);
 }
 
 static void test_the_cap_makes_more_groups(void **unused)
@@ -56,21 +41,18 @@ static void test_the_cap_makes_more_groups(void **unused)
     for (int i = 0; i < 6; i++)
         items[i] = (cz_micro_group_item){0, 10, 100};
     assert_int_equal(
-        solve(&(cz_micro_group_problem){6, 1, items, 1000, {1, false}}, groups),
-        1);
+        solve(&(cz_micro_group_problem){6, 1, items, 1000, 1}, groups), 1);
     assert_int_equal(
-        solve(&(cz_micro_group_problem){6, 1, items, 20, {1, false}}, groups),
-        3);
+        solve(&(cz_micro_group_problem){6, 1, items, 20, 1}, groups), 3);
     assert_int_equal(
-        solve(&(cz_micro_group_problem){6, 1, items, 5, {1, false}}, groups),
-        6);
+        solve(&(cz_micro_group_problem){6, 1, items, 5, 1}, groups), 6);
 }
 
 static void test_nothing_makes_no_group(void **unused)
 {
     (void)unused;
-    assert_int_equal(
-        solve(&(cz_micro_group_problem){0, 4, NULL, 10, {3, false}}, NULL), 0);
+    assert_int_equal(solve(&(cz_micro_group_problem){0, 4, NULL, 10, 3}, NULL),
+                     0);
 }
 
 /* Bytes of the group of one owner; *n counts its items. */
@@ -129,8 +111,7 @@ static void test_random_items_keep_cap_and_order(void **unused)
                 (int)(next_random(&random) % (uint64_t)n_owners),
                 (int64_t)(next_random(&random) % 50),
                 (int64_t)(next_random(&random) % 1000)};
-        const cz_micro_group_problem problem = {
-            n, n_owners, items, 60, {3, seed % 2}};
+        const cz_micro_group_problem problem = {n, n_owners, items, 60, 3};
         const int n_groups = solve(&problem, groups);
         check(&problem, groups, n_groups);
     }
@@ -140,7 +121,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_items_share_out_evenly),
-        cmocka_unit_test(test_half_ends_are_half_as_large),
         cmocka_unit_test(test_the_cap_makes_more_groups),
         cmocka_unit_test(test_nothing_makes_no_group),
         cmocka_unit_test(test_random_items_keep_cap_and_order),

@@ -22,7 +22,7 @@ static void matrices_of_a_block_take_turns_by_cost(void **state)
 {
     const cz_micro_group_item items[] = {
         {0, 1, 10}, {4, 1, 30}, {0, 1, 40}, {0, 1, 10}, {4, 1, 50}};
-    const cz_micro_group_problem problem = {5, 8, items, 100, {8, false}};
+    const cz_micro_group_problem problem = {5, 8, items, 100, 8};
     int groups[5];
     (void)state;
     assert_int_equal(solve(&problem, groups), 3);
@@ -39,23 +39,20 @@ static void many_matrices_make_few_groups(void **state)
     for (int i = 0; i < 20; i++)
         items[i] = (cz_micro_group_item){0, 5, 1};
     assert_int_equal(
-        solve(&(cz_micro_group_problem){20, 1, items, 100, {4, false}}, groups),
-        4);
+        solve(&(cz_micro_group_problem){20, 1, items, 100, 4}, groups), 4);
     for (int i = 0; i < 20; i++)
         assert_int_equal(groups[i], i / 5);
     assert_int_equal(
-        solve(&(cz_micro_group_problem){20, 1, items, 10, {4, false}}, groups),
-        10);
+        solve(&(cz_micro_group_problem){20, 1, items, 10, 4}, groups), 10);
     assert_int_equal(
-        solve(&(cz_micro_group_problem){20, 1, items, 4, {4, false}}, groups),
-        20);
+        solve(&(cz_micro_group_problem){20, 1, items, 4, 4}, groups), 20);
 }
 
 static void nothing_makes_no_group(void **state)
 {
     (void)state;
-    assert_int_equal(
-        solve(&(cz_micro_group_problem){0, 4, NULL, 10, {4, false}}, NULL), 0);
+    assert_int_equal(solve(&(cz_micro_group_problem){0, 4, NULL, 10, 4}, NULL),
+                     0);
 }
 
 int main(void)
