@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 30u /* version of the tables of part 2 */
+#define CZR_ABI 31u /* version of the tables of part 2 */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 

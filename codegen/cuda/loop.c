@@ -134,7 +134,7 @@ int cz_cuda_most_entries(const cz_cuda_kernel *k)
     const cz_view_step *step = cz_cuda_step(k);
     int common = 2, own = k->is_epilogue + cz_cuda_is_checked(k);
 
-    if (k->form != CZ_CUDA_RUN || cz_cuda_reduces(k))
+    if (k->form != CZ_CUDA_RUN || (cz_cuda_reduces(k) && !cz_cuda_is_wide(k)))
         return 0;
     for (int i = cz_cuda_first_in(k); i < step->n_in; i++)
         if (step->access[i] == CZ_ACCESS_SCALAR)
@@ -213,7 +213,7 @@ static void put_wide(const cz_cuda_kernel *k)
 {
     char length[32];
 
-    if (!k->loop->flat)
+    if (!k->loop->flat && cz_cuda_most_entries(k) == 0)
         cz_cuda_line(k, "const u64 n = rows * columns;");
     if (!cz_cuda_is_wide(k))
         return;
@@ -255,34 +255,68 @@ static void put_chunk(cz_cuda_kernel *k, const char *index, const char *length)
     put_run_sums(k);
 }
 
-/* A block of threads for each chunk, of each part. */
-static void put_chunks(cz_cuda_kernel *k)
+/* Of n elements in parts. */
+static void put_lengths(const cz_cuda_kernel *k)
 {
-    const bool has_parts = k->blocks > 1;
-
-    if (has_parts) {
+    if (k->blocks > 1)
         cz_cuda_line(k,
                      "const u64 length = n / %d, chunks = chunks_of(length);",
                      k->blocks);
-        cz_cuda_line(
-            k, "for (u64 c = blockIdx.x; c < %d * chunks; c += gridDim.x) {",
-            k->blocks);
-    } else {
-        cz_cuda_line(
-            k, "for (u64 c = blockIdx.x; c < chunks_of(n); c += gridDim.x) {");
-    }
-    k->depth++;
+}
+
+/* Chunk c of them. */
+static void put_chunk_of_part(cz_cuda_kernel *k)
+{
+    const bool has_parts = k->blocks > 1;
+
     if (has_parts)
         cz_cuda_line(
             k, "const u64 part = c / chunks, start = c %% chunks * CHUNK;");
     else
         cz_cuda_line(k, "const u64 start = c * CHUNK;");
     put_chunk(k, has_parts ? "e" : "at", has_parts ? "length" : "n");
+}
+
+/* A block of threads for each chunk, of each part. */
+static void put_chunks(cz_cuda_kernel *k)
+{
+    put_lengths(k);
+    if (k->blocks > 1)
+        cz_cuda_line(
+            k, "for (u64 c = blockIdx.x; c < %d * chunks; c += gridDim.x) {",
+            k->blocks);
+    else
+        cz_cuda_line(
+            k, "for (u64 c = blockIdx.x; c < chunks_of(n); c += gridDim.x) {");
+    k->depth++;
+    put_chunk_of_part(k);
     k->depth--;
     cz_cuda_line(k, "}");
 }
 
-/* A block of threads for so many elements of an entry, then of others. */
+static void put_chunk_of_entry(cz_cuda_kernel *k)
+{
+    cz_cuda_line(k, "const u64 n = entries.n[number], c = "
+                    "block_in_entry(entries, number, block);");
+    put_wide(k);
+    put_lengths(k);
+    put_chunk_of_part(k);
+}
+
+static void put_neighbours_of_entry(cz_cuda_kernel *k)
+{
+    cz_cuda_line(k,
+                 "const u64 n = entries.n[number], at = "
+                 "%d * thread_in_entry(entries, number, block);",
+                 k->width);
+    cz_cuda_line(k, "if (at >= n)");
+    cz_cuda_line(k, "    continue;");
+    cz_cuda_alignment(k, NULL);
+    cz_cuda_neighbours(k, "n - at");
+}
+
+/* A block of threads for a chunk of an entry, or for so many elements where
+ * nothing is reduced; then for others. */
 static void put_entries(cz_cuda_kernel *k)
 {
     cz_cuda_line(k, "for (u32 block = blockIdx.x; block < blocks_of(entries); "
@@ -292,16 +326,12 @@ static void put_entries(cz_cuda_kernel *k)
     cz_cuda_line(k, "const loop_%d_entry &entry = entries.of[number];",
                  k->number);
     cz_cuda_parameters(k, put_entry);
-    cz_cuda_line(k,
-                 "const u64 n = entries.n[number], at = "
-                 "%d * thread_in_entry(entries, number, block);",
-                 k->width);
-    cz_cuda_line(k, "if (at >= n)");
-    cz_cuda_line(k, "    continue;");
     if (cz_cuda_is_checked(k))
         cz_cuda_line(k, "u32 wild = 0;");
-    cz_cuda_alignment(k, NULL);
-    cz_cuda_neighbours(k, "n - at");
+    if (cz_cuda_reduces(k))
+        put_chunk_of_entry(k);
+    else
+        put_neighbours_of_entry(k);
     put_check(k, "entry.status");
     k->depth--;
     cz_cuda_line(k, "}");

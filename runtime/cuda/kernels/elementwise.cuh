@@ -27,12 +27,15 @@ enum {
     WARP_COLUMNS = 1024,
     // Rows and columns of what is transposed at once.
     SIDE = 32,
-    MAX_PARTS = 8
+    MAX_PARTS = 8,
+    // Sums that one launch ends.
+    MAX_ENDS = 64
 };
 
 // Where a step is skipped kernels write nothing; no pointer: none is.
 DEV bool is_skipped(const int *skip)
 {
+    grid_begin();
     return skip && *skip;
 }
 
@@ -161,8 +164,8 @@ DEV void write_wide(T *p, const wide<T, V> &w, int left, bool is_wide)
 
 // ---- entries: runs that one launch has ----
 
-// Of kernels that reduce nothing.  A block of threads has so many neighbours
-// each of one entry, and finds it by the blocks of those before.
+// A block of threads has a chunk of one entry, or where nothing is reduced so
+// many neighbours each, and finds it by the blocks of those before.
 template <class Entry, int N> struct entry_table {
     u64 n[N]; // elements of each
     Entry of[N];
@@ -191,11 +194,15 @@ DEV u32 entry_of(const entry_table<Entry, N> &t, u32 block)
 }
 
 template <class Entry, int N>
+DEV u32 block_in_entry(const entry_table<Entry, N> &t, u32 number, u32 block)
+{
+    return block - (number ? t.ends[number - 1] : 0);
+}
+
+template <class Entry, int N>
 DEV u64 thread_in_entry(const entry_table<Entry, N> &t, u32 number, u32 block)
 {
-    const u32 first = number ? t.ends[number - 1] : 0;
-
-    return (u64)(block - first) * THREADS + threadIdx.x;
+    return (u64)block_in_entry(t, number, block) * THREADS + threadIdx.x;
 }
 
 DEV u64 thread_in_grid()
@@ -400,10 +407,20 @@ DEV void next_strip(strip &s, u64 columns)
 
 // ---- the ends of sums ----
 
-// y = the sum of `parts` parts, as a tree, each of `length` partial sums; one
-// block of threads.
+// Parts of `length` partial sums, and their result.
+struct part_sums {
+    const double *partial;
+    u64 length;
+    double *y;
+};
+
+struct part_table {
+    part_sums of[MAX_ENDS];
+};
+
+// Of each of `n`: y = the sum of `parts` parts, as a tree.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    sum_parts(const double *partial, u64 length, int parts, double *y,
+    sum_parts(const __grid_constant__ part_table ends, int n, int parts,
               const int *skip)
 {
     if (is_skipped(skip))
@@ -411,31 +428,36 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     // Thread 0's own, but a local array would be memory of every thread.
     __shared__ double sums[MAX_PARTS];
 
-    for (int part = 0; part < parts; part++) {
-        double sum = 0;
-        for (u64 i = threadIdx.x; i < length; i += THREADS)
-            sum += partial[part * length + i];
-        sum = block_sum(sum);
+    for (int e = blockIdx.x; e < n; e += gridDim.x) {
+        const part_sums &of = ends.of[e];
+        for (int part = 0; part < parts; part++) {
+            double sum = 0;
+            for (u64 i = threadIdx.x; i < of.length; i += THREADS)
+                sum += of.partial[part * of.length + i];
+            sum = block_sum(sum);
+            if (threadIdx.x == 0)
+                sums[part] = sum;
+        }
         if (threadIdx.x == 0)
-            sums[part] = sum;
+            *of.y = tree_sum(sums, parts);
     }
-    if (threadIdx.x == 0)
-        *y = tree_sum(sums, parts);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    largest_parts(const double *partial, u64 length, int parts, double *y,
+    largest_parts(const __grid_constant__ part_table ends, int n, int parts,
                   const int *skip)
 {
     if (is_skipped(skip))
         return;
-    double most = -INFINITY;
-
-    for (u64 i = threadIdx.x; i < parts * length; i += THREADS)
-        most = larger(most, partial[i]);
-    most = block_largest(most);
-    if (threadIdx.x == 0)
-        *y = most;
+    for (int e = blockIdx.x; e < n; e += gridDim.x) {
+        const part_sums &of = ends.of[e];
+        double most = -INFINITY;
+        for (u64 i = threadIdx.x; i < parts * of.length; i += THREADS)
+            most = larger(most, of.partial[i]);
+        most = block_largest(most);
+        if (threadIdx.x == 0)
+            *of.y = most;
+    }
 }
 
 // y[columns] = the sums of `strips` rows of partial sums.

@@ -168,9 +168,9 @@ czr_status czr_cuda_solver_put(const czr_cuda_call *call,
                                const czr_factor *factor);
 void czr_cuda_solver_close(czr_cuda_stages *stages);
 
-/* While stages are opened: room for the sums of a loop. */
+/* While stages are opened: room for the sums of a loop, of `batch` calls. */
 void czr_cuda_loop_prepare(czr_cuda_stages *stages,
-                           const czr_cuda_loop_step *loop);
+                           const czr_cuda_loop_step *loop, int64_t batch);
 
 /* NEWTON_ROOT where matrices stay on the device; as the solver's. */
 czr_status czr_cuda_newton_prepare(czr_cuda_stages *stages,

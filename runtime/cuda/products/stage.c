@@ -152,7 +152,7 @@ static czr_status prepare_steps(czr_cuda_stages *stages, czr_cuda_stage step,
     for (; step->kind != CZR_CUDA_END && status == CZR_OK; step++)
         switch (step->kind) {
         case CZR_CUDA_LOOP_STEP:
-            czr_cuda_loop_prepare(stages, &step->of.loop);
+            czr_cuda_loop_prepare(stages, &step->of.loop, batch);
             break;
         case CZR_CUDA_PRODUCT_STEP:
             status = czr_cuda_product_prepare(stages, &step->of.product.shape,

@@ -1,6 +1,6 @@
 /* Steps as launches.  Loops: grids from extents and multiprocessors, partial
  * sums in the call's room, and the kernels that end them.  Products of several
- * calls, and loops that reduce nothing: those that go together. */
+ * calls, and loops that are runs: those that go together. */
 #include "runtime/cuda/products/internal.h"
 
 /* As in elementwise.cuh. */
@@ -10,7 +10,8 @@ enum {
     CHUNK = 16 * THREADS,
     STRIP_ROWS = 64,
     WARP_COLUMNS = 1024,
-    SIDE = 32
+    SIDE = 32,
+    MAX_ENDS = 64
 };
 
 /* Blocks of a multiprocessor at most: kernels go on where the grid ends. */
@@ -48,12 +49,14 @@ static bool is_largest(unsigned argument)
     return argument >= CZR_CUDA_LARGEST;
 }
 
-static bool has_sums(const czr_cuda_kernel *kernel)
+/* Sums, and largest of many, that it makes. */
+static int n_results(const czr_cuda_kernel *kernel)
 {
+    int n = 0;
+
     for (int i = 0; i < kernel->n_arguments; i++)
-        if (is_sum(kernel->arguments[i]))
-            return true;
-    return false;
+        n += is_sum(kernel->arguments[i]);
+    return n;
 }
 
 /* Partial sums of each part of a result; of columns, strips. */
@@ -87,7 +90,7 @@ static size_t blocks_wanted(const czr_cuda_kernel *kernel, size_t rows,
 {
     switch ((czr_cuda_form)kernel->form) {
     case CZR_CUDA_RUN:
-        return has_sums(kernel)
+        return n_results(kernel)
                    ? n_sums(kernel, rows, columns)
                    : divide_up(rows * columns, (size_t)kernel->width * THREADS);
     case CZR_CUDA_ROWS:
@@ -103,17 +106,19 @@ static size_t blocks_wanted(const czr_cuda_kernel *kernel, size_t rows,
 }
 
 /* Nothing where there is nothing to do. */
-static czr_status put(const czr_cuda_stages *stages, void *kernel,
-                      size_t n_blocks, void **arguments, void *stream)
+static czr_status put(const czr_cuda_call *call, void *kernel, size_t n_blocks,
+                      void **arguments)
 {
-    const size_t most = (size_t)stages->context->n_processors * BLOCKS_EACH;
+    czr_context *context = call->stages->context;
+    const size_t most = (size_t)context->n_processors * BLOCKS_EACH;
     const czr_launch launch = {
         .grid = {(unsigned)(n_blocks < most ? n_blocks : most), 1, 1},
-        .block = {THREADS, 1, 1}};
+        .block = {THREADS, 1, 1},
+        .overlaps = call->overlaps};
 
     return n_blocks == 0 ? CZR_OK
-                         : czr_module_launch(stages->context, kernel, &launch,
-                                             arguments, stream);
+                         : czr_module_launch(context, kernel, &launch,
+                                             arguments, call->stream);
 }
 
 /* ---- operands ----------------------------------------------------------- */
@@ -147,20 +152,28 @@ typedef struct space {
     const czr_cuda_kernel *kernel;
     const czr_cuda_operand *operands;
     uint64_t rows, columns;
+    double *room; /* of its partial sums */
 } space;
 
 static space space_of(const czr_cuda_call *call, const czr_cuda_kernel *kernel,
                       const czr_cuda_loop_step *loop)
 {
-    return (space){call, kernel, loop->operands, loop->rows ? loop->rows : 1,
-                   loop->rows ? loop->columns : call->count};
+    return (space){call,
+                   kernel,
+                   loop->operands,
+                   loop->rows ? loop->rows : 1,
+                   loop->rows ? loop->columns : call->count,
+                   (void *)call->workspace};
 }
 
-static void *partial_sums(const space *s, int number)
+static double *partial_sums(const space *s, int number)
 {
-    double *const room = (void *)s->call->workspace;
+    return s->room + (size_t)number * n_sums(s->kernel, s->rows, s->columns);
+}
 
-    return room + (size_t)number * n_sums(s->kernel, s->rows, s->columns);
+static double *behind_sums(const space *s)
+{
+    return partial_sums(s, n_results(s->kernel));
 }
 
 static czr_status put_kernel(const space *s, void *kernel)
@@ -187,9 +200,8 @@ static czr_status put_kernel(const space *s, void *kernel)
     }
     values[n_values] = s->call->skip;
     arguments[at] = &values[n_values];
-    return put(s->call->stages, kernel,
-               blocks_wanted(s->kernel, s->rows, s->columns), arguments,
-               s->call->stream);
+    return put(s->call, kernel, blocks_wanted(s->kernel, s->rows, s->columns),
+               arguments);
 }
 
 /* ---- entries ---- */
@@ -208,25 +220,31 @@ static bool is_shared(const czr_cuda_kernel *kernel,
 
     for (int i = 0; i < kernel->n_arguments && same; i++) {
         const unsigned argument = kernel->arguments[i];
-        if (!is_of_entry(argument) && argument != CZR_CUDA_STATUS)
+        if (!is_of_entry(argument) && !is_sum(argument) &&
+            argument != CZR_CUDA_STATUS)
             same = find(a, &loop->operands[argument]) ==
                    find(b, &loop->operands[argument]);
     }
     return same;
 }
 
-/* How many of n calls whose next step is this loop have one launch of it. */
+/* How many of n calls whose next step is this loop have one launch of it, with
+ * room for all of their partial sums. */
 static size_t n_shared(const czr_cuda_call *calls, size_t n,
                        const czr_cuda_loop_step *loop)
 {
     const czr_cuda_program *program = calls->stages->program;
     const czr_cuda_loop_kernels kernels = program->loops[loop->loop];
     const czr_cuda_kernel *kernel = &program->kernels[kernels.first];
+    const space first = space_of(calls, kernel, loop);
+    const size_t each =
+        (size_t)(behind_sums(&first) - first.room) * sizeof(double);
     size_t same = 1;
 
     if (kernels.n != 1)
         return 1;
     while (same < n && same < kernel->entries &&
+           (same + 1) * each <= calls->stages->workspace_bytes &&
            calls[same].next == calls->next &&
            is_shared(kernel, loop, calls, &calls[same]))
         same++;
@@ -245,9 +263,11 @@ static void add_entry(entries *to, const space *s)
     const uint64_t n = s->rows * s->columns;
     const size_t blocks = blocks_wanted(s->kernel, s->rows, s->columns);
     size_t n_words = 0, at = 0;
+    int sums = 0;
 
     for (int i = 0; i < s->kernel->n_arguments; i++)
         n_words += is_of_entry(s->kernel->arguments[i]) ||
+                   is_sum(s->kernel->arguments[i]) ||
                    s->kernel->arguments[i] == CZR_CUDA_STATUS;
     uint64_t *own = to->words + most + to->n * n_words;
     uint32_t *ends = (void *)(to->words + most + most * n_words);
@@ -256,6 +276,8 @@ static void add_entry(entries *to, const space *s)
         const unsigned argument = s->kernel->arguments[i];
         if (argument == CZR_CUDA_STATUS)
             own[at++] = czr_address_of(s->call->status);
+        else if (is_sum(argument))
+            own[at++] = czr_address_of(partial_sums(s, sums++));
         else if (is_of_entry(argument))
             own[at++] = czr_address_of(
                 find(s->call, &s->operands[argument - CZR_CUDA_ENTRY]));
@@ -266,110 +288,147 @@ static void add_entry(entries *to, const space *s)
     ends[most] = to->n;
 }
 
-static czr_status put_entries(const czr_cuda_call *calls, size_t n,
-                              const czr_cuda_loop_step *loop, int number)
+static czr_status put_entries(const space *spaces, size_t n, void *compiled)
 {
-    const czr_cuda_stages *stages = calls->stages;
-    const czr_cuda_kernel *kernel = &stages->program->kernels[number];
+    const czr_cuda_kernel *kernel = spaces->kernel;
     const void *values[MAX_ARGUMENTS];
     entries all = {.n = 0};
     void *arguments[MAX_ARGUMENTS] = {all.words};
     int failure = CZR_ERR_PARAM, at = 1, n_values = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const space s = space_of(&calls[i], kernel, loop);
-        if (s.rows * s.columns > 0)
-            add_entry(&all, &s);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (spaces[i].rows * spaces[i].columns > 0)
+            add_entry(&all, &spaces[i]);
     for (int i = 0; i < kernel->n_arguments; i++) {
         const unsigned argument = kernel->arguments[i];
         if (argument == CZR_CUDA_STATUS) {
             arguments[at++] = &failure;
-        } else if (!is_of_entry(argument)) {
-            values[n_values] = find(calls, &loop->operands[argument]);
+        } else if (!is_of_entry(argument) && !is_sum(argument)) {
+            values[n_values] = find(spaces->call, &spaces->operands[argument]);
             arguments[at++] = &values[n_values++];
         }
     }
-    values[n_values] = calls->skip;
+    values[n_values] = spaces->call->skip;
     arguments[at] = &values[n_values];
-    return put(stages, stages->kernels[number], all.n_blocks, arguments,
-               calls->stream);
+    return put(spaces->call, compiled, all.n_blocks, arguments);
 }
 
 /* ---- sums ---- */
 
-/* One block adds up parts, a thread each column of strips. */
-static czr_status put_end(const space *s, unsigned argument, int number)
+static void *result_of(const space *s, unsigned argument)
 {
-    const czr_cuda_stages *stages = s->call->stages;
-    const bool is_strips = s->kernel->form == CZR_CUDA_COLUMNS;
-    const czr_cuda_common which =
-        is_strips ? (is_largest(argument) ? CZR_CUDA_LARGEST_STRIPS
-                                          : CZR_CUDA_SUM_STRIPS)
-                  : (is_largest(argument) ? CZR_CUDA_LARGEST_BLOCKS
-                                          : CZR_CUDA_SUM_BLOCKS);
-    void *sums = partial_sums(s, number);
-    uint64_t length = sums_of_part(s->kernel, s->rows, s->columns);
-    uint64_t columns = s->columns;
-    int parts = (int)parts_of(s->kernel);
     const int result = (int)argument -
                        (is_largest(argument) ? CZR_CUDA_LARGEST : CZR_CUDA_SUM);
-    const void *y = find(s->call, &s->operands[result]), *skip = s->call->skip;
-    void *arguments[] = {&sums, &length,
-                         is_strips ? (void *)&columns : (void *)&parts, &y,
-                         &skip};
 
-    return put(stages, stages->common[which],
-               is_strips ? divide_up(s->columns, THREADS) : 1, arguments,
-               s->call->stream);
+    return find(s->call, &s->operands[result]);
 }
 
-static czr_status put_ends(const space *s)
+/* A thread for each column of strips. */
+static czr_status put_strips(const space *s, unsigned argument, int number)
 {
+    const void *sums = partial_sums(s, number), *skip = s->call->skip;
+    uint64_t length = sums_of_part(s->kernel, s->rows, s->columns);
+    uint64_t columns = s->columns;
+    const void *y = result_of(s, argument);
+    void *arguments[] = {&sums, &length, &columns, &y, &skip};
+
+    return put(
+        s->call,
+        s->call->stages->common[is_largest(argument) ? CZR_CUDA_LARGEST_STRIPS
+                                                     : CZR_CUDA_SUM_STRIPS],
+        divide_up(s->columns, THREADS), arguments);
+}
+
+/* A part_table of elementwise.cuh. */
+typedef struct part_table {
+    struct {
+        uint64_t partial, length, y;
+    } of[MAX_ENDS];
+} part_table;
+
+/* A block for each. */
+static czr_status put_parts(const space *spaces, size_t n, unsigned argument,
+                            int number)
+{
+    const space *s = spaces;
+    const void *skip = s->call->skip;
+    int n_ends = (int)n, parts = (int)parts_of(s->kernel);
+    part_table ends = {0};
+    void *arguments[] = {&ends, &n_ends, &parts, &skip};
+
+    for (size_t i = 0; i < n; i++, s++) {
+        ends.of[i].partial = czr_address_of(partial_sums(s, number));
+        ends.of[i].length = sums_of_part(s->kernel, s->rows, s->columns);
+        ends.of[i].y = czr_address_of(result_of(s, argument));
+    }
+    return put(spaces->call,
+               spaces->call->stages
+                   ->common[is_largest(argument) ? CZR_CUDA_LARGEST_BLOCKS
+                                                 : CZR_CUDA_SUM_BLOCKS],
+               n, arguments);
+}
+
+static czr_status put_ends(const space *spaces, size_t n)
+{
+    const czr_cuda_kernel *kernel = spaces->kernel;
     czr_status status = CZR_OK;
     int sums = 0;
 
-    for (int i = 0; i < s->kernel->n_arguments && status == CZR_OK; i++)
-        if (is_sum(s->kernel->arguments[i]))
-            status = put_end(s, s->kernel->arguments[i], sums++);
+    for (int i = 0; i < kernel->n_arguments && status == CZR_OK; i++) {
+        const unsigned argument = kernel->arguments[i];
+        if (is_sum(argument))
+            status = kernel->form == CZR_CUDA_COLUMNS
+                         ? put_strips(spaces, argument, sums++)
+                         : put_parts(spaces, n, argument, sums++);
+    }
     return status;
 }
 
 void czr_cuda_loop_prepare(czr_cuda_stages *stages,
-                           const czr_cuda_loop_step *loop)
+                           const czr_cuda_loop_step *loop, int64_t batch)
 {
     const czr_cuda_program *program = stages->program;
     const czr_cuda_loop_kernels kernels = program->loops[loop->loop];
 
     for (int k = kernels.first; k < kernels.first + kernels.n; k++) {
         const czr_cuda_kernel *kernel = &program->kernels[k];
-        size_t n = 0;
-        for (int i = 0; i < kernel->n_arguments; i++)
-            if (is_sum(kernel->arguments[i]))
-                n += n_sums(kernel, loop->rows, loop->columns);
+        const size_t n = (size_t)n_results(kernel) *
+                         n_sums(kernel, loop->rows, loop->columns) *
+                         (kernel->entries ? (size_t)batch : 1);
         czr_cuda_stages_need(stages, n * sizeof(double));
     }
+}
+
+/* One of its kernels, for as many calls as have entries. */
+static czr_status put_shared(const czr_cuda_call *calls, size_t n,
+                             const czr_cuda_loop_step *loop, int number)
+{
+    const czr_cuda_stages *stages = calls->stages;
+    const czr_cuda_kernel *kernel = &stages->program->kernels[number];
+    space spaces[MAX_ENDS];
+
+    spaces[0] = space_of(calls, kernel, loop);
+    for (size_t i = 1; i < n; i++) {
+        spaces[i] = space_of(&calls[i], kernel, loop);
+        spaces[i].room = behind_sums(&spaces[i - 1]);
+    }
+    const czr_status status =
+        kernel->entries ? put_entries(spaces, n, stages->kernels[number])
+                        : put_kernel(spaces, stages->kernels[number]);
+    return status == CZR_OK ? put_ends(spaces, n) : status;
 }
 
 /* As many calls as n_shared says. */
 static czr_status put_loop(const czr_cuda_call *calls, size_t n,
                            const czr_cuda_loop_step *loop)
 {
-    const czr_cuda_stages *stages = calls->stages;
-    const czr_cuda_loop_kernels kernels = stages->program->loops[loop->loop];
+    const czr_cuda_loop_kernels kernels =
+        calls->stages->program->loops[loop->loop];
     czr_status status = CZR_OK;
 
     for (int i = kernels.first;
-         i < kernels.first + kernels.n && status == CZR_OK; i++) {
-        const space s = space_of(calls, &stages->program->kernels[i], loop);
-        if (s.kernel->entries) {
-            status = put_entries(calls, n, loop, i);
-            continue;
-        }
-        status = put_kernel(&s, stages->kernels[i]);
-        if (status == CZR_OK)
-            status = put_ends(&s);
-    }
+         i < kernels.first + kernels.n && status == CZR_OK; i++)
+        status = put_shared(calls, n, loop, i);
     return status;
 }
 
@@ -378,14 +437,13 @@ static czr_status put_loop(const czr_cuda_call *calls, size_t n,
 static czr_status put_copy(const czr_cuda_call *call,
                            const czr_cuda_copy_step *copy)
 {
-    const czr_cuda_stages *stages = call->stages;
+    void *kernel = call->stages->common[CZR_CUDA_COPY];
     const void *from = find(call, &copy->from), *skip = call->skip;
     void *to = find(call, &copy->to);
     uint64_t n = call->count * copy->element_bytes;
     void *arguments[] = {&from, &to, &n, &skip};
 
-    return put(stages, stages->common[CZR_CUDA_COPY],
-               divide_up(n, 16 * (size_t)THREADS), arguments, call->stream);
+    return put(call, kernel, divide_up(n, 16 * (size_t)THREADS), arguments);
 }
 
 static czr_status put_factor(const czr_cuda_call *call,
@@ -491,11 +549,17 @@ static size_t put_step(const czr_cuda_call *calls, size_t n, czr_status *status)
 czr_status czr_cuda_stages_put(czr_cuda_call *calls, size_t n)
 {
     czr_status status = CZR_OK;
+    bool overlaps = false; /* behind a launch of these */
 
     for (bool is_over = false; !is_over && status == CZR_OK;) {
         is_over = true;
-        for (size_t i = 0; i < n && status == CZR_OK;)
+        for (size_t i = 0; i < n && status == CZR_OK;) {
+            const czr_cuda_stage_step_kind kind = calls[i].next->kind;
+            calls[i].overlaps = overlaps;
             i += put_step(&calls[i], n - i, &status);
+            overlaps =
+                kind == CZR_CUDA_END ? overlaps : kind != CZR_CUDA_FACTOR_STEP;
+        }
         for (size_t i = 0; i < n; i++) {
             calls[i].next += calls[i].next->kind != CZR_CUDA_END;
             is_over = is_over && calls[i].next->kind == CZR_CUDA_END;

@@ -227,16 +227,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(const __gri
 // stage_1: loop_1, loop_2, loop_3, loop_4, loop_5, loop_6, loop_7, loop_8, loop_9, loop_10, loop_11, loop_12, loop_13, loop_14.
 
 // y0: sum_parts of partial0, 1 of them.
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 n,
-    const float *__restrict__ x0,
-    double *__restrict__ partial0,
+struct loop_1_entry {
+    const float *x0;
+    double *partial0;
+};
+typedef entry_table<loop_1_entry, 64> loop_1_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(const __grid_constant__ loop_1_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const bool is_wide = are_aligned(x0);
-
-    for (u64 c = blockIdx.x; c < chunks_of(n); c += gridDim.x) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_1_entry &entry = entries.of[number];
+        const float *__restrict__ const x0 = entry.x0;
+        double *__restrict__ const partial0 = entry.partial0;
+        const u64 n = entries.n[number], c = block_in_entry(entries, number, block);
+        const bool is_wide = are_aligned(x0);
         const u64 start = c * CHUNK;
         double sum0 = 0;
         for (u64 at = start + 8 * threadIdx.x; at < end_of(start, n); at += 8 * THREADS) {
@@ -568,16 +576,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, 
 }
 
 // y0: largest_parts of partial0, 1 of them.
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(u64 n,
-    const float *__restrict__ x0,
-    double *__restrict__ partial0,
+struct loop_11_entry {
+    const float *x0;
+    double *partial0;
+};
+typedef entry_table<loop_11_entry, 64> loop_11_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_11(const __grid_constant__ loop_11_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const bool is_wide = are_aligned(x0);
-
-    for (u64 c = blockIdx.x; c < chunks_of(n); c += gridDim.x) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_11_entry &entry = entries.of[number];
+        const float *__restrict__ const x0 = entry.x0;
+        double *__restrict__ const partial0 = entry.partial0;
+        const u64 n = entries.n[number], c = block_in_entry(entries, number, block);
+        const bool is_wide = are_aligned(x0);
         const u64 start = c * CHUNK;
         double sum0 = -INFINITY;
         for (u64 at = start + 8 * threadIdx.x; at < end_of(start, n); at += 8 * THREADS) {
@@ -714,10 +730,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_15(const __gr
         const loop_15_entry &entry = entries.of[number];
         const float *__restrict__ const x1 = entry.x1;
         float *__restrict__ const y0 = entry.y0;
+        u32 wild = 0;
         const u64 n = entries.n[number], at = 4 * thread_in_entry(entries, number, block);
         if (at >= n)
             continue;
-        u32 wild = 0;
         const bool is_wide = are_aligned(x1, y0);
         const int left = left_of<4>(n - at);
         wide<float, 4> wx1 = read_wide<4>(x1 + at, left, is_wide);

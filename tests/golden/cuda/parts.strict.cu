@@ -444,10 +444,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(const __gri
         const loop_9_entry &entry = entries.of[number];
         const float *__restrict__ const x1 = entry.x1;
         float *__restrict__ const y0 = entry.y0;
+        u32 wild = 0;
         const u64 n = entries.n[number], at = 4 * thread_in_entry(entries, number, block);
         if (at >= n)
             continue;
-        u32 wild = 0;
         const bool is_wide = are_aligned(x1, y0);
         const int left = left_of<4>(n - at);
         wide<float, 4> wx1 = read_wide<4>(x1 + at, left, is_wide);
@@ -470,18 +470,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(const __gri
 // stage_4: loop_10, loop_2, loop_3, loop_11, loop_5, loop_12, loop_7, loop_8.
 
 // y0: sum_parts of partial0, 8 of them.
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(u64 rows, u64 columns,
-    const czr_bf16 *__restrict__ x0,
-    double *__restrict__ partial0,
+struct loop_10_entry {
+    const czr_bf16 *x0;
+    double *partial0;
+};
+typedef entry_table<loop_10_entry, 64> loop_10_entries;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_10(const __grid_constant__ loop_10_entries entries,
     const int *skip)
 {
     if (is_skipped(skip))
         return;
-    const u64 n = rows * columns;
-    const bool is_wide = n / 8 % 8 == 0 && are_aligned(x0);
-
-    const u64 length = n / 8, chunks = chunks_of(length);
-    for (u64 c = blockIdx.x; c < 8 * chunks; c += gridDim.x) {
+    for (u32 block = blockIdx.x; block < blocks_of(entries); block += gridDim.x) {
+        const u32 number = entry_of(entries, block);
+        const loop_10_entry &entry = entries.of[number];
+        const czr_bf16 *__restrict__ const x0 = entry.x0;
+        double *__restrict__ const partial0 = entry.partial0;
+        const u64 n = entries.n[number], c = block_in_entry(entries, number, block);
+        const bool is_wide = n / 8 % 8 == 0 && are_aligned(x0);
+        const u64 length = n / 8, chunks = chunks_of(length);
         const u64 part = c / chunks, start = c % chunks * CHUNK;
         double sum0 = 0;
         for (u64 e = start + 8 * threadIdx.x; e < end_of(start, length); e += 8 * THREADS) {

@@ -80,6 +80,47 @@ void split(entry_table<Entry, N> &to, u64 width, u64 n, F place)
     }
 }
 
+// Partial sums that nobody reads.
+inline double *spare(u64 n)
+{
+    static std::vector<double> sums(1 << 20);
+    if (n > sums.size())
+        simt::fail("more partial sums than anybody has");
+    return sums.data();
+}
+
+// A run that is reduced as several entries of one launch, of which one counts;
+// the others are empty where the kernel writes elements, too.
+template <class Entry, int N, class F>
+void repeat(entry_table<Entry, N> &to, bool writes, u64 blocks, u64 n, F place)
+{
+    u64 end = 0;
+
+    to.n_entries = 1 + static_cast<u32>(simt::draw() % 3);
+    const u32 counting = static_cast<u32>(simt::draw()) % to.n_entries;
+    for (u32 e = 0; e < to.n_entries; e++) {
+        const bool is_full = e == counting || !writes;
+        to.n[e] = is_full ? n : 0;
+        end += is_full ? blocks : 0;
+        to.ends[e] = static_cast<u32>(end);
+        place(to.of[e], e == counting);
+    }
+}
+
+// Several ends of sums for one launch, of which one counts.
+inline part_table ends;
+inline int n_ends;
+
+inline void end(const double *sums, u64 length, double *y)
+{
+    static double ignored;
+    n_ends = 1 + static_cast<int>(simt::draw() % 3);
+    const int counting = static_cast<int>(simt::draw() % 3) % n_ends;
+    for (int e = 0; e < n_ends; e++)
+        ends.of[e] = {sums, length, e == counting ? y : &ignored};
+    grid = 1 + static_cast<unsigned>(simt::draw() % 3);
+}
+
 inline u64 strips_of(u64 rows)
 {
     return (rows + STRIP_ROWS - 1) / STRIP_ROWS;

@@ -116,7 +116,19 @@ def call_kernel(loop, kernel):
         lines.append(f"double *const partial{y} = partial({which}, {n});")
     for name, text in zip(kernel.parameters, kernel.types):
         kind = text.rsplit(None, 1)[0].strip()
-        if name == "entries":
+        if name == "entries" and kernel.finish:
+            n, _ = kernel.n_partials(kernel.finish[0][2])
+            members = " ".join(
+                f"e.{m} = counts ? {m} : spare({n});" if m.startswith("partial")
+                else f"e.{m} = static_cast<{t}*>(p[{given[m]}]);"
+                for t, m in kernel.entry)
+            writes = any("const" not in t and not m.startswith("partial")
+                         for t, m in kernel.entry)
+            lines.append(f"loop_{loop.number}_entries entries; "
+                         f"repeat(entries, {str(writes).lower()}, {n}, rows * columns, "
+                         f"[&](auto &e, bool counts) {{ {members} }});")
+            words.append(name)
+        elif name == "entries":
             members = " ".join(
                 f"e.{m} = static_cast<{t}*>(p[{given[m]}])"
                 f"{' + start' if f'({m} + at' in kernel.body else ''};"
@@ -146,10 +158,13 @@ def call_kernel(loop, kernel):
     lines.append(f"run([&] {{ {kernel.name}({', '.join(words)}); }});")
     for y, verb, parts in kernel.finish:
         _, length = kernel.n_partials(parts)
-        last = "columns" if "strips" in verb else f"{parts}"
-        grid = "" if "strips" in verb else "grid = 1; "
-        lines.append(f"{grid}run([&] {{ {verb}(partial{y}, {length}, {last}, "
-                     f"static_cast<double *>(p[{given[f'y{y}']}]), nullptr); }});")
+        result = f"static_cast<double *>(p[{given[f'y{y}']}])"
+        if "strips" in verb:
+            lines.append(f"run([&] {{ {verb}(partial{y}, {length}, columns, {result}, "
+                         "nullptr); });")
+        else:
+            lines.append(f"end(partial{y}, {length}, {result}); "
+                         f"run([&] {{ {verb}(ends, n_ends, {parts}, nullptr); }});")
     return "".join(f"        {line}\n" for line in lines)
 
 

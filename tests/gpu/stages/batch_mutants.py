@@ -20,6 +20,8 @@ MUTANTS = [
     ("b is as far as a", STEPS, "distance(x->b, y->b)", "distance(x->a, y->a)"),
     ("results are as far as addends", STEPS, "distance(x->out, y->out)",
      "distance(x->addend, y->addend)"),
+    ("the sums of all calls share their room", STEPS,
+     "spaces[i].room = behind_sums(&spaces[i - 1]);", ""),
     ("steps of the first unit alone", STEPS, "put_step(&calls[i], n - i, &status)",
      "put_step(&calls[0], n - i, &status)"),
     ("slots of a unit are those of the one before", "exec/op.c",
