@@ -428,6 +428,12 @@ czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer);
  * czr_grad_bind before the step.  A gradient that travels or is copied is left
  * to the step, and so it is on a GPU.  Errors as in czr_grad_ready. */
 czr_status czr_grad_check(czr_engine *engine, int param);
+/* The next step has no gradient of this parameter: it leaves parameter and
+ * states as they are, and so does its t, which from there on is less than
+ * others'. czr_grad_bind takes it back.  CZR_ERR_STATE: the world has several
+ * ranks, the engine is not sealed or a GPU's, or czr_grad_ready has come.
+ * CZR_ERR_NO_MEMORY. */
+czr_status czr_grad_absent(czr_engine *engine, int param);
 /* Work put on `consumer` later finds the parameter as the last step leaves it.
  * On the host czr_step returns when all is done. */
 czr_status czr_param_wait(czr_engine *engine, int param, czr_stream consumer);
@@ -461,6 +467,12 @@ czr_status czr_masters_renew(czr_engine *engine);
 czr_status czr_step_set(czr_engine *engine, int64_t step);
 /* As czr_result.step; of a GPU, of the steps whose results were asked for. */
 czr_status czr_step_get(const czr_engine *engine, int64_t *step);
+/* Updates of one parameter, fewer than czr_step_get's where czr_grad_absent has
+ * come: to be saved and set besides, behind czr_step_set.  CZR_ERR_ARGUMENT:
+ * more than those.  CZR_ERR_STATE: fewer, in a world of several ranks; or not
+ * sealed yet. */
+czr_status czr_param_step_get(czr_engine *engine, int param, int64_t *step);
+czr_status czr_param_step_set(czr_engine *engine, int param, int64_t step);
 czr_status czr_counters_get(const czr_engine *engine, czr_counters *out);
 /* One sentence about a failure, with rank and operation or tensor; "" if none.
  * The failure that poisons the engine stays; others replace each other.  Calls

@@ -119,6 +119,10 @@ czr_status czr_save(czr_engine *engine, const char *folder)
 
     if (status != CZR_OK)
         return status;
+    if (czr_phase_any_absent(engine))
+        return czr_engine_refuse(engine, CZR_ERR_STATE,
+                                 "parameters have missed updates, which files "
+                                 "do not say: czr_param_step_get");
     const bool is_first = engine->rank == 0;
     status = is_first ? begin(engine, folder, &manifest.save) : CZR_OK;
     status = czr_ranks_agree(engine, status, "begin a checkpoint");

@@ -445,14 +445,16 @@ static czr_status bind_grad(czr_engine *engine, const char *name,
         return status;
     if (!storage) {
         engine->bindings[number].grad = loose;
-        engine->bindings[number].is_reduced = false;
+        engine->bindings[number].is_reduced =
+            engine->bindings[number].is_absent = false;
         czr_loose_use(engine, number);
     }
     walk = (piece_walk){.storage = storage, .member = member};
     while (storage && next_piece(engine->program, &walk)) {
         czr_loose *own = &engine->bindings[walk.param].grad;
         *own = loose;
-        engine->bindings[walk.param].is_reduced = false;
+        engine->bindings[walk.param].is_reduced =
+            engine->bindings[walk.param].is_absent = false;
         take_piece(engine, storage, walk.piece, walk.at, own);
         czr_loose_use(engine, walk.param);
     }

@@ -353,6 +353,7 @@ void czr_close(czr_engine *engine)
     if (!engine)
         return;
     czr_spaces_close(engine);
+    czr_phase_close(engine);
     czr_host_math_close(&engine->math);
     if (engine->hash)
         engine->device->ops->release(engine->device, engine->hash);

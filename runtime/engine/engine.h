@@ -83,6 +83,9 @@ typedef struct czr_binding {
     bool is_ready;   /* czr_grad_ready came since the last step */
     bool is_reduced; /* since the last step, and where `largest` is noted */
     int32_t largest; /* bits of the gradient's largest magnitude */
+    bool is_absent;  /* it has no gradient in this step */
+    int64_t n_skips; /* steps that left it out: its t is less by so many */
+    float *scalars;  /* [n_scalars] at its t, once it has any */
     czr_loose param, grad;
 } czr_binding;
 
@@ -267,6 +270,13 @@ void czr_externs_take(czr_engine *engine);
  * parameter then. */
 czr_kernel czr_phase_body(const czr_engine *engine, int stage, int param);
 czr_status czr_phase_choose(czr_engine *engine, int64_t t);
+
+/* Of parameters that were left out of updates: their scalars; those that this
+ * step has left out; whether there are any. */
+void czr_phase_fill_scalars(czr_engine *engine);
+void czr_phase_note_absent(czr_engine *engine);
+bool czr_phase_any_absent(const czr_engine *engine);
+void czr_phase_close(czr_engine *engine);
 
 /* handshake.c: all ranks learn whether all can go on; `own` is what this rank
  * found alone. */

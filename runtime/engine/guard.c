@@ -49,7 +49,7 @@ static bool is_beyond(const czr_engine *engine, int param)
 static int find_beyond(const czr_engine *engine)
 {
     for (int param = 0; param < engine->program->n_params; param++)
-        if (is_beyond(engine, param))
+        if (!engine->bindings[param].is_absent && is_beyond(engine, param))
             return param;
     return -1;
 }

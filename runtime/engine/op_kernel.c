@@ -52,8 +52,10 @@ static unsigned char *find_slot(const czr_engine *engine,
 
 static float scalar_of(const czr_engine *engine, int param, unsigned number)
 {
+    const czr_binding *binding = &engine->bindings[param];
+
     return number < CZR_NAME_SCALAR
-               ? engine->scalars[number]
+               ? (binding->n_skips ? binding->scalars : engine->scalars)[number]
                : engine->names[param][number - CZR_NAME_SCALAR];
 }
 
@@ -232,6 +234,12 @@ static bool is_in_vain(const czr_engine *engine)
     return engine->undoes && engine->fault.status != CZR_OK;
 }
 
+/* Whether its parameter has no gradient in this step. */
+static bool is_left_out(const czr_engine *engine, const czr_kernel_entry *row)
+{
+    return engine->bindings[row->param].is_absent;
+}
+
 /* ---- rows that threads share -------------------------------------------- */
 
 enum { SHARED_SCALARS = 64 };
@@ -261,6 +269,8 @@ static void run_share(void *user, int thread)
 
     for (int64_t i = 0; i < own->n; i++) {
         czr_kernel_entry row = own->rows[i];
+        if (is_left_out(own->engine, &row))
+            continue;
         const czr_range run = czr_range_overlap(
             (czr_range){row.offset, row.count},
             (czr_range){row.offset + share.first - at, share.n});
@@ -281,7 +291,8 @@ static czr_status run_shared(czr_engine *engine, shared_rows *own)
 {
     czr_threads_run(own->n_threads, run_share, own);
     for (int64_t i = 0; i < own->n; i++)
-        czr_op_count_row(engine, &own->rows[i]);
+        if (!is_left_out(engine, &own->rows[i]))
+            czr_op_count_row(engine, &own->rows[i]);
     for (int thread = 0; thread < own->n_threads; thread++)
         if (own->faults[thread].status != CZR_OK)
             return check_row(engine, own->faults[thread].row,
@@ -297,7 +308,8 @@ static bool is_shared(const czr_engine *engine, shared_rows *own)
         if (!is_divisible(engine, row) ||
             engine->program->stages[row->stage].n_scalars > SHARED_SCALARS)
             return false;
-        own->n_elements += own->rows[i].count;
+        if (!is_left_out(engine, row))
+            own->n_elements += row->count;
     }
     own->n_threads = czr_threads_worth(engine, own->n_elements);
     return own->n_threads > 1;
@@ -317,6 +329,8 @@ czr_status czr_op_kernel(czr_engine *engine, int op, czr_segment *segment)
         return run_shared(engine, &shared);
     for (int64_t i = 0; i < range.n && !is_in_vain(engine); i++) {
         const czr_kernel_entry *row = &rows[range.first + i];
+        if (is_left_out(engine, row))
+            continue;
         const czr_status status = check_row(engine, row, run_row(engine, row));
         if (status != CZR_OK)
             return status;

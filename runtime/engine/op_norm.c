@@ -10,9 +10,10 @@ czr_status czr_op_square_sum(czr_engine *engine, int op, czr_segment *segment)
 
     segment->is_last = true;
     for (int64_t i = range.first; i < range.first + range.n; i++)
-        czr_norm_add(engine->norm,
-                     czr_reduced_at(engine, rows[i].param, rows[i].offset),
-                     (size_t)rows[i].count);
+        if (!engine->bindings[rows[i].param].is_absent)
+            czr_norm_add(engine->norm,
+                         czr_reduced_at(engine, rows[i].param, rows[i].offset),
+                         (size_t)rows[i].count);
     return CZR_OK;
 }
 
@@ -58,5 +59,6 @@ czr_status czr_op_prologue(czr_engine *engine, int op, czr_segment *segment)
     segment->is_last = true;
     engine->program->prologue((double)(engine->steps + 1), engine->clip,
                               engine->hypers, engine->scalars);
+    czr_phase_fill_scalars(engine);
     return CZR_OK;
 }

@@ -149,7 +149,7 @@ void czr_step_restart(czr_engine *engine)
     czr_externs_take(engine);
     for (int param = 0; param < engine->program->n_params; param++)
         engine->bindings[param].is_ready = engine->bindings[param].is_reduced =
-            false;
+            engine->bindings[param].is_absent = false;
 }
 
 static void commit(czr_engine *engine, czr_result *result)
@@ -158,6 +158,7 @@ static void commit(czr_engine *engine, czr_result *result)
         engine->skips++;
     } else {
         engine->steps++;
+        czr_phase_note_absent(engine);
         for (int param = 0; param < engine->program->n_params; param++)
             czr_loose_copy_out(engine, param);
     }
@@ -255,6 +256,8 @@ czr_status czr_step_set(czr_engine *engine, int64_t step)
         status = engine->set_steps(engine, step);
     if (status == CZR_OK)
         engine->steps = step;
+    for (int p = 0; status == CZR_OK && p < engine->program->n_params; p++)
+        engine->bindings[p].n_skips = 0;
     czr_engine_unlock(engine);
     return status;
 }

@@ -278,6 +278,41 @@ def what_is_not_finite_writes_nothing():
             assert not any(map(torch.equal, before, model.parameters()))
 
 
+def drop_gradients(model, step):
+    """A head that is never used, some that are so at times, and once all."""
+    for i, (name, param) in enumerate(model.named_parameters()):
+        if name == "mix" or (step + i) % 5 == 0 or step == 4:
+            param.grad = None
+
+
+def what_has_no_gradient_stays_as_in_torch():
+    for name, rules in RULES.items():
+        a, b, c = make(), make(), make()
+        own, others, again = ours(a, rules), theirs(b, rules), None
+        losses = {a: [], b: [], c: []}
+        for step in range(12):
+            for model, optimizers in ((a, [own]), (b, others), (c, [again] if again else [])):
+                for optimizer in optimizers:
+                    optimizer.zero_grad()
+                losses[model].append(loss_of(model, *batch(step)))
+                losses[model][-1].backward()
+                drop_gradients(model, step)
+                for optimizer in optimizers:
+                    optimizer.step()
+            if step == 6:  # a training that goes on from here
+                again = ours(c, rules)
+                c.load_state_dict(a.state_dict())
+                again.load_state_dict(own.state_dict())
+        assert same(a, c), name
+        steps = {p: state["step"] for one in others for p, state in one.state.items()
+                 if "step" in state}
+        state = own.state_dict()
+        for number, param in enumerate(p for g in own.param_groups for p in g["params"]):
+            key = dict(zip(a.parameters(), b.parameters()))[param]
+            assert key not in steps or steps[key] == state["state"][number]["step"]
+        assert far(losses[a], losses[b]) <= NEAR[name], name
+
+
 def a_plan_can_be_looked_at():
     plan = canzona.plan(make().named_parameters(), MUON, mesh={"dp": 8}, reduces=True)
     assert "dp 8 = 8 ranks" in str(plan) and "matrices" in str(plan), str(plan)
@@ -304,7 +339,7 @@ def main():
                   parameters_may_move_before_the_first_step,
                   odd_parameters_train, clips_and_skips,
                   gradients_are_looked_at_as_they_are_made, what_is_not_finite_writes_nothing,
-                  a_plan_can_be_looked_at,
+                  what_has_no_gradient_stays_as_in_torch, a_plan_can_be_looked_at,
                   compiled_and_wrapped_names_are_the_models):
         if check is groups_of_torch_are_uses and not HAS_MUON:
             continue

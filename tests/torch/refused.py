@@ -79,11 +79,6 @@ def wrong_steps():
     model = make()
     optimizer = optimizer_of(model.named_parameters())
     before = [p.detach().clone() for p in model.parameters()]
-    refuses(RuntimeError, ["mix has no gradient"], optimizer.step)
-    loss_of(model, *batch(0)).backward()
-    model.h[1].up.bias.grad = None
-    refuses(RuntimeError, ["h.1.up.bias has no gradient"], optimizer.step)
-    model.zero_grad()
     loss_of(model, *batch(0)).backward()
     model.norm.weight.data = model.norm.weight.data.clone()
     optimizer.step()  # before the first one it may have moved
@@ -109,8 +104,7 @@ def wrong_states():
     other = optimizer_of(make().h[0].named_parameters()).state_dict()
     refuses(ValueError, ["another model"], optimizer.load_state_dict, other)
     for change, words in ((lambda s: s.pop("m"), ["mix", "m is missing"]),
-                          (lambda s: s.update(m=torch.zeros(3)), ["mix", "(3,)", "(2, 32)"]),
-                          (lambda s: s.update(step=torch.tensor(5.0)), ["different steps"])):
+                          (lambda s: s.update(m=torch.zeros(3)), ["mix", "(3,)", "(2, 32)"])):
         bad = optimizer.state_dict()
         change(bad["state"][0])
         refuses(ValueError, words, optimizer.load_state_dict, bad)
@@ -257,6 +251,10 @@ def what_one_rank_does_is_known_to_all(rank):
         state["state"][3].pop("v")
     name = list(dict(model.named_parameters()))[3]
     refuses(kind(ValueError), told(name, "v is missing"), optimizer.load_state_dict, state)
+    state = optimizer.state_dict()
+    if is_odd:
+        state["state"][3]["step"] += 1
+    refuses(kind(ValueError), told("different steps"), optimizer.load_state_dict, state)
     optimizer.load_state_dict(good)
     backward()
     optimizer.step()

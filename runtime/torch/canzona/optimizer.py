@@ -48,6 +48,7 @@ class Bound:
         self.is_flat, self.is_shared = layout.is_flat(param), hasattr(param, "placements")
         self.is_plain, self.dtype = not (self.is_flat or self.is_shared), param.dtype
         self.has_master = param.dtype != torch.float32
+        self.is_alone = len(mesh.ranks) == 1  # as torch's, then it may lack a gradient
         self.version, self.numbers = None, []
         if self.is_flat and not param.is_contiguous():
             raise ValueError(f"{name}: {param.dim()} dimensions, which are not contiguous")
@@ -62,12 +63,15 @@ class Bound:
         return own.reshape(-1) if self.is_flat else own
 
     def take_grad(self):
-        """This rank's part of the gradient.  RuntimeError if there is none that fits."""
+        """This rank's part of the gradient; None if it has none, and there is no other
+        rank.  RuntimeError if there is none that fits."""
         param = self.param
         grad = param.grad
         if (self.is_plain and type(grad) is torch.Tensor and  # no DTensor
                 grad.dtype is self.dtype and grad.layout is torch.strided):
             return grad
+        if grad is None and self.is_alone:
+            return None
         if grad is None:
             raise RuntimeError(f"{self.name} has no gradient: call backward() before step(), "
                                "and take from the optimizer what never gets one")
@@ -293,9 +297,16 @@ class Optimizer(torch.optim.Optimizer):
                 waiting = [one for one in self.bound if one not in told]
             grads = [one.take_grad() for one in waiting]
             hyper = self._values()
-        moved = [one for one, grad in zip(waiting, grads) if one.grad.moves(grad)]
+        moved, absent = [], []
+        for one, grad in zip(waiting, grads):
+            if grad is None:
+                absent += one.numbers
+            elif one.grad.moves(grad):
+                moved.append(one)
         for one in {*moved, *self._checks.changed()} if self._checks else moved:
             self._check(czr.lib.czr_grad_bind(self._engine, one.key, ct.byref(one.grad.of)))
+        for number in absent:
+            self._check(czr.lib.czr_grad_absent(self._engine, number))
         status = czr.lib.czr_step(self._engine, ct.byref(hyper), None,
                                   ct.byref(self.result))
         told.clear()
@@ -383,7 +394,7 @@ class Optimizer(torch.optim.Optimizer):
         """torch's form, with whole tensors on every rank: any mesh loads what another one
         saved.  All ranks call it."""
         self._need_open()
-        local, self.state = self.state, {one.param: {"step": self._steps.clone()}
+        local, self.state = self.state, {one.param: {"step": self._step_of(one)}
                                          for one in self.bound}
         try:
             for param, state, tensor, boxes in self._checkpoint():
@@ -406,9 +417,19 @@ class Optimizer(torch.optim.Optimizer):
         for param, state, _, boxes in self._checkpoint():
             for window, memory in boxes:
                 memory.copy_(found[param][state][window])
-        step = int(next(iter(found.values()))["step"])
+        step = max(int(state["step"]) for state in found.values())
         self._check(czr.lib.czr_step_set(self._engine, step))
+        for one in self.bound:
+            own = int(found[one.param]["step"])
+            for number in one.numbers if own < step else ():
+                self._check(czr.lib.czr_param_step_set(self._engine, number, own))
         self._note_step(step)
+
+    def _step_of(self, one):
+        """Its own: it counts no steps without a gradient."""
+        step = ct.c_int64()
+        self._check(czr.lib.czr_param_step_get(self._engine, one.numbers[0], ct.byref(step)))
+        return torch.tensor(float(step.value))
 
     def _match(self, state_dict):
         """The states by our parameters.  ValueError where they are another model's."""
@@ -432,8 +453,10 @@ class Optimizer(torch.optim.Optimizer):
                     f"{name_of[id(param)]}: {state} is "
                     f"{'missing' if value is None else tuple(value.shape)}, and has to be "
                     f"{tuple(tensor.shape[:tensor.n_dims])}")
-        if len({int(state["step"]) for state in found.values()}) != 1:
-            raise ValueError("parameters of the state are at different steps")
+        if (len({int(state["step"]) for state in found.values()}) != 1 and
+                not all(one.is_alone for one in self.bound)):
+            raise ValueError("parameters of the state are at different steps, from which one "
+                             "process alone goes on")
         return found
 
     # ---- the end ------------------------------------------------------------

@@ -2,6 +2,8 @@
  * where they lie, and the engine's own places stay empty. */
 #include "tests/unit/unit.h"
 
+#include "runtime/base/testing.h"
+#include "runtime/czr_checkpoint.h"
 #include "runtime/engine/engine.h"
 #include "tests/unit/runtime/engine/toy.h"
 
@@ -227,12 +229,105 @@ static void a_step_believes_the_last_look(void **state)
     assert_int_equal(czr_world_threads_run(1, look_and_step, &of), CZR_OK);
 }
 
+/* ---- parameters without a gradient --------------------------------------- */
+
+enum { ABSENT = 1 };
+
+/* All parameters, after steps of which `absent` had no gradient of one. */
+typedef struct absence {
+    int n_steps, absent; /* -1: none */
+    int threads;
+    float values[TOY_PARAMS][TOY_ELEMENTS];
+    int64_t steps;
+} absence;
+
+static czr_status step_without(czr_engine *engine, const absence *of, int step)
+{
+    czr_layout_info info;
+
+    for (int p = 0; p < TOY_PARAMS; p++) {
+        /* The same gradients in steps that differ in number. */
+        const int nth = p == ABSENT && of->absent >= 0 && step > of->absent
+                            ? step - 1
+                            : step;
+        czr_layout(engine, names[p], &info);
+        for (int64_t i = 0; i < info.n; i++)
+            ((float *)info.grad)[i] = step == of->absent && p == ABSENT
+                                          ? NAN
+                                          : toy_grad(p, i, 0, nth);
+    }
+    const czr_status status =
+        step == of->absent ? czr_grad_absent(engine, ABSENT) : CZR_OK;
+    return status == CZR_OK ? czr_step(engine, &hyper, NULL, NULL) : status;
+}
+
+static czr_status train(czr_world *world, void *user)
+{
+    absence *of = user;
+    const czr_options options = {.threads = of->threads};
+    czr_engine *engine = NULL;
+    czr_layout_info info;
+    czr_status status = czr_open(&plan.program, world, &options, &engine);
+
+    for (int p = 0; p < TOY_PARAMS && status == CZR_OK; p++)
+        status = czr_bind(engine, names[p], NULL, NULL);
+    assert_int_equal(czr_grad_absent(engine, ABSENT), CZR_ERR_STATE);
+    if (status == CZR_OK)
+        status = czr_seal(engine);
+    for (int p = 0; p < TOY_PARAMS && status == CZR_OK; p++) {
+        czr_layout(engine, names[p], &info);
+        for (int i = 0; i < info.n; i++)
+            ((float *)info.param)[i] = toy_param(p, i);
+    }
+    for (int step = 0; step < of->n_steps && status == CZR_OK; step++)
+        status = step_without(engine, of, step);
+    for (int p = 0; p < TOY_PARAMS && status == CZR_OK; p++) {
+        czr_layout(engine, names[p], &info);
+        memcpy(of->values[p], info.param, (size_t)info.n * sizeof(float));
+    }
+    if (status == CZR_OK)
+        status = czr_param_step_get(engine, ABSENT, &of->steps);
+    assert_int_equal(czr_param_step_set(engine, ABSENT, 100), CZR_ERR_ARGUMENT);
+    if (of->absent >= 0) /* files have one t */
+        assert_int_equal(czr_save(engine, "."), CZR_ERR_STATE);
+    czr_close(engine);
+    return status;
+}
+
+/* Of three steps, one without: that parameter is where two steps lead, all
+ * others where three do. */
+static void what_has_no_gradient_stays(void **state)
+{
+    static absence three = {.n_steps = 3, .absent = -1, .threads = 1};
+    static absence two = {.n_steps = 2, .absent = -1, .threads = 1};
+    static absence without;
+
+    make_plan(CZR_F32);
+    plan.program.clip = 0;
+    assert_int_equal(czr_world_threads_run(1, train, &three), CZR_OK);
+    assert_int_equal(czr_world_threads_run(1, train, &two), CZR_OK);
+    czr_testing_thread_elements(5);
+    for (int step = 0; step < 3; step++)
+        for (int threads = 1; threads < 4; threads += 2) {
+            without =
+                (absence){.n_steps = 3, .absent = step, .threads = threads};
+            assert_int_equal(czr_world_threads_run(1, train, &without), CZR_OK);
+            assert_int_equal(without.steps, 2);
+            for (int p = 0; p < TOY_PARAMS; p++)
+                assert_memory_equal(without.values[p],
+                                    p == ABSENT ? two.values[p]
+                                                : three.values[p],
+                                    sizeof three.values[p]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tensor_of_one_run_is_used_where_it_lies),
         cmocka_unit_test(rows_apart_and_what_is_undone_are_copied),
         cmocka_unit_test(a_step_believes_the_last_look),
+        cmocka_unit_test(what_has_no_gradient_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
