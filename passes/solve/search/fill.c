@@ -125,56 +125,6 @@ static void pour(const filler *f, int64_t *amounts)
     assert(left == 0);
 }
 
-/* Amounts were poured as if all of the bucket were equally dense.  Moves each
- * rank's end to where its part of the time ends: parameters lie one behind
- * the other, in gradient order. */
-static void stretch(const filler *f, const int *slot_of, int bucket,
-                    int64_t *amounts)
-{
-    const cz_solve_problem *problem = f->problem;
-    int item = problem->bucket_start[bucket];
-    int64_t poured = 0, cut = 0, begin = 0, before = 0;
-    for (int r = 0; r < problem->n_ranks; r++) {
-        poured += amounts[r];
-        const int64_t want = cz_solve_fraction(f->ps, poured, f->length);
-        int64_t end = begin;
-        for (; item < problem->bucket_start[bucket + 1]; item++) {
-            const cz_solve_class *c =
-                &problem->classes[problem->class_of[item]];
-            const int64_t n = cz_round_up(c->elements, problem->align);
-            if (slot_of[item] >= 0)
-                continue;
-            if (before + c->cost_ps > want) {
-                end = begin + cz_solve_fraction(n, want - before, c->cost_ps) /
-                                  problem->align * problem->align;
-                break;
-            }
-            before += c->cost_ps;
-            begin += n;
-            end = begin;
-        }
-        end = r == problem->n_ranks - 1 ? f->length : end;
-        amounts[r] = cz_solve_max(0, end - cut);
-        cut += amounts[r];
-    }
-}
-
-/* Whether all of a bucket is as dense, but for a thousandth. */
-static bool is_even(const filler *f, const int *slot_of, int bucket)
-{
-    const cz_solve_problem *problem = f->problem;
-    for (int i = problem->bucket_start[bucket];
-         i < problem->bucket_start[bucket + 1]; i++) {
-        const cz_solve_class *c = &problem->classes[problem->class_of[i]];
-        const int64_t ps = c->cost_ps;
-        const int64_t mean = cz_solve_fraction(f->ps, c->elements, f->length);
-        if (slot_of[i] < 0 &&
-            (ps > mean + mean / 1000 + 1 || mean > ps + ps / 1000 + 1))
-            return false;
-    }
-    return true;
-}
-
 /* A cut that falls into an item that stays whole goes to its nearer end. */
 static int64_t find_cut(const filler *f, const cz_solve_class *c, int64_t begin,
                         int64_t cut)
@@ -242,8 +192,6 @@ static void fill_bucket(filler *f, const int *slot_of, int bucket,
         f->load_ps[r] += cz_solve_fraction(f->ps, amounts[r], f->length);
         f->state[r] += cz_solve_fraction(f->bytes, amounts[r], f->length);
     }
-    if (!is_even(f, slot_of, bucket))
-        stretch(f, slot_of, bucket, amounts);
     if (!is_whole && f->problem->cut_ps > 0)
         spare(f, slot_of, bucket, amounts);
 }
