@@ -113,10 +113,8 @@ cz_ir_type cz_ir_value_type(cz_ir_value value);
 cz_ir_op cz_ir_value_op(cz_ir_value value);
 /* Which result of its operation, or which argument of its function. */
 int cz_ir_value_index(cz_ir_value value);
-/* Uses as operands, one by one (an operation that uses it twice counts
- * twice), in an order that depends on the module alone. */
+/* Uses as operands: an operation that uses it twice counts twice. */
 int cz_ir_value_n_uses(cz_ir_value value);
-cz_ir_op cz_ir_value_user(cz_ir_value value, int i);
 void cz_ir_value_replace(cz_ir_value value, cz_ir_value by);
 
 typedef enum cz_ir_kind {
@@ -144,7 +142,6 @@ cz_ir_op cz_ir_next_function(cz_ir_op function);
 cz_ir_op cz_ir_find_function(const cz_ir *ir, const char *name);
 /* Owned by the IR. */
 const char *cz_ir_function_name(cz_ir_op function);
-bool cz_ir_function_is_private(cz_ir_op function);
 int cz_ir_function_n_in(cz_ir_op function);
 int cz_ir_function_n_out(cz_ir_op function);
 cz_ir_value cz_ir_function_in(cz_ir_op function, int i);

@@ -42,14 +42,6 @@ int cz_ir_value_n_uses(cz_ir_value value)
     return n;
 }
 
-cz_ir_op cz_ir_value_user(cz_ir_value value, int i)
-{
-    MlirOpOperand use = mlirValueGetFirstUse(cz_ir_value_mlir(value));
-    while (i-- > 0)
-        use = mlirOpOperandGetNextUse(use);
-    return cz_ir_op_of(mlirOpOperandGetOwner(use));
-}
-
 void cz_ir_value_replace(cz_ir_value value, cz_ir_value by)
 {
     mlirValueReplaceAllUsesOfWith(cz_ir_value_mlir(value),
@@ -98,11 +90,6 @@ cz_ir_op cz_ir_find_function(const cz_ir *ir, const char *name)
 const char *cz_ir_function_name(cz_ir_op function)
 {
     return cz_ir_op_string(function, "sym_name");
-}
-
-bool cz_ir_function_is_private(cz_ir_op function)
-{
-    return cz_ir_op_has(function, "sym_visibility");
 }
 
 static MlirType function_type(cz_ir_op function)

@@ -115,12 +115,6 @@ bool cz_view_bucket_is_resident(const cz_plan_view *view, int bucket,
     return pattern < 0 || cz_view_is_resident(view, pattern, rank);
 }
 
-bool cz_view_storage_is_resident(const cz_plan_view *view, int storage,
-                                 int64_t rank)
-{
-    return cz_view_is_resident(view, view->storages[storage].patterns[0], rank);
-}
-
 bool cz_view_same_residents(const cz_fact_pattern *a, const cz_fact_pattern *b)
 {
     const size_t n = (size_t)a->residents.n;

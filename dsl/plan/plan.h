@@ -410,8 +410,6 @@ const cz_fact_reduction *cz_view_bucket_reduction(const cz_plan_view *view,
 bool cz_view_is_resident(const cz_plan_view *view, int pattern, int64_t rank);
 bool cz_view_bucket_is_resident(const cz_plan_view *view, int bucket,
                                 int64_t rank);
-bool cz_view_storage_is_resident(const cz_plan_view *view, int storage,
-                                 int64_t rank);
 bool cz_view_same_residents(const cz_fact_pattern *a, const cz_fact_pattern *b);
 /* Of the ranks that have a pattern and agree with `near` on all axes but those
  * of its home: the k-th, k < cz_view_n_residents. */

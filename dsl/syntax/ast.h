@@ -155,10 +155,7 @@ const cz_node *cz_path_with(cz_arena *arena, const cz_node *path, int s, int p,
 /* Does every node have the children that ast_kinds.def says? */
 bool cz_ast_is_sound(const cz_node *node);
 
-/* "matmul" for CZ_AST_MATMUL: the name that cz_ast_print uses. */
+/* "matmul" for CZ_AST_MATMUL. */
 const char *cz_kind_name(cz_kind kind);
-
-/* Print the tree as nested lists, without places: the golden form. */
-void cz_ast_print(const cz_node *node, cz_text *out);
 
 #endif

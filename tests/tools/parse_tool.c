@@ -1,6 +1,7 @@
 /* Prints the syntax tree of a file, or its diagnostics: for golden tests.
  * usage: parse_tool FILE.  Exit status 0 for a tree, 1 for diagnostics. */
 #include "frontend/syntax/parse.h"
+#include "tests/tools/ast_print.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,7 @@ int main(int argc, char **argv)
     if (diags.n > 0)
         cz_diags_print(&diags, &out, false);
     else
-        cz_ast_print(file, &out);
+        ast_print(file, &out);
     fwrite(cz_text_string(&out), 1, out.n, stdout);
     const int status = diags.n_errors > 0;
     cz_arena_fini(&arena);

@@ -29,11 +29,3 @@ cz_solve_bound cz_solve_bound_find(const cz_solve_problem *problem)
     bound.max_ps = cz_solve_max(bound.mean_ps, bound.item_ps);
     return bound;
 }
-
-int64_t cz_solve_bound_padded(const cz_solve_problem *problem)
-{
-    int64_t sum = 0;
-    for (int b = 0; b < problem->n_buckets; b++)
-        sum += problem->n_ranks * cz_solve_least_elements(problem, b);
-    return sum;
-}

@@ -16,8 +16,4 @@ typedef struct cz_solve_bound {
  * count in the mean, and the least of them beside the item. */
 cz_solve_bound cz_solve_bound_find(const cz_solve_problem *problem);
 
-/* The least that padded_elements of any plan can be: per bucket n_ranks times
- * the larger of its longest whole item and its aligned length over ranks. */
-int64_t cz_solve_bound_padded(const cz_solve_problem *problem);
-
 #endif

@@ -2,6 +2,7 @@
  * what must hold for every text holds. */
 #include "frontend/syntax/parse.h"
 #include "tests/adversary/fuzz/fuzz.h"
+#include "tests/tools/ast_print.h"
 
 #include <string.h>
 
@@ -40,7 +41,7 @@ static bool parse(const char *bytes, size_t n, cz_text *out)
     demand(cz_ast_is_sound(file), "children that ast_kinds.def lacks");
     const bool is_valid = diags.n_errors == 0;
     if (is_valid)
-        cz_ast_print(file, out);
+        ast_print(file, out);
     else
         cz_diags_print(&diags, out, true);
     cz_arena_fini(&arena);

@@ -134,8 +134,10 @@ static void a_storage_has_one_home(void **state)
             continue;
         }
         assert_string_equal(messages(f), "");
-        assert_true(cz_view_storage_is_resident(view, 0, 0));
-        assert_false(cz_view_storage_is_resident(view, 0, 1));
+        assert_true(
+            cz_view_is_resident(view, view->storages[0].patterns[0], 0));
+        assert_false(
+            cz_view_is_resident(view, view->storages[0].patterns[0], 1));
     }
 }
 

@@ -1,6 +1,7 @@
 /* The printed tree: one line where it fits, names and flags for all. */
 #include "dsl/syntax/ast.h"
 #include "tests/unit/unit.h"
+#include "tests/tools/ast_print.h"
 
 static void every_kind_has_a_name_of_its_own(void **state)
 {
@@ -14,7 +15,7 @@ static void assert_prints(const cz_node *node, const char *expected)
 {
     cz_text text;
     cz_text_init(&text);
-    cz_ast_print(node, &text);
+    ast_print(node, &text);
     assert_string_equal(cz_text_string(&text), expected);
     cz_text_fini(&text);
 }

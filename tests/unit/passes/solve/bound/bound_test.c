@@ -65,25 +65,11 @@ static void test_initial_loads_raise_bounds(void **unused)
     cz_arena_fini(&arena);
 }
 
-static void test_padding_is_bound_by_items_and_by_ranks(void **unused)
-{
-    const int64_t ps[] = {1, 1, 1};
-    cz_arena arena;
-    (void)unused;
-    cz_arena_init(&arena);
-    const cz_solve_problem four = costs(&arena, ps, 3, 4);
-    assert_int_equal(cz_solve_bound_padded(&four), 4 * 12);
-    const cz_solve_problem two = costs(&arena, ps, 3, 2);
-    assert_int_equal(cz_solve_bound_padded(&two), 2 * 20);
-    cz_arena_fini(&arena);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_bound_binds_somewhere),
         cmocka_unit_test(test_initial_loads_raise_bounds),
-        cmocka_unit_test(test_padding_is_bound_by_items_and_by_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
