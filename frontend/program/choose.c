@@ -415,9 +415,36 @@ static bool check_dims(chooser *c, const cz_use *use, const cz_pattern *pattern)
     return false;
 }
 
+/* Rows so short are those of a convolution's kernel, and of no matrix. */
+enum { MOST_OF_KERNEL = 7 };
+
+static bool is_batch_of_kernels(const cz_choice *choice)
+{
+    const cz_pattern *pattern = &choice->pattern;
+    return choice->view.batch &&
+           pattern->shape[pattern->n_dims - 1] <= MOST_OF_KERNEL;
+}
+
+static void warn_of_kernels(chooser *c, const cz_choice *choice)
+{
+    const cz_pattern *pattern = &choice->pattern;
+    const long long n = pattern->shape[0], rows = pattern->shape[1],
+                    columns = pattern->shape[2];
+    cz_diag_warning(c->diags, CZ_BATCH_OF_KERNELS, pattern->node->span,
+                    "%s is a batch of %lld matrices of %lld x %lld",
+                    cz_pattern_first_name(arena_of(c), pattern), n, rows,
+                    columns);
+    cz_diag_note(c->diags, pattern->node->span,
+                 "`view matrix` behind it makes it one of %lld x %lld", n,
+                 rows * columns);
+}
+
 /* One complaint per use. */
 static void check_choices(chooser *c)
 {
+    for (int i = 0; i < c->out->n; i++)
+        if (is_batch_of_kernels(&c->out->list[i]))
+            warn_of_kernels(c, &c->out->list[i]);
     for (int i = 0; i < c->out->n; i++) {
         const cz_choice *choice = &c->out->list[i];
         cz_use *use = choice->use < 0 ? NULL : &c->uses->list[choice->use];

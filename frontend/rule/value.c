@@ -35,6 +35,10 @@ cz_rule_value *cz_rule_failed(cz_rule *rule, cz_code code)
                      "used here, on a matrix stored as [%" PRId64 ", %" PRId64
                      "]",
                      rule->shape->shape[0], rule->shape->shape[1]);
+    } else if (rule->shape && !rule->path &&
+               rule->use->optimizer->span.source !=
+                   rule->use->use->span.source) {
+        cz_diag_note(rule->diags, rule->use->use->span, "used here");
     }
     return cz_rule_absorb();
 }

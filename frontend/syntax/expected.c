@@ -3,6 +3,8 @@
 
 #include "gram.h"
 
+#include <string.h>
+
 /* Longer lists help nobody. */
 enum { MAX_LISTED = 10 };
 
@@ -110,19 +112,42 @@ static void note_open_bracket(const cz_parser *parser)
                  cz_token_name(open->kind));
 }
 
-/* Operators of other languages that we read as two tokens, the second of which
- * is out of place. */
-static void note_brought(const cz_parser *parser, int kind, cz_span span)
+/* Is that the word in front of `span`, a blank between them? */
+static bool is_behind(cz_span span, const char *word)
 {
+    const size_t n = strlen(word) + 1;
+    return span.offset >= n &&
+           memcmp(span.source->bytes + span.offset - n, word, n - 1) == 0;
+}
+
+/* Words of other languages, and operators that we read as two tokens of which
+ * the second is out of place. */
+static void note_brought(const cz_parser *parser, int kind, cz_token token)
+{
+    const cz_span span = token.span;
     if (span.offset == 0)
         return;
     const char before = span.source->bytes[span.offset - 1];
+    const bool is_doubled = span.offset + 1 < span.source->n &&
+                            span.source->bytes[span.offset + 1] == '/';
     if (kind == TOK_STAR && before == '*')
         cz_diag_note(parser->diags, (cz_span){0}, "a power is written a ^ b");
     else if (kind == TOK_SLASH && before == '/')
         cz_diag_note(parser->diags, (cz_span){0},
                      "a whole quotient is written floor(a / b), and a comment "
                      "begins with #");
+    else if (kind == TOK_SLASH && is_doubled)
+        cz_diag_note(parser->diags, (cz_span){0}, "a comment begins with #");
+    else if (is_behind(span, "while"))
+        cz_diag_note(parser->diags, (cz_span){0},
+                     "a loop is written for i in 0..n { } or for row in table "
+                     "{ }");
+    else if (kind == TOK_IF)
+        cz_diag_note(parser->diags, (cz_span){0},
+                     "a choice is written where(c, a, b)");
+    else if (kind == TOK_ID && strcmp(token.text, "elif") == 0)
+        cz_diag_note(parser->diags, (cz_span){0},
+                     "another branch is written else if");
     else if ((kind == TOK_PLUS || kind == TOK_MINUS) &&
              span.offset + 1 < span.source->n &&
              span.source->bytes[span.offset + 1] == '=')
@@ -173,7 +198,7 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
         token.text ? nearest_keyword(expected, token.text) : NULL;
     if (meant)
         cz_diag_note(parser->diags, (cz_span){0}, "did you mean '%s'?", meant);
-    note_brought(parser, kind, token.span);
+    note_brought(parser, kind, token);
     /* A bracket may have been forgotten on an earlier line. */
     const cz_scanner *scanner = &parser->scanner;
     if (cz_scan_in_brackets(scanner) &&

@@ -69,6 +69,21 @@ static int find_keyword(const char *text)
     return TOK_ID;
 }
 
+static bool is_reserved(int kind)
+{
+    switch (kind) {
+#define CZ_TOKEN(kind, name)
+#define CZ_RESERVED(kind, spelling) case TOK_##kind:
+#define CZ_KEYWORD(kind, spelling)
+#include "frontend/syntax/tokens.def"
+#undef CZ_TOKEN
+#undef CZ_KEYWORD
+#undef CZ_RESERVED
+        return true;
+    }
+    return false;
+}
+
 /* What is being defined is a name, whatever it is called elsewhere. */
 static bool is_defined_here(const cz_scanner *s)
 {
@@ -82,7 +97,8 @@ static int take_name(cz_scanner *s, const unsigned char *start,
                      const unsigned char *end, cz_token *token)
 {
     take_text(s, start, end, TOK_ID, token);
-    return is_defined_here(s) ? TOK_ID : find_keyword(token->text);
+    const int kind = find_keyword(token->text);
+    return is_defined_here(s) && !is_reserved(kind) ? TOK_ID : kind;
 }
 
 int cz_scan_keyword(const char *text)
@@ -360,6 +376,8 @@ next:
                                       : "a value has no members: functions are called f(x)");
                                   goto next; }
         "&&" | "||" | "!"       { bad_bytes(s, start, at, "truths are joined by and, or, not");
+                                  goto next; }
+        "?"                     { bad_bytes(s, start, at, "a choice is written where(c, a, b)");
                                   goto next; }
         "%"                     { bad_bytes(s, start, at, "a remainder is written a - b * floor(a / b)");
                                   goto next; }

@@ -71,6 +71,7 @@ SHOWN = {
     "E0504": "errors: check pipeline_length.cz",
     "E0505": "errors: check -D form=3 form_option.cz",
     "E0506": "errors: check machine_incomplete.cz",
+    "E0507": "errors: check batch_of_kernels.cz",
     "E0901": "errors: check mesh_too_large.cz",
     "E0902": "errors: check not_yet_master.cz",
     "E0903": "errors: check config_absent.cz",
