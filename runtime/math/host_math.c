@@ -34,8 +34,13 @@ czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads)
         czr_library_set_threads(math->n_threads);
     const bool has_syrk = !strict && czr_product_has_syrk();
     const bool has_f32 = !strict && czr_product_has_syrk_f32();
-    math->pairs =
-        has_syrk ? czr_alloc(CZR_SYRK_WORKSPACE, sizeof *math->pairs) : NULL;
+    math->n_syrk = !has_syrk || !czr_library_has_threads() ? 1
+                   : n_threads < CZR_SYRK_THREADS          ? n_threads
+                                                           : CZR_SYRK_THREADS;
+    math->pairs = has_syrk
+                      ? czr_alloc((size_t)math->n_syrk * CZR_SYRK_WORKSPACE,
+                                  sizeof *math->pairs)
+                      : NULL;
     math->panels = has_f32
                        ? czr_alloc(CZR_SYRK_F32_WORKSPACE, sizeof *math->panels)
                        : NULL;

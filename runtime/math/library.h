@@ -43,6 +43,13 @@ void czr_library_ssyrk(const czr_gemm *gemm);
  * bf16 arithmetic. */
 bool czr_library_bf16(const czr_gemm *gemm, czr_dtype c_dtype, int n_threads);
 
+/* Threads that oneDNN keeps: those of others would compete with them, who wait
+ * by spinning.  Runs body(user, thread) on up to so many at once, on the
+ * caller's as thread 0, and returns when all are done. */
+bool czr_library_has_threads(void);
+void czr_library_run_threads(int n_threads,
+                             void (*body)(void *user, int thread), void *user);
+
 /* In words, for people: which of them was opened, or why none. */
 void czr_library_describe_cblas(char *out, size_t n);
 void czr_library_describe_dnnl(char *out, size_t n);

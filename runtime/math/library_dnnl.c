@@ -39,6 +39,11 @@ static struct {
     bool is_open;
     dnnl_engine_t engine;
     void (*omp_set_num_threads)(int n);
+    /* What a compiler calls for a parallel region, of GNU's and LLVM's OpenMP;
+     * the libgomp manual, "The libgomp ABI". */
+    void (*GOMP_parallel)(void (*body)(void *data), void *data, unsigned n,
+                          unsigned flags);
+    int (*omp_get_thread_num)(void);
 #define FUNCTION(name) __typeof__(&name) name;
     FUNCTIONS(FUNCTION)
 #undef FUNCTION
@@ -74,6 +79,8 @@ static void open_dnnl(void)
     if (!is_complete || lib.dnnl_version()->major != DNNL_VERSION_MAJOR)
         return;
     find(library, "omp_set_num_threads", &lib.omp_set_num_threads);
+    find(library, "GOMP_parallel", &lib.GOMP_parallel);
+    find(library, "omp_get_thread_num", &lib.omp_get_thread_num);
     lib.is_open =
         lib.dnnl_engine_create(&lib.engine, dnnl_cpu, 0) == dnnl_success;
 }
@@ -211,6 +218,40 @@ bool czr_library_dnnl_sgemm(const czr_gemm *g)
                           (dnnl_dim_t)g->c_stride) == dnnl_success;
 }
 
+/* The sanitizer does not see how OpenMP's threads wait for each other. */
+#ifdef __SANITIZE_THREAD__
+enum { SEES_THREADS = false };
+#else
+enum { SEES_THREADS = true };
+#endif
+
+bool czr_library_has_threads(void)
+{
+    pthread_once(&lib.once, open_dnnl);
+    return SEES_THREADS && lib.is_open && lib.GOMP_parallel &&
+           lib.omp_get_thread_num;
+}
+
+typedef struct region {
+    void (*body)(void *user, int thread);
+    void *user;
+} region;
+
+static void run_thread(void *data)
+{
+    const region *own = data;
+
+    own->body(own->user, lib.omp_get_thread_num());
+}
+
+void czr_library_run_threads(int n_threads,
+                             void (*body)(void *user, int thread), void *user)
+{
+    region own = {body, user};
+
+    lib.GOMP_parallel(run_thread, &own, (unsigned)n_threads, 0);
+}
+
 void czr_library_describe_dnnl(char *out, size_t n)
 {
     pthread_once(&lib.once, open_dnnl);
@@ -224,6 +265,18 @@ void czr_library_describe_dnnl(char *out, size_t n)
 }
 
 #else
+
+bool czr_library_has_threads(void)
+{
+    return false;
+}
+
+void czr_library_run_threads(int n_threads,
+                             void (*body)(void *user, int thread), void *user)
+{
+    for (int i = 0; i < n_threads; i++)
+        body(user, i);
+}
 
 void czr_library_describe_dnnl(char *out, size_t n)
 {

@@ -244,5 +244,5 @@ static void make_rows(const czr_host_math *math, const czr_product *p,
 
 void czr_product_fixed_order(const czr_math *math, const czr_product *p)
 {
-    czr_product_by_strips((const czr_host_math *)math, p, make_rows);
+    czr_product_by_strips((const czr_host_math *)math, p, 1, make_rows);
 }

@@ -11,10 +11,12 @@ typedef struct czr_host_math {
     czr_math math;
     float *packed_a, *packed_b;
     float *partials; /* strict: CZR_BLOCK_LEVELS results of a block */
-    czr_bf16 *pairs; /* CZR_SYRK_WORKSPACE, where there is czr_product_syrk */
-    float *panels;   /* CZR_SYRK_F32_WORKSPACE, where there is
-                        czr_product_syrk_f32 */
-    int n_threads;   /* of a library, per call */
+    czr_bf16 *pairs; /* CZR_SYRK_WORKSPACE of each of n_syrk threads, where
+                        there is czr_product_syrk */
+    int n_syrk;
+    float *panels; /* CZR_SYRK_F32_WORKSPACE, where there is
+                      czr_product_syrk_f32 */
+    int n_threads; /* of a library, per call */
 } czr_host_math;
 
 /* The processors that this process may use, shared among its ranks; at least
@@ -43,6 +45,7 @@ void czr_mirror_lower(void *x, czr_dtype dtype, size_t n);
 typedef struct czr_rows {
     float *c;
     size_t stride, first, n_rows, n_columns;
+    int thread; /* that makes them */
 } czr_rows;
 
 /* Of rows of a product: what is wanted of them, in `out`. */
@@ -76,18 +79,23 @@ void czr_product_blocks(const czr_host_math *math, const czr_product *product,
 typedef void (*czr_make_rows)(const czr_host_math *math,
                               const czr_product *product, const czr_rows *rows);
 
-/* The product, a strip of rows after the other: at most CZR_STRIP_ROWS, and as
- * many as there is room for.  With `out` each is finished while caches hold it.
- */
+/* The product, strip by strip of at most CZR_STRIP_ROWS rows, and as many as
+ * there is room for; by threads, more than one where czr_library_has_threads,
+ * of which each takes the longest strip that is left.  With `out` each is
+ * finished while caches hold it. */
 enum { CZR_STRIP_ROWS = 192 };
 void czr_product_by_strips(const czr_host_math *math,
-                           const czr_product *product, czr_make_rows make_rows);
+                           const czr_product *product, int n_threads,
+                           czr_make_rows make_rows);
 
 /* Rows of x @ x', which is own squares in bf16, up to the diagonal, by one
- * thread; only where this CPU has what it takes, and nothing faster. */
+ * thread of at most CZR_SYRK_THREADS; only where this CPU has what it takes,
+ * and nothing faster. */
 enum {
     CZR_SYRK_DEPTH = 512, /* of k at once */
     CZR_SYRK_COLUMNS = 48,
+    /* More have strips so short that they pack more than they multiply. */
+    CZR_SYRK_THREADS = 4,
     /* Two more, so that groups of rows do not share lines of a cache. */
     CZR_SYRK_WORKSPACE = 2 * CZR_STRIP_ROWS * (CZR_SYRK_DEPTH + 2)
 };

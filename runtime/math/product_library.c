@@ -137,11 +137,11 @@ static bool has_operands(const czr_product *p, czr_dtype dtype)
     return p->a_dtype == dtype && p->b_dtype == dtype;
 }
 
-/* Whether one thread makes x @ x' of bf16. */
+/* Whether threads of ours make x @ x' of bf16. */
 static bool is_syrk(const czr_host_math *math, const czr_product *p)
 {
     return math->pairs && is_own_square(p) && has_operands(p, CZR_BF16) &&
-           threads_for(math, p->m, p->n, p->k) == 1;
+           threads_for(math, p->m, p->n, p->k) <= math->n_syrk;
 }
 
 /* Where nothing multiplies bf16: block by block in f32. */
@@ -179,5 +179,7 @@ void czr_product_library(const czr_math *math, const czr_product *p)
     else if (has_operands(p, CZR_F32) && (!p->out || p->out_dtype == CZR_F32))
         multiply_f32(host, p);
     else if (!has_operands(p, CZR_BF16) || !multiply_directly(host, p))
-        czr_product_by_strips(host, p, make_rows);
+        czr_product_by_strips(
+            host, p, is_syrk(host, p) ? threads_for(host, p->m, p->n, p->k) : 1,
+            make_rows);
 }

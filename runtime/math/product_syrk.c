@@ -215,7 +215,8 @@ static void add_depth(const czr_host_math *math, const czr_product *p,
                       const czr_rows *rows, size_t depth, size_t n_depth)
 {
     const size_t n_pairs = (n_depth + 1) / 2;
-    czr_bf16 *a = math->pairs, *b = a + STRIP;
+    czr_bf16 *a = math->pairs + (size_t)rows->thread * CZR_SYRK_WORKSPACE;
+    czr_bf16 *b = a + STRIP;
 
     pack(&(piece){p, rows->first, rows->n_rows, depth, n_depth}, a);
     add_strip(rows, a, a, n_pairs, rows->first, rows->n_rows);

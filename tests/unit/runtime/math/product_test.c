@@ -68,6 +68,15 @@ static int setup(void **state)
     return czr_host_math_open(&self->math, 0, 1) != CZR_OK;
 }
 
+static int setup_threads(void **state)
+{
+    const int failed = setup(state);
+    buffers *self = *state;
+
+    czr_host_math_close(&self->math);
+    return failed || czr_host_math_open(&self->math, 0, 3) != CZR_OK;
+}
+
 static int teardown(void **state)
 {
     buffers *self = *state;
@@ -303,6 +312,46 @@ static void long_squares_of_integers_are_exact(void **state)
     }
 }
 
+/* Rounded, with room for some rows of sums alone: the same of one thread as of
+ * several. */
+static void squares_are_the_same_of_any_number_of_threads(void **state)
+{
+    enum { N = 401, K = 1031 };
+    static const size_t rooms[] = {0, 1, 2, 7, 192};
+    czr_bf16 *x = calloc((size_t)N * K, sizeof *x);
+    czr_bf16 *out = calloc(2 * (size_t)N * N, sizeof *out);
+    float *c = calloc((size_t)N * N, sizeof *c);
+    const buffers *self = *state;
+    czr_host_math one;
+
+    assert_int_equal(czr_host_math_open(&one, 0, 1), CZR_OK);
+    fill(x, CZR_BF16, (size_t)N * K);
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        czr_product p = {.m = N,
+                         .n = N,
+                         .k = K,
+                         .a = x,
+                         .b = x,
+                         .c = c,
+                         .a_dtype = CZR_BF16,
+                         .b_dtype = CZR_BF16,
+                         .transpose_b = 1,
+                         .symmetric = 1,
+                         .held_rows = rooms[i],
+                         .out = out,
+                         .out_dtype = CZR_BF16,
+                         .alpha = 1};
+        czr_product_library(&one.math, &p);
+        p.out = out + (size_t)N * N;
+        czr_product_library(&self->math.math, &p);
+        assert_memory_equal(out, p.out, (size_t)N * N * sizeof *out);
+    }
+    czr_host_math_close(&one);
+    free(c);
+    free(out);
+    free(x);
+}
+
 /* What follows the sum over k, with room for all rows or some: variant % 4 says
  * which addend there is, bit 0 of variant / 4 the type of the result, bit 1
  * whether they are one. */
@@ -403,6 +452,11 @@ int main(void)
             symmetric_products_of_libraries_are_mirrored, setup, teardown),
         cmocka_unit_test_setup_teardown(long_squares_of_integers_are_exact,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(long_squares_of_integers_are_exact,
+                                        setup_threads, teardown),
+        cmocka_unit_test_setup_teardown(
+            squares_are_the_same_of_any_number_of_threads, setup_threads,
+            teardown),
         cmocka_unit_test_setup_teardown(
             results_are_scaled_added_to_and_rounded_once, setup, teardown),
     };
