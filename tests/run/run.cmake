@@ -146,6 +146,10 @@ cz_test(run_factor_not_finite run 60 canzona run ${plans}/not_finite.cz)
 set_tests_properties(run_factor_not_finite PROPERTIES PASS_REGULAR_EXPRESSION
   "the last step made 'a' something that is not finite .E0701")
 
+# Of tiny products libraries leave the room of sums untouched, which is no fault.
+cz_test(run_values_of_tiny_products run 60 canzona run --check=values --steps=3
+  ${plans}/room_of_products.cz)
+
 # Names do not depend on the mesh: one rank has the tensors of many.
 cz_run(pad_of_a_mesh --steps=3 ${plans}/pad_of_a_mesh.cz)
 

@@ -187,11 +187,14 @@ static bool has_batches(const cz_run_request *request)
     return request->gpu && request->cuda->batches;
 }
 
-/* Memory is there for all phases: what others alone need stays untouched. */
+/* Memory is there for all phases: what others alone need stays untouched.  So
+ * is what sums of a product would need where a library makes the result itself.
+ */
 static bool is_peak(const cz_job *job, const cz_run_request *request,
                     int64_t steps, int64_t counted, int64_t planned)
 {
-    return are_all_phases(job->view, steps) && !has_batches(request)
+    return are_all_phases(job->view, steps) && !has_batches(request) &&
+                   job->view->program->strict
                ? counted == planned
                : counted <= planned;
 }
