@@ -98,6 +98,8 @@ typedef struct cz_document_matrix {
     int64_t rows, columns, batch, subgroup_size, micro_group;
     const char *strategy;
     int64_t split, shard; /* the owner's coordinates */
+    int64_t stride;       /* of shard coordinates, from one of a subgroup to
+                           * the next */
     int64_t flops, time_ps, wire_bytes;
     int n_candidates;
     const cz_document_candidate *candidates;

@@ -4,6 +4,7 @@
 #include "passes/passes.h"
 
 #include "frontend/document/plan/plan.h"
+#include "frontend/names/sources.h"
 
 /* An iteration of more ranks takes longer to simulate than to plan. */
 enum { MOST_RANKS = 1 << 16 };
@@ -53,6 +54,47 @@ double cz_cmd_gram_ratio(const cz_job *job)
     return standard > 0 ? least / standard : 1;
 }
 
+static bool has_index(const cz_node *use)
+{
+    const cz_node *paths = cz_use_paths(use);
+    for (int p = 0; p < cz_n_items(paths); p++)
+        for (int s = 0; s < cz_n_items(cz_item(paths, p)); s++)
+            if (cz_item(cz_item(paths, p), s)->kind == CZ_AST_INDEX)
+                return true;
+    return false;
+}
+
+/* The user's own files, which have no errors, and what they say of groups. */
+static cz_report_text text_of(cz_job *job, const cz_cmd_options *given)
+{
+    cz_arena *arena = &job->arena;
+    cz_diags *unheard = CZ_NEW(arena, cz_diags, 1);
+    cz_report_text out = {.defines = given->defines,
+                          .n_defines = given->n_defines};
+    cz_source *sources = NULL;
+    cz_report_param_group *uses = NULL;
+
+    if (job->is_ir)
+        return (cz_report_text){0};
+    cz_diags_init(unheard, arena);
+    const cz_scope *scope = cz_scope_build(arena, given->input, &job->text,
+                                           given->allowed, unheard);
+    for (int i = 0; i < cz_scope_n_files(scope); i++)
+        if (!cz_scope_file_at(scope, i)->library)
+            *CZ_PUSH(arena, sources, out.n_sources) =
+                *cz_scope_file_at(scope, i)->source;
+    const cz_node *file = cz_scope_file_at(scope, 0)->tree;
+    for (int i = 0; i < cz_n_items(file); i++) {
+        const cz_node *use = cz_item(file, i);
+        if (use->kind == CZ_AST_USE)
+            *CZ_PUSH(arena, uses, out.n_uses) = (cz_report_param_group){
+                use->text, has_index(use), (int)use->span.line};
+    }
+    out.sources = sources;
+    out.uses = uses;
+    return out;
+}
+
 const cz_report_context *cz_cmd_report_context(cz_job *job,
                                                const cz_cmd_options *given)
 {
@@ -61,9 +103,9 @@ const cz_report_context *cz_cmd_report_context(cz_job *job,
     if (!w)
         return NULL;
     w->timeline = cz_simulate_step(&job->arena, w->document, &options);
-    w->context = (cz_report_context){w->document, &w->timeline,
-                                     cz_cmd_report_iteration(job, given),
-                                     cz_cmd_gram_ratio(job)};
+    w->context = (cz_report_context){
+        w->document, &w->timeline, cz_cmd_report_iteration(job, given),
+        cz_cmd_gram_ratio(job), text_of(job, given)};
     return &w->context;
 }
 

@@ -265,6 +265,7 @@ static const cz_json_field matrix_fields[] = {
     NUMBER(cz_document_matrix, batch, "batch", 1, CZ_MAX_DIM),
     WORD(cz_document_matrix, strategy, "strategy"),
     NUMBER(cz_document_matrix, subgroup_size, "group_size", 1, CZ_MAX_DIM),
+    NUMBER(cz_document_matrix, stride, "stride", 1, CZ_MAX_DIM),
     OPTIONAL(cz_document_matrix, micro_group, "micro_group", INT32_MAX),
     {0}};
 

@@ -39,6 +39,10 @@ typedef struct cz_matrix_class {
 cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_document *document,
                                    int *n);
 
+/* Ranks that update a matrix, ascending: its owner, those that share it, and
+ * likewise those that have others in its place.  They belong to the arena. */
+int64_t *cz_matrix_owners(cz_arena *arena, const cz_document *document,
+                          const cz_document_matrix *matrix, int *n);
 /* One sentence: why matrices of a class have this strategy. */
 void cz_class_why(const cz_document *document, const cz_matrix_class *of,
                   cz_text *out);

@@ -31,6 +31,23 @@ void cz_report_screen(const cz_plan_view *view, const cz_metrics *metrics,
 /* What the lines of such a screen mean, of those that stand there. */
 void cz_report_legend(const char *screen, cz_text *out);
 
+/* A `use` of the first source; one with an index names a group for each of its
+ * values: NAME_0, NAME_1 and so on. */
+typedef struct cz_report_param_group {
+    const char *name;
+    bool has_index;
+    int line; /* from 1 */
+} cz_report_param_group;
+
+/* What a plan was made from, for those who read it. */
+typedef struct cz_report_text {
+    int n_sources, n_uses, n_defines;
+    const cz_source *sources; /* files of the user's, the main one first; none
+                               * where the plan came as IR */
+    const cz_report_param_group *uses;
+    const char *const *defines; /* of -D, in order */
+} cz_report_text;
+
 /* What a page, a trace and an explanation of a plan are made from. */
 typedef struct cz_report_context {
     const cz_document *document;
@@ -38,6 +55,7 @@ typedef struct cz_report_context {
     const cz_report_iteration *iteration; /* NULL: it is not known */
     double gram; /* of the time of updates of matrices that is left with `form
                   * gram`, on a GPU; 1: as much */
+    cz_report_text text;
 } cz_report_context;
 
 /* "help", "time", "matrices", ..., "all", NULL: why each class of matrices is
@@ -51,7 +69,8 @@ void cz_report_explain(const cz_report_context *context, const char *name,
 
 /* One page: HTML with SVG in it and its style, nothing else.  It reads without
  * scripts, refers to nothing outside itself, and is under a megabyte whatever
- * the number of ranks is. */
+ * the number of ranks is: it says so where it has not all owners, or not all of
+ * a source. */
 void cz_report_html(const cz_report_context *context, cz_text *out);
 
 /* Ranks behind these are left out of a trace. */

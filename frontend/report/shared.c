@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dsl/base/checked.h"
+#include "dsl/plan/axes.h"
 
 /* ---- names ---- */
 
@@ -180,6 +181,56 @@ cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_document *document,
     if (*n > 0)
         qsort(all, (size_t)*n, sizeof *all, by_time);
     return all;
+}
+
+static int ascending(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static bool is_resident(cz_axes axes, const cz_document_residents *residents,
+                        int64_t rank)
+{
+    const int64_t at = cz_axes_coordinate(axes, residents->set, rank);
+    bool is_among = residents->set == 0;
+    for (int i = 0; i < residents->n; i++)
+        is_among |= residents->coordinates[i] == at;
+    return is_among;
+}
+
+int64_t *cz_matrix_owners(cz_arena *arena, const cz_document *document,
+                          const cz_document_matrix *matrix, int *n)
+{
+    const cz_document_param *param = &document->params[matrix->param];
+    const int reduction = document->buckets[param->bucket].reduction;
+    const int64_t split = document->reductions[reduction].split_set;
+    int64_t *sizes = CZ_NEW(arena, int64_t, document->n_axes);
+    int64_t shard = 0, *out = NULL;
+    const cz_axes axes = {document->n_axes, sizes};
+
+    for (int a = 0; a < axes.n_axes; a++)
+        sizes[a] = document->axes[a].size;
+    for (int d = 0; d < param->n_dims && matrix->shard >= 0; d++)
+        shard |= param->cuts[d];
+    const int64_t others = (((int64_t)1 << axes.n_axes) - 1) & ~(split | shard);
+    const int64_t row = cz_axes_rank_at(axes, split, matrix->split, 0);
+    *n = 0;
+    for (int64_t k = 0; k < matrix->subgroup_size; k++) {
+        const int64_t member =
+            matrix->shard < 0
+                ? row
+                : cz_axes_rank_at(axes, shard,
+                                  matrix->shard + k * matrix->stride, row);
+        for (int64_t i = 0; i < cz_axes_extent(axes, others); i++) {
+            const int64_t rank = cz_axes_rank_at(axes, others, i, member);
+            if (is_resident(axes, &param->residents, rank))
+                *CZ_PUSH(arena, out, *n) = rank;
+        }
+    }
+    if (*n > 0)
+        qsort(out, (size_t)*n, sizeof *out, ascending);
+    return out;
 }
 
 void cz_class_why(const cz_document *document, const cz_matrix_class *of,

@@ -2,22 +2,28 @@
 """What `plan --html` and `--trace` show, against the JSON of the same plan and
 a second evaluator (simulate_model.py).
 
-    look.py CANZONA FILE.cz [OPTION...]
+    look.py CANZONA [OPTION...] FILE.cz [OPTION...]
     look.py --self-test CANZONA FILE.cz [OPTION...]
     look.py --names CANZONA FILE.cz: IR whose names and sources are markup
+    look.py --texts CANZONA FILE.cz: sources that are markup, import, or are long
 """
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 from look_page import Page, complaints
+from plan_numbers import Plan
 from simulate_model import Simulation
 
 MAX_BYTES = 1_000_000
 MAX_BARS = 128
 MAX_TRACED = 256
+MAX_OWNERS = 2400
+MAX_LINES = 2000
 TOLERANCE = 0.001
 UNITS = ("ns", "us", "ms", "s")
 
@@ -59,7 +65,8 @@ def shown_bytes(value):
 
 # ---- the page ----
 
-def page_complaints(text, plan):
+def page_complaints(text, plan, source=None):
+    """`source` is the file that was planned; None where that was IR."""
     yield from complaints(text)
     if len(text.encode()) > MAX_BYTES:
         yield f"{len(text.encode())} bytes"
@@ -75,6 +82,8 @@ def page_complaints(text, plan):
     yield from bar_complaints(page, metrics)
     yield from table_complaints(page, plan)
     yield from wire_complaints(page, plan)
+    yield from owner_complaints(page, plan)
+    yield from source_complaints(page, plan, source)
 
 
 def summary_complaints(page, plan):
@@ -159,6 +168,67 @@ def wire_complaints(page, plan):
             yield f"bytes of {kind}: {shown.get(kind)}, not {expected}"
 
 
+def shown_ranks(plan, matrix):
+    """"rank 5 (dp 2, tp 1)"; "ranks 1, 4 to 7"; and those behind six runs counted."""
+    ranks = plan.owners(matrix)
+    if len(ranks) == 1:
+        place = plan.coordinates(ranks[0])
+        at = ", ".join(f"{a} {place[a]}" for a in plan.axes)
+        return f"rank {ranks[0]}" + f" ({at})" * bool(at)
+    runs = []
+    for rank in ranks:
+        if runs and runs[-1][-1] == rank - 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    left = sum(len(run) for run in runs[6:])
+    text = "ranks " + ", ".join(str(run[0]) + f" to {run[-1]}" * (len(run) > 1)
+                                for run in runs[:6]) + f" and {left} more" * bool(left)
+    size = matrix["group_size"]
+    return text + f", {size} together" * (1 < size < len(ranks))
+
+
+def owner_complaints(page, plan):
+    numbers, matrices = Plan(plan), plan["matrices"][:MAX_OWNERS]
+    expected = []
+    for matrix in matrices:
+        param = numbers.params[matrix["parameter"]]
+        more = f" and {len(param['names']) - 1} more" * (len(param["names"]) > 1)
+        expected.append([param["name"] + more, shown_ranks(numbers, matrix),
+                         param["group"]])
+    shown = page.rows("matrix") if expected else []
+    for row, said in zip(shown, expected):
+        if row != said:
+            yield f"owner {row}, not {said}"
+            break
+    if len(shown) != len(expected):
+        yield f"{len(shown)} owners, not {len(expected)}"
+
+
+def source_complaints(page, plan, source):
+    """The text is the file's, and each matrix leads to the `use` of its group."""
+    links = page.links("matrix") if plan["matrices"] else []
+    if source is None:
+        if any(links) or "Source" in page.texts(".//h2"):
+            yield "a source of what was IR"
+        return
+    shown = page.lines(source.name)
+    text = source.read_text(encoding="utf-8").splitlines()
+    if [line for line, _ in shown] != text[:len(shown)] or not shown:
+        yield "the source is another"
+    line_of = {place: line for line, place in shown}
+    groups = [row[2] for row in page.rows("matrix")] if links else []
+    for group, link in zip(groups, links, strict=True):
+        # Words that a use of this group has on its first line.
+        use = line_of.get(link, "").strip()
+        of_index = re.sub(r"_[0-9]+$", "", group)
+        if not use.startswith("use ") or not re.search(
+                rf"\b({re.escape(group)}|{re.escape(of_index)})\b",
+                use + " ".join(text[int(link[1:]):int(link[1:]) + 3])):
+            yield f"group {group} leads to '{use}'"
+            break
+
+
 # ---- the trace ----
 
 def expected_events(plan):
@@ -230,7 +300,7 @@ def look(canzona, words):
         return json.loads(done.stdout), *texts
 
 
-def self_test(plan, page, trace):
+def self_test(plan, page, trace, source):
     """Damages that must be seen."""
     most = shown_time(max(plan["metrics"]["time_ps"]))
     event = json.loads(trace)["traceEvents"][-1]
@@ -242,10 +312,15 @@ def self_test(plan, page, trace):
         (page.replace('class="compute" ', 'class="lane" ', 1000), trace),
         (page, trace.replace(f'"dur":{event["dur"]:.6f}', '"dur":1.000000')),
         (page, trace.replace('"name":"kernel', '"name":"colonel', 1)),
+        (re.sub(r"<td>rank \d+ ", "<td>rank 99 ", page, count=1), trace),
+        (page.replace('href="#L', 'href="#M', 1), trace),
+        (re.sub(r'href="#L\d+', 'href="#L1', page, count=1), trace),
+        (page.replace('id="L2"', 'id="L1"', 1), trace),
+        (page.replace("use muon(", "use moun("), trace),
     ]
     for i, (damaged_page, damaged_trace) in enumerate(wrong):
         try:
-            found = list(page_complaints(damaged_page, plan))
+            found = list(page_complaints(damaged_page, plan, source))
         except SyntaxError as error:
             found = [str(error)]
         if not found + list(trace_complaints(damaged_trace, plan)):
@@ -274,15 +349,52 @@ def look_at_markup(canzona, words):
     return plan, page, trace
 
 
+def texts_complaints(canzona, file):
+    """Of a source with markup, tabs and a file that it imports; and of one whose
+    uses are behind the lines that a page has."""
+    text = pathlib.Path(file).read_text(encoding="utf-8")
+    markup = "# </li></ol><script>alert('\u00e4 & \"1\"')</script>\t<!--\n"
+    with tempfile.TemporaryDirectory() as folder:
+        main, other = pathlib.Path(folder, "gpt.cz"), pathlib.Path(folder, "my.cz")
+        other.write_text(f"{markup}let unused = 1\n", encoding="utf-8")
+        main.write_text(f'{markup}import "my.cz"\n{text}{markup}', encoding="utf-8")
+        plan, page, _ = look(canzona, [str(main), "-D", "mesh.dp=1"])
+        yield from page_complaints(page, plan, main)
+        lines = [line for line, _ in Page(page).lines("my.cz")]
+        if lines != [markup[:-1], "let unused = 1"]:
+            yield f"what is imported is shown as {lines}"
+        if "With -D mesh.dp=1" not in Page(page).texts(".//p"):
+            yield "-D is not shown"
+        for head, n in ((f"{markup}" * 3000, 65536 // len(markup.encode())),
+                        ("#\n" * 3000, MAX_LINES)):
+            main.write_text(head + text, encoding="utf-8")
+            plan, page, _ = look(canzona, [str(main)])
+            yield from complaints(page)
+            if len(page.encode()) > MAX_BYTES:
+                yield f"{len(page.encode())} bytes"
+            if any(Page(page).links("matrix")):
+                yield "a link to what is not shown"
+            said = f"The first {n} of {3000 + text.count(chr(10))} lines."
+            if said not in Page(page).texts(".//p") or len(
+                    Page(page).lines("gpt.cz")) != n:
+                yield f"the page does not say: {said}"
+
+
 def main():
     mode = sys.argv[1] if sys.argv[1].startswith("--") else None
     canzona, *words = sys.argv[1 + bool(mode):]
+    if mode == "--texts":
+        found = list(texts_complaints(canzona, *words))
+        print("\n".join(found) or "sources are shown as they are")
+        return 1 if found else 0
     plan, page, trace = (look_at_markup if mode == "--names" else look)(canzona,
                                                                         words)
+    source = None if mode == "--names" else next(
+        pathlib.Path(word) for word in words if word.endswith(".cz"))
     if mode == "--self-test":
-        found = list(self_test(plan, page, trace))
+        found = list(self_test(plan, page, trace, source))
     else:
-        found = list(page_complaints(page, plan)) + list(
+        found = list(page_complaints(page, plan, source)) + list(
             trace_complaints(trace, plan))
     print("\n".join(found[:20]) or
           f"{len(page)} bytes of page, {len(trace)} of trace: as the plan says")

@@ -1,5 +1,5 @@
 """A page as a reader without scripts or network sees it: closed tags, nothing
-from outside, and the text of its parts."""
+from outside, links that lead to a place of it, and the text of its parts."""
 import html.parser
 import xml.etree.ElementTree
 
@@ -15,13 +15,17 @@ class Reader(html.parser.HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.open, self.wrong = [], []
+        self.open, self.wrong, self.links, self.ids = [], [], set(), []
 
     def see(self, tag, attributes):
         if tag in FORBIDDEN:
             self.wrong.append(f"there is a <{tag}>")
         for name, value in attributes:
-            if name in REFERENCES or name.startswith("on"):
+            if (tag, name, value[:1]) == ("a", "href", "#"):
+                self.links.add(value[1:])
+            elif name == "id":
+                self.ids.append(value)
+            elif name in REFERENCES or name.startswith("on"):
                 self.wrong.append(f"<{tag}> has {name}={value}")
 
     def handle_starttag(self, tag, attributes):
@@ -41,6 +45,10 @@ def complaints(text):
     reader.feed(text)
     reader.close()
     yield from reader.wrong
+    for link in sorted(reader.links - set(reader.ids)):
+        yield f"#{link} leads nowhere"
+    if len(set(reader.ids)) != len(reader.ids):
+        yield "two places have one id"
     if reader.open:
         yield f"left open: {reader.open}"
     if not text.startswith("<!DOCTYPE html>\n"):
@@ -59,13 +67,31 @@ class Page:
     def texts(self, path):
         return ["".join(e.itertext()).strip() for e in self.root.iterfind(path)]
 
+    def lines(self, name):
+        """Of a source that the page has: its lines, and the id of each."""
+        for section in self.root.iter("section"):
+            title = None
+            for element in section:
+                title = element.text if element.tag == "h3" else title
+                if element.tag == "ol" and title == name:
+                    return [("".join(i.itertext()), i.get("id")) for i in element]
+        raise KeyError(name)
+
+    def links(self, first):
+        """Where the rows of a table lead, or None."""
+        return [None if (a := row.find("td/a")) is None else a.get("href")[1:]
+                for row in self.table(first).iterfind("tbody/tr")]
+
     def rows(self, first):
         """Cells of the table whose first heading is `first`."""
+        return [["".join(e.itertext()) for e in row.iter("td")]
+                for row in self.table(first).iterfind("tbody/tr")]
+
+    def table(self, first):
         for table in self.root.iter("table"):
             heads = ["".join(e.itertext()) for e in table.iter("th")]
             if heads[0] == first:
-                return [["".join(e.itertext()) for e in row.iter("td")]
-                        for row in table.iterfind("tbody/tr")]
+                return table
         raise KeyError(first)
 
     def bars(self, title):

@@ -82,7 +82,7 @@ TABLE = {
         f"{BUILT} codegen frontend/syntax frontend/program frontend/rule "
         "frontend/rule/expand frontend/format frontend/import "
         "frontend/document frontend/document/plan frontend/report "
-        "frontend/lsp frontend/tune "
+        "frontend/lsp frontend/names frontend/tune "
         "frontend/report/page frontend/run passes passes/cost passes/gpu "
         "passes/grid passes/share passes/simulate passes/verify",
         JSON | HASH | {"argp.h", "malloc.h"}),

@@ -5,7 +5,8 @@
  *   gantt    a step on some ranks
  *   bars     one number of every rank, sorted
  *   wire     buckets, kinds of operations and axes
- *   tables   matrices, baselines, constants */
+ *   tables   matrices, baselines, constants
+ *   source   who owns each matrix, and the text that says what updates it */
 #ifndef CZ_FRONTEND_REPORT_PAGE_INTERNAL_H
 #define CZ_FRONTEND_REPORT_PAGE_INTERNAL_H
 
@@ -68,5 +69,7 @@ void cz_page_matrices(cz_page *page);
 void cz_page_buckets(cz_page *page);
 void cz_page_baselines(cz_page *page);
 void cz_page_constants(cz_page *page);
+void cz_page_owners(cz_page *page);
+void cz_page_source(cz_page *page);
 
 #endif

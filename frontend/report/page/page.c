@@ -198,9 +198,11 @@ void cz_report_html(const cz_report_context *context, cz_text *out)
     cz_page_gantt(&page);
     cz_page_bars(&page);
     cz_page_matrices(&page);
+    cz_page_owners(&page);
     cz_page_buckets(&page);
     cz_page_baselines(&page);
     cz_page_constants(&page);
+    cz_page_source(&page);
     cz_page_raw(&page, "</main>\n</body>\n</html>\n");
     cz_arena_fini(&arena);
 }
