@@ -84,6 +84,9 @@ def page_complaints(text, plan, source=None):
     yield from wire_complaints(page, plan)
     yield from owner_complaints(page, plan)
     yield from source_complaints(page, plan, source)
+    for text in page.texts(".//td") + page.texts(".//p") + page.texts(".//b"):
+        if re.search(r"(?<![\d.,x^-])0 (ps|B|of|matrices|times)\b", text):
+            yield f"the page says '{text}'"
 
 
 def summary_complaints(page, plan):
@@ -91,18 +94,22 @@ def summary_complaints(page, plan):
     times = metrics["time_ps"]
     most, bound = max(times), max(b["value"] for b in metrics["bounds"]
                                   if b["of"] == "kernels")
+    load = ratio(most * len(times), sum(times))
     for text in (f"{shown_time(most)} assumed", ratio(most, bound),
-                 ratio(most * len(times), sum(times))):
+                 *([load] if load != "1.000" else [])):
         if text not in cards:
             yield f"no card says {text}: {cards}"
+    if "load, max over mean" in page.texts(".//span") and load == "1.000":
+        yield "a card says that ranks are alike"
     if "an iteration of 1,048,576 tokens" not in page.texts(".//span"):
         yield "no card says what an iteration takes"
     rows = page.rows("bound")
-    for row, said in zip(rows, metrics["bounds"], strict=True):
+    bounds = [b for b in metrics["bounds"] if b["value"]]
+    for row, said in zip(rows, bounds, strict=True):
         if row[1] != f"{shown_time(said['value'])} assumed":
             yield f"bound {said} is shown as {row}"
         gap = (ratio(said["plan"], said["value"])
-               if said["plan"] is not None and said["value"] else "-")
+               if said["plan"] is not None else "-")
         if row[2] != gap:
             yield f"gap of {said} is shown as {row}"
         if said["witness"] is not None and (
@@ -138,10 +145,13 @@ def table_complaints(page, plan):
         key = f"{matrix['rows']} x {matrix['cols']}"
         classes[key] = classes.get(key, 0) + matrix["batch"]
     shown = {}
-    for row in page.rows("shape"):
+    for row in page.rows("shape") if classes else []:
         shown[row[0]] = shown.get(row[0], 0) + int(row[1].replace(",", ""))
     if shown != classes:
         yield f"matrices {shown}, not {classes}"
+    memory = [kind for kind, of in plan["metrics"]["memory_bytes"].items() if any(of)]
+    if [row[0] for row in page.rows("memory of a rank")] != memory:
+        yield f"memory is not of {memory}"
     constants = [(c["name"], f"{c['value']:,}", c["unit"],
                   "measured" if c["measured"] else "assumed", c["source"])
                  for c in plan["constants"]]
@@ -160,6 +170,8 @@ def wire_complaints(page, plan):
     shown = {}
     for kind, _, _, mean, everyone in page.rows("operation"):
         shown.setdefault(kind, []).append((mean, everyone))
+    for kind in set(shown) - {kind for kind, found in sent.items() if found}:
+        yield f"{kind} is shown, and sends nothing"
     for kind, found in sent.items():
         if len(shown.get(kind, [])) > 1:  # over several axes
             continue

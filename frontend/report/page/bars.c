@@ -151,6 +151,8 @@ static void put_memories(cz_page *page)
     cz_page_open_table(page, columns, 5);
     for (int k = 0; k < CZ_N_MEMORIES; k++) {
         const cz_rank_sums sums = cz_rank_sums_of(s->memory[k], s->n_ranks);
+        if (sums.max == 0)
+            continue;
         cz_page_raw(page, "<tr>");
         cz_page_word(page, cz_memory_name((cz_memory)k));
         cz_page_number(page, "%s", bytes_of(sums.mean).text);

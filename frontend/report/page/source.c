@@ -121,8 +121,13 @@ void cz_page_owners(cz_page *page)
     cz_page_open_section(page, "Owners",
                          "Who updates each matrix; the browser's search finds "
                          "names and ranks. A group leads to its use in the "
-                         "source. Names of one line are of experts, one on "
-                         "each of its ranks.");
+                         "source.");
+    for (int i = 0; i < n; i++)
+        if (s->params[s->matrices[i].param].n_names > 1) {
+            cz_page_raw(page, "<p>Names of one line are of experts, one on "
+                              "each of its ranks.</p>\n");
+            break;
+        }
     cz_page_raw(page, "<div class=\"long\">\n");
     cz_page_open_table(page, columns, 3);
     for (int i = 0; i < n; i++)

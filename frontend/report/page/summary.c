@@ -2,6 +2,7 @@
 #include "frontend/report/page/internal.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void put_head(cz_page *page)
 {
@@ -20,12 +21,12 @@ static void put_head(cz_page *page)
     for (int a = 0; a < s->n_names; a++)
         cz_page_print(page, "%s%s %" PRId64, a ? ", " : "mesh ",
                       s->names[a].name, s->names[a].size);
-    cz_page_print(page,
-                  "%s%d rank%s; %s elements in %d parameters, %" PRId64
-                  " matrices with owners",
+    cz_page_print(page, "%s%d rank%s; %s elements in %d parameters",
                   s->n_names > 0 ? ": " : "", s->n_ranks,
                   s->n_ranks == 1 ? "" : "s",
-                  cz_number_short(elements, "").text, n, n_matrices);
+                  cz_number_short(elements, "").text, n);
+    if (n_matrices > 0)
+        cz_page_print(page, ", %" PRId64 " matrices with owners", n_matrices);
     cz_page_raw(page, "<br/>\nplan <code>");
     cz_page_escape(page, s->plan_hash);
     cz_page_raw(page, "</code><br/>\nsource <code>");
@@ -83,8 +84,9 @@ static void put_cards(cz_page *page)
     if (bound)
         put_card(page, cz_number_ratio(time.max, 1, bound->value), NULL,
                  "of their lower bound");
-    put_card(page, cz_number_ratio(time.max, time.n, time.sum), NULL,
-             "load, max over mean");
+    const cz_number load = cz_number_ratio(time.max, time.n, time.sum);
+    if (strcmp(load.text, "1.000") != 0)
+        put_card(page, load, NULL, "load, max over mean");
     put_card(page, cz_number_time(makespan), basis,
              "one step by itself, links included");
     int64_t most = 0;
@@ -116,7 +118,7 @@ static void put_bound(cz_page *page, const cz_document_bound *bound)
     cz_page_print(page, "%s", cz_number_time(bound->value).text);
     cz_page_basis(page, cz_basis_word(&basis));
     cz_page_raw(page, "</td>");
-    if (bound->plan >= 0 && bound->value > 0)
+    if (bound->plan >= 0)
         cz_page_number(page, "%s",
                        cz_number_ratio(bound->plan, 1, bound->value).text);
     else
@@ -126,6 +128,17 @@ static void put_bound(cz_page *page, const cz_document_bound *bound)
     cz_page_raw(page, "</tr>\n");
     cz_text_fini(&witness);
     cz_text_fini(&admits);
+}
+
+/* " 13 constants of a machine, all assumed" */
+static void put_basis(cz_page *page, int n, int n_measured, const char *what)
+{
+    cz_page_print(page, " %d %s, ", n, what);
+    if (n_measured > 0 && n_measured < n)
+        cz_page_print(page, "%d of them measured, the rest assumed",
+                      n_measured);
+    else
+        cz_page_print(page, "all %s", n_measured ? "measured" : "assumed");
 }
 
 void cz_page_summary(cz_page *page)
@@ -138,14 +151,16 @@ void cz_page_summary(cz_page *page)
     put_cards(page);
     cz_page_open_table(page, columns, 5);
     for (int i = 0; i < s->n_bounds; i++)
-        put_bound(page, &s->bounds[i]);
+        if (s->bounds[i].value > 0)
+            put_bound(page, &s->bounds[i]);
     cz_page_close_table(page);
-    cz_page_raw(page, "<p>");
-    cz_page_print(page,
-                  "Times follow from %d constants of a machine, %d of them "
-                  "measured, and from %d times of whole matrices, %d of them "
-                  "measured; the rest is assumed.",
-                  basis.n_constants, basis.n_measured_constants, basis.n_stages,
-                  basis.n_measured_stages);
-    cz_page_raw(page, "</p>\n");
+    cz_page_raw(page, "<p>Times follow from");
+    put_basis(page, basis.n_constants, basis.n_measured_constants,
+              "constants of a machine");
+    if (basis.n_stages > 0) {
+        cz_page_raw(page, ", and from");
+        put_basis(page, basis.n_stages, basis.n_measured_stages,
+                  "times of whole matrices");
+    }
+    cz_page_raw(page, ".</p>\n");
 }

@@ -34,7 +34,10 @@ static void put_class(cz_page *page, const cz_matrix_class *of)
     cz_page_raw(page, "</td>");
     cz_page_number(page, "%s",
                    cz_number_full(of->stage ? of->stage->batch : 1).text);
-    cz_page_number(page, "%s", cz_number_short(of->wire_bytes, "B").text);
+    cz_page_number(page, "%s",
+                   of->wire_bytes > 0
+                       ? cz_number_short(of->wire_bytes, "B").text
+                       : "none");
     /* The reason, and the other ways one below the other. */
     cz_class_why(page->context->document, of, &why);
     cz_class_others(of, "\n", &others);
@@ -65,6 +68,8 @@ void cz_page_matrices(cz_page *page)
     int n;
     const cz_matrix_class *all =
         cz_matrix_classes(page->arena, page->context->document, &n);
+    if (n == 0)
+        return;
     cz_page_open_section(page, "Matrices",
                          "Classes of equal matrices, those with most work "
                          "first. The time of one is its share of a batch that "

@@ -99,13 +99,14 @@ static void put_buckets(cz_page *page)
 
 /* ---- kinds and axes ---- */
 
+/* Of those that send: no operation of its kind and axes stands before it. */
 static bool is_first(const cz_document *s, int op)
 {
     for (int i = 0; i < op; i++)
-        if (s->ops[i].kind == s->ops[op].kind &&
+        if (s->ops[i].sent_bytes > 0 && s->ops[i].kind == s->ops[op].kind &&
             strcmp(s->ops[i].axes, s->ops[op].axes) == 0)
             return false;
-    return s->ops[op].sent_bytes > 0 || s->ops[op].axes[0];
+    return s->ops[op].sent_bytes > 0;
 }
 
 static void put_kind(cz_page *page, int op)
