@@ -83,6 +83,7 @@ cz_lsp_document *cz_lsp_open(cz_lsp_server *server, const char *uri,
         if (!server->documents || !document)
             abort();
         server->documents[server->n_documents++] = document;
+        document->server = server;
         document->uri = strdup(uri);
         document->path = path_of(uri);
         if (!document->uri || !document->path)
@@ -109,6 +110,35 @@ void cz_lsp_close(cz_lsp_server *server, cz_lsp_document *document)
     free(document);
 }
 
+bool cz_lsp_renew(cz_lsp_document *document)
+{
+    const cz_scope *scope = cz_lsp_scope(document);
+    const cz_node *file =
+        cz_scope_n_files(scope) ? cz_scope_file_at(scope, 0)->tree : NULL;
+    bool imports = false;
+
+    for (int i = 0; file && i < cz_n_items(file); i++)
+        imports |= cz_item(file, i)->kind == CZ_AST_IMPORT;
+    if (imports) {
+        document->scope = NULL;
+        document->is_tried = false;
+    }
+    return imports;
+}
+
+/* All documents that have files, in the place of those. */
+static cz_allowed edited_of(cz_arena *arena, const cz_lsp_server *server)
+{
+    cz_edited *all = NULL;
+    int n = 0;
+
+    for (int i = 0; i < server->n_documents; i++)
+        if (*server->documents[i]->path == '/')
+            *CZ_PUSH(arena, all, n) = (cz_edited){server->documents[i]->path,
+                                                  &server->documents[i]->text};
+    return (cz_allowed){.edited = all, .n_edited = n};
+}
+
 cz_scope *cz_lsp_scope(cz_lsp_document *document)
 {
     cz_diags *unheard;
@@ -118,20 +148,22 @@ cz_scope *cz_lsp_scope(cz_lsp_document *document)
     cz_arena_clear(&document->arena);
     unheard = CZ_NEW(&document->arena, cz_diags, 1);
     cz_diags_init(unheard, &document->arena);
-    document->scope = cz_scope_build(&document->arena, document->path,
-                                     &document->text, (cz_allowed){0}, unheard);
+    document->scope =
+        cz_scope_build(&document->arena, document->path, &document->text,
+                       edited_of(&document->arena, document->server), unheard);
     cz_scope_nearest(document->scope, CZ_AST_OPTIMIZER, ""); /* the library */
     return document->scope;
 }
 
 const cz_compiled_model *cz_lsp_model(cz_lsp_document *document)
 {
-    const cz_compile_options options = {.path = document->path,
-                                        .text = &document->valid_text};
+    cz_compile_options options = {.path = document->path,
+                                  .text = &document->valid_text};
     cz_diags unheard;
 
     if (!document->is_tried && document->valid_text.n > 0) {
         cz_arena_clear(&document->model_arena);
+        options.allowed = edited_of(&document->model_arena, document->server);
         cz_diags_init(&unheard, &document->model_arena);
         document->has_model = cz_compile_model(&document->model_arena, &options,
                                                &unheard, &document->model);
@@ -351,16 +383,17 @@ static json_t *message_of(const cz_lsp_server *server,
 json_t *cz_lsp_check(const cz_lsp_server *server, cz_lsp_document *document)
 {
     cz_rules_checked rules;
-    const cz_compile_options options = {.path = document->path,
-                                        .text = &document->text,
-                                        .compiler = server->version,
-                                        .alone = &rules};
+    cz_compile_options options = {.path = document->path,
+                                  .text = &document->text,
+                                  .compiler = server->version,
+                                  .alone = &rules};
     json_t *list = json_array();
     cz_diags diags;
     cz_arena arena;
 
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
+    options.allowed = edited_of(&arena, server);
     cz_ir_close(cz_compile(&arena, &options, &diags));
     for (int i = 0; i < diags.n; i++)
         json_array_append_new(list, message_of(server, document, &diags, &i));

@@ -2,7 +2,8 @@
  *
  * A document is compiled at each change, for its messages.  What questions need
  * besides, trees and parameters, is made when one comes: parameters of the last
- * text without errors, since who asks is in the middle of a word. */
+ * text without errors, since who asks is in the middle of a word.  Files that
+ * it imports are as other documents have them, else as the disk has them. */
 #ifndef CZ_FRONTEND_LSP_INTERNAL_H
 #define CZ_FRONTEND_LSP_INTERNAL_H
 
@@ -13,7 +14,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct cz_lsp_server;
+
 typedef struct cz_lsp_document {
+    const struct cz_lsp_server *server;
     char *uri;
     char *path;         /* "-": no file's */
     cz_text text;       /* as the client has it */
@@ -43,6 +47,9 @@ cz_lsp_document *cz_lsp_find(const cz_lsp_server *server, const char *uri);
 cz_lsp_document *cz_lsp_open(cz_lsp_server *server, const char *uri,
                              const char *text);
 void cz_lsp_close(cz_lsp_server *server, cz_lsp_document *document);
+/* A document is another, or closed: what was made of those that import files is
+ * made anew.  Whether this one does. */
+bool cz_lsp_renew(cz_lsp_document *document);
 /* What is wrong with it: params of textDocument/publishDiagnostics. */
 json_t *cz_lsp_check(const cz_lsp_server *server, cz_lsp_document *document);
 /* Of the text as it is, also with errors. */

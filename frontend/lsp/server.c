@@ -201,6 +201,16 @@ static void publish(cz_lsp_server *server, json_t *params)
                    "textDocument/publishDiagnostics", "params", params));
 }
 
+/* Of those that import files, one of which is another. */
+static void publish_others(cz_lsp_server *server,
+                           const cz_lsp_document *changed)
+{
+    for (int i = 0; i < server->n_documents; i++)
+        if (server->documents[i] != changed &&
+            cz_lsp_renew(server->documents[i]))
+            publish(server, cz_lsp_check(server, server->documents[i]));
+}
+
 static void take_notification(cz_lsp_server *server, const char *method,
                               const json_t *params)
 {
@@ -220,11 +230,14 @@ static void take_notification(cz_lsp_server *server, const char *method,
         return;
     if (text && (is_opening ||
                  (document && strcmp(method, "textDocument/didChange") == 0))) {
-        publish(server, cz_lsp_check(server, cz_lsp_open(server, uri, text)));
+        document = cz_lsp_open(server, uri, text);
+        publish(server, cz_lsp_check(server, document));
+        publish_others(server, document);
     } else if (document && strcmp(method, "textDocument/didClose") == 0) {
         publish(server,
                 json_pack("{s:s, s:[]}", "uri", document->uri, "diagnostics"));
         cz_lsp_close(server, document);
+        publish_others(server, NULL);
     }
 }
 

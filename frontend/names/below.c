@@ -53,11 +53,51 @@ static int open_without_links(char *path)
     return at;
 }
 
+/* Of the file at a path without links, or of one that is not there, `path`. */
+static const cz_text *find_edited(const cz_allowed *allowed, const char *real,
+                                  const char *path)
+{
+    for (int i = 0; i < allowed->n_edited; i++) {
+        char *other = realpath(allowed->edited[i].path, NULL);
+        const bool is_it = real ? other && strcmp(other, real) == 0
+                                : strcmp(allowed->edited[i].path, path) == 0;
+        free(other);
+        if (is_it)
+            return allowed->edited[i].text;
+    }
+    return NULL;
+}
+
+/* Of what it stands for, at most `limit` bytes. */
+static bool take_edited(cz_text *text, const cz_text *edited, size_t limit,
+                        const char **why)
+{
+    *why = "is too large";
+    if (edited->n > limit)
+        return false;
+    cz_text_put(text, cz_text_string(edited), edited->n);
+    return true;
+}
+
+/* The path is overwritten. */
+static bool take_file(cz_text *text, char *real, size_t limit, const char **why)
+{
+    const int file = open_without_links(real);
+    bool ok;
+
+    *why = "cannot be opened";
+    ok = file >= 0 && cz_text_read(text, file, limit, why);
+    if (file >= 0)
+        close(file);
+    return ok;
+}
+
 bool cz_text_read_below(cz_text *text, const char *folder, const char *name,
                         const cz_allowed *allowed, size_t limit,
                         const char **why)
 {
     const bool leaves = *name == '/' || strncmp(name, "../", 3) == 0;
+    const cz_text *edited = NULL;
     cz_text path = {0};
     char *real = NULL;
     bool ok = false;
@@ -69,15 +109,14 @@ bool cz_text_read_below(cz_text *text, const char *folder, const char *name,
     cz_text_printf(&path, "%s%s%s", *name == '/' ? "" : folder,
                    *name == '/' ? "" : "/", name);
     real = realpath(path.bytes, NULL);
-    if (!real)
-        *why = errno == ENOENT ? "does not exist" : "cannot be opened";
-    else if (may_read(real, folder, allowed)) {
-        const int file = open_without_links(real);
+    if (real || errno == ENOENT) {
+        *why = real ? *why : "does not exist";
+        edited = find_edited(allowed, real, path.bytes);
+    } else
         *why = "cannot be opened";
-        ok = file >= 0 && cz_text_read(text, file, limit, why);
-        if (file >= 0)
-            close(file);
-    }
+    if (real ? may_read(real, folder, allowed) : edited != NULL)
+        ok = edited ? take_edited(text, edited, limit, why)
+                    : take_file(text, real, limit, why);
     free(real);
     cz_text_fini(&path);
     return ok;

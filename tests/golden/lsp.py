@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`canzona lsp`: a recorded session, speed, memory, and messages that are wrong.
 
-    lsp.py CANZONA session [--update] | speed | memory N | fuzz N
+    lsp.py CANZONA session [--update] | buffers | speed | memory N | fuzz N
 """
 import json
 import os
@@ -157,6 +157,63 @@ def check_session(canzona, update):
     print("the session is as recorded")
 
 
+RULE = """optimizer {}(lr) for any {{
+    param <- param - lr * grad
+}}
+"""
+IMPORTING = """import "rules/my.cz"
+import "rules/new.cz"
+mesh dp = 2
+model my(d = 64) {
+    params f32 {
+        w : [d, d]
+        b : [d]
+    }
+}
+use mine(lr)  as matrices on w
+use fresh(lr) as rest     on **
+"""
+
+
+def check_buffers(canzona):
+    """What is imported is as the editor has it, saved or not, and who imports it is
+    checked again."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name).resolve()
+        (folder / "rules").mkdir()
+        (folder / "link").symlink_to(folder / "rules")
+        main, mine, new = (folder / at for at in ("main.cz", "link/my.cz", "rules/new.cz"))
+        main.write_text(IMPORTING)
+        mine.write_text(RULE.format("mine"))
+        client = Client(canzona, name)
+        client.initialize()
+
+        def errors(answer, path):
+            assert answer["params"]["uri"] == path.as_uri(), answer
+            return [d["code"] for d in answer["params"]["diagnostics"]]
+
+        assert errors(client.open(main.as_uri(), IMPORTING), main) == ["E0903"]
+        # A file that is on no disk.
+        assert errors(client.open(new.as_uri(), RULE.format("fresh")), new) == []
+        assert errors(client.read(), main) == []
+        # Another text than the disk's, also by a path with a link.
+        assert errors(client.open(mine.as_uri(), "# of mine\n" + RULE.format("mine")), mine) == []
+        assert errors(client.read(), main) == []
+        found = client.at("definition", IMPORTING, "mine(", uri=main.as_uri())["result"]
+        assert found["range"]["start"] == {"line": 1, "character": 0}, found
+        assert found["uri"].endswith("/rules/my.cz"), found
+        assert errors(client.change(mine.as_uri(), RULE.format("other")), mine) == []
+        assert errors(client.read(), main) == ["E0201"]
+        found = client.at("completion", IMPORTING, "use mine", 4, uri=main.as_uri())["result"]
+        assert "other" in [i["label"] for i in found]
+        # A file that is left has its bytes again.
+        client.notify("textDocument/didClose", {"textDocument": {"uri": mine.as_uri()}})
+        assert errors(client.read(), mine) == []
+        assert errors(client.read(), main) == []
+        assert client.close() == 0
+    print("imports are as the editor has them")
+
+
 def check_speed(canzona):
     """Messages about examples/qwen3-32b.cz, within 50 ms of a change."""
     path = ROOT / "examples/qwen3-32b.cz"
@@ -269,6 +326,8 @@ def main():
     canzona, what, *more = sys.argv[1:]
     if what == "session":
         check_session(canzona, "--update" in more)
+    elif what == "buffers":
+        check_buffers(canzona)
     elif what == "speed":
         check_speed(canzona)
     elif what == "memory":
