@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CZR_ABI 31u /* version of the tables of part 2 */
+#define CZR_ABI 32u /* version of the tables of part 2 */
 
 /* ---- 1. For trainers ---------------------------------------------------- */
 
@@ -518,6 +518,9 @@ typedef struct czr_stage {
     uint8_t n_in, n_out;
     uint16_t n_scalars;
     uint8_t is_full_matrix; /* 1: full-matrix */
+    /* Of the costliest phase: of an entry, and of each of its elements.  One of
+     * them is 0. */
+    int64_t flops, element_flops;
 } czr_stage;
 
 /* An event fires at updates start, start + period, ...; updates count from 1.

@@ -2,6 +2,10 @@
  * in every phase. */
 #include "codegen/common/internal.h"
 
+#include "dsl/plan/symbol.h"
+
+#include <string.h>
+
 typedef long long ll;
 
 bool cz_has_variants(const cz_plan_view *view)
@@ -12,11 +16,40 @@ bool cz_has_variants(const cz_plan_view *view)
     return false;
 }
 
+static const char *symbol_of(cz_emitter *emitter, int number)
+{
+    cz_text text = {0};
+    cz_stage_symbol(emitter->view->stages[number].fact->sym_name, &text);
+    const char *symbol =
+        cz_arena_copy(emitter->arena, cz_text_string(&text), text.n);
+    cz_text_fini(&text);
+    return symbol;
+}
+
+/* Names that no source can spell may differ in what is no letter of C: the
+ * second one is a number. */
+static void name_stages(cz_emitter *emitter)
+{
+    const int n = emitter->view->n_stages;
+    const char **names = CZ_NEW(emitter->arena, const char *, n + 1);
+
+    for (int i = 0; i < n; i++) {
+        names[i] = symbol_of(emitter, i);
+        for (int k = 0; k < i; k++)
+            if (strcmp(names[k], names[i]) == 0)
+                names[i] = cz_arena_printf(emitter->arena, "stage_%d", i);
+    }
+    emitter->stages = names;
+}
+
 const char *cz_stage_name(cz_emitter *emitter, int number, int variant)
 {
-    return variant == 0 ? cz_arena_printf(emitter->arena, "stage_%d", number)
-                        : cz_arena_printf(emitter->arena, "stage_%d_phase%d",
-                                          number, variant);
+    if (!emitter->stages)
+        name_stages(emitter);
+    const char *name = emitter->stages[number];
+    return variant == 0
+               ? name
+               : cz_arena_printf(emitter->arena, "%s_phase%d", name, variant);
 }
 
 static void put_phases(cz_text *out, const cz_view_rule *rule, int number)

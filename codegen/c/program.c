@@ -64,13 +64,18 @@ static void put_stages(cz_emitter *emitter)
     cz_text_puts(out, "\nstatic const czr_stage stages[] = {\n");
     for (int i = 0; i < view->n_stages; i++) {
         const cz_view_stage *stage = &view->stages[i];
-        cz_text_printf(out, "    {\"stage_%d\", stage_%d, ", i, i);
+        const char *name = cz_stage_name(emitter, i, 0);
+        const ll flops = (ll)stage->fact->flops;
+        cz_text_printf(out, "    {\"%s\", %s,\n     ", name, name);
         put_numbered(out, stage->n_in, "in", i);
         put_numbered(out, stage->n_out, "out", i);
         put_numbered(out, stage->fact->scalars.n, "scalars", i);
-        cz_text_printf(out, "%d, %d, %d, %d},\n", stage->n_in, stage->n_out,
+        cz_text_printf(out, "%d, %d, %d, %d, ", stage->n_in, stage->n_out,
                        stage->fact->scalars.n,
                        stage->where == CZ_WHERE_FULL_MATRIX);
+        cz_text_printf(out,
+                       cz_view_is_shaped(stage) ? "%lld, 0},\n" : "0, %lld},\n",
+                       flops);
     }
     cz_text_puts(out, view->n_stages ? "};\n\n" : "    {0}};\n\n");
 }

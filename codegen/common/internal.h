@@ -16,7 +16,8 @@ typedef struct cz_emitter {
      * text is emitted once */
     const char **loops;
     int n_loops;
-    bool is_cuda; /* functions of scalars are the device's */
+    const char **stages; /* their names, once one is asked for */
+    bool is_cuda;        /* functions of scalars are the device's */
     /* Called for each loop function that a stage calls, in order; may be NULL.
      */
     void (*on_loop)(struct cz_emitter *emitter, const struct cz_loop *loop,
@@ -91,7 +92,7 @@ int cz_emit_cuda_rows(cz_text *arguments, cz_text *kernels, const cz_loop *loop,
 void cz_emit_stage(cz_emitter *emitter, int number);
 /* The same as tables of steps, into `out`; loops go where they do in C. */
 void cz_emit_stage_table(cz_emitter *emitter, int number, cz_text *out);
-/* "stage_3", or "stage_3_phase1" for a body of its own. */
+/* As cz_stage_symbol has it, and "_phase1" behind it for a body of its own. */
 const char *cz_stage_name(cz_emitter *emitter, int number, int variant);
 /* What the stages of rules with phases choose by; nothing without any. */
 void cz_emit_variants(cz_emitter *emitter);

@@ -38,7 +38,8 @@ static void put_stage(cz_emitter *emitter, int number, cz_text *kernels,
 
     cz_emit_stage_table(emitter, number, launches);
     if (l->calls.n) {
-        cz_text_printf(kernels, "// stage_%d: %s.\n\n", number,
+        cz_text_printf(kernels, "// %s: %s.\n\n",
+                       cz_stage_name(emitter, number, 0),
                        cz_text_string(&l->calls));
         cz_text_put(kernels, cz_text_string(&l->kernels), l->kernels.n);
     }
@@ -213,7 +214,7 @@ static void put_stages(cz_emitter *emitter)
 
     cz_text_puts(emitter->out, "static const czr_cuda_stage stages[] = {\n");
     for (int i = 0; i < view->n_stages; i++)
-        cz_text_printf(emitter->out, "    stage_%d,\n", i);
+        cz_text_printf(emitter->out, "    %s,\n", cz_stage_name(emitter, i, 0));
     cz_text_puts(emitter->out, view->n_stages ? "};\n\n" : "    NULL};\n\n");
     if (cz_has_variants(view))
         put_variants(emitter);

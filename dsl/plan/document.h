@@ -46,6 +46,8 @@ typedef struct cz_document_stage {
     bool is_shaped;   /* of those, or of a subgroup's; else element-wise: steps
                        * are of CZ_DOCUMENT_ELEMENTS elements */
     bool is_measured; /* its time */
+    int64_t flops;    /* is_shaped: of one matrix, or of a rank's part of it;
+                       * else of an element; of the costliest phase */
     int64_t time_ps;  /* is_shaped: of one matrix on the plan's machine, where
                        * `batch` equal ones are computed together */
     int64_t batch;

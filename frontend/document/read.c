@@ -342,6 +342,7 @@ static void read_step(void *context, const cz_json_at *at, void *entry)
 
 static const cz_json_field stage_fields[] = {
     WORD(cz_document_stage, name, "name"),
+    NUMBER(cz_document_stage, flops, "flops", 0, CZ_MAX_BYTES),
     NUMBER(cz_document_stage, batch, "batch", 0, 1 << 20),
     NUMBER(cz_document_stage, time_ps, "time_ps", 0, CZ_MAX_BYTES),
     TRUTH(cz_document_stage, is_measured, "measured"),

@@ -8,7 +8,7 @@
 
 /* ---- names ---- */
 
-/* "all_gather, bucket 3"; "kernel matrices.128x128.whole". */
+/* "all_gather, bucket 3"; "kernel stage_matrices_128x128_whole". */
 void cz_report_op_name(const cz_report_context *context, int op, cz_text *out);
 /* "rank 9 (dp 4, tp 1)" */
 void cz_report_rank_name(const cz_report_context *context, int rank,

@@ -8,6 +8,7 @@
 
 #include "dsl/base/checked.h"
 #include "dsl/plan/axes.h"
+#include "dsl/plan/symbol.h"
 
 /* ---- names ---- */
 
@@ -17,9 +18,10 @@ void cz_report_op_name(const cz_report_context *context, int op, cz_text *out)
 {
     const cz_document_op *it = &context->document->ops[op];
     cz_text_puts(out, cz_step_kind_word(it->kind));
-    if (it->n_work > 0)
-        cz_text_printf(out, " %s",
-                       context->document->stages[it->work[0].stage].name);
+    if (it->n_work > 0) {
+        cz_text_puts(out, " ");
+        cz_stage_symbol(context->document->stages[it->work[0].stage].name, out);
+    }
     if (it->n_work > 1)
         cz_text_printf(out, " and %d more", it->n_work - 1);
     if (it->bucket >= 0)

@@ -103,7 +103,7 @@ static czr_status open_step_memory(czr_engine *engine)
     const size_t n_ranks = (size_t)engine->world->size;
 
     engine->comms = czr_alloc(n_ops, sizeof(czr_comm *));
-    engine->labels = czr_alloc(n_ops, sizeof *engine->labels);
+    engine->works = czr_alloc(n_ops, sizeof *engine->works);
     engine->bindings = czr_alloc(n_params, sizeof *engine->bindings);
     engine->hypers = czr_alloc((size_t)program->n_hypers, sizeof(double));
     engine->scalars = czr_alloc(n_scalars, sizeof(float));
@@ -122,7 +122,7 @@ static czr_status open_step_memory(czr_engine *engine)
     engine->norm = (czr_norm *)(void *)words;
     engine->rank_words = words ? words + CZR_NORM_WORDS : NULL;
     engine->counts = words ? engine->rank_words + n_ranks : NULL;
-    return engine->comms && engine->labels && engine->bindings &&
+    return engine->comms && engine->works && engine->bindings &&
                    engine->hypers && engine->scalars && engine->call_scalars &&
                    engine->names && engine->call_in && engine->call_out &&
                    engine->updates && engine->full_matrix && engine->sent &&
@@ -213,7 +213,7 @@ static czr_status prepare(czr_engine *engine, const czr_options *options,
                                      : czr_status_text(status));
     name_params(engine);
     for (int op = 0; op < engine->program->n_ops; op++)
-        czr_op_print_label(engine, op, engine->labels[op]);
+        engine->works[op] = czr_op_record_work(engine, op);
     return CZR_OK;
 }
 
@@ -360,7 +360,7 @@ void czr_close(czr_engine *engine)
     if (engine->device)
         engine->device->ops->close(engine->device);
     czr_free(engine->comms);
-    czr_free(engine->labels);
+    czr_free(engine->works);
     czr_free(engine->bindings);
     czr_free(engine->hypers);
     czr_free(engine->scalars);

@@ -137,10 +137,10 @@ struct czr_engine {
     czr_status status; /* not OK: poisoned */
     char error[CZR_ERROR_BYTES];
 
-    czr_comm **comms;                /* [n_ops], NULL where none */
-    char (*labels)[CZR_LABEL_BYTES]; /* [n_ops], what they are about */
-    czr_spaces *spaces;              /* [n_buckets] */
-    czr_held *held;                  /* [n_params] */
+    czr_comm **comms;       /* [n_ops], NULL where none */
+    czr_record_work *works; /* [n_ops], for the recorder */
+    czr_spaces *spaces;     /* [n_buckets] */
+    czr_held *held;         /* [n_params] */
     unsigned char *scratch;
     int64_t scratch_bytes; /* of the plan's */
     int64_t batch_bytes;   /* behind them, where matrices of a batch have what
@@ -381,10 +381,10 @@ czr_status czr_op_run(void *engine, int op);
  * with its unit, is over. */
 czr_status czr_op_run_segment(czr_engine *engine, int op, czr_segment *segment);
 void czr_op_end(czr_engine *engine, int op, const czr_segment *segment);
-/* What an operation is about on this rank: a bucket, or the first parameter of
- * its table. */
-void czr_op_print_label(const czr_engine *engine, int op,
-                        char label[CZR_LABEL_BYTES]);
+/* What an operation is about on this rank: its first stage, as generated C
+ * calls it, and a bucket, or the first parameter of its table; and how much of
+ * it there is: entries, but of what is cut anywhere, and their flops. */
+czr_record_work czr_op_record_work(const czr_engine *engine, int op);
 /* All turns, each with its unit. */
 czr_status czr_op_carry_out(czr_engine *engine, int op);
 extern const czr_op_body czr_op_host_bodies[CZR_N_OP_KINDS];

@@ -2,6 +2,7 @@
 #include "runtime/engine/engine.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const czr_op_body czr_op_host_bodies[CZR_N_OP_KINDS] = {
 #define ABI_OP(tag, name, ...) [CZR_##tag] = czr_op_##name,
@@ -33,33 +34,67 @@ czr_status czr_op_run(void *user, int op)
     return czr_op_carry_out(engine, op);
 }
 
-void czr_op_print_label(const czr_engine *engine, int op,
-                        char label[CZR_LABEL_BYTES])
+/* The parameter of its first entry; -1: none. */
+static int first_param(const czr_engine *engine, int op, const czr_table *table,
+                       int first)
+{
+    switch (table->kind) {
+    case CZR_ENTRY_KERNEL:
+        return ((const czr_kernel_entry *)table->rows)[first].param;
+    case CZR_ENTRY_TRANSFER:
+        return engine->boxes[op].v[0].param;
+    case CZR_ENTRY_SUM:
+        return ((const czr_sum_entry *)table->rows)[first].param;
+    case CZR_ENTRY_SPAN:
+        return ((const czr_span_entry *)table->rows)[first].param;
+    case CZR_ENTRY_EXCHANGE:
+        break;
+    }
+    return -1;
+}
+
+static void count_kernels(const czr_engine *engine, const czr_table *table,
+                          czr_range range, czr_record_work *work)
+{
+    const czr_kernel_entry *entries = (const czr_kernel_entry *)table->rows;
+
+    work->flops = 0;
+    for (int64_t i = range.first; i < range.first + range.n; i++) {
+        const czr_stage *stage = &engine->program->stages[entries[i].stage];
+        work->flops += stage->flops + stage->element_flops * entries[i].count;
+    }
+}
+
+czr_record_work czr_op_record_work(const czr_engine *engine, int op)
 {
     const czr_program *program = engine->program;
     const czr_op *row = &program->ops[op];
-    char name[CZR_LABEL_BYTES] = "";
+    czr_record_work work = {.matrices = -1, .flops = -1};
+    char name[CZR_LABEL_BYTES / 2] = "";
 
     if (row->bucket >= 0)
-        snprintf(label, CZR_LABEL_BYTES, "bucket %d", row->bucket);
-    if (row->bucket >= 0 || row->table < 0 || czr_op_is_skipped(engine, op))
-        return;
-    const czr_table *table = &program->tables[row->table];
-    const czr_range range = czr_program_rows(program, row->table, engine->rank);
-    const czr_kernel_entry *kernel = (const czr_kernel_entry *)table->rows;
-    const bool is_kernel = table->kind == CZR_ENTRY_KERNEL;
-    const int param =
-        is_kernel                           ? kernel[range.first].param
-        : table->kind == CZR_ENTRY_TRANSFER ? engine->boxes[op].v[0].param
-        : table->kind == CZR_ENTRY_SUM
-            ? ((const czr_sum_entry *)table->rows)[range.first].param
-            : ((const czr_span_entry *)table->rows)[range.first].param;
-    if (param >= 0)
-        czr_program_name(program, param, engine->rank, name, sizeof name);
-    snprintf(label, CZR_LABEL_BYTES, is_kernel ? "%.*s, %s" : "%.*s%s",
-             is_kernel ? 16 : 0,
-             is_kernel ? program->stages[kernel[range.first].stage].name : "",
-             name);
+        snprintf(name, sizeof name, "bucket %d", row->bucket);
+    if (row->table >= 0 && !czr_op_is_skipped(engine, op)) {
+        const czr_table *table = &program->tables[row->table];
+        const czr_range range =
+            czr_program_rows(program, row->table, engine->rank);
+        const int param = first_param(engine, op, table, (int)range.first);
+        const bool is_kernel = table->kind == CZR_ENTRY_KERNEL;
+        if (row->bucket < 0 && param >= 0)
+            czr_program_name(program, param, engine->rank, name, sizeof name);
+        if (is_kernel) {
+            const czr_kernel_entry *entries =
+                (const czr_kernel_entry *)table->rows;
+            count_kernels(engine, table, range, &work);
+            if (row->bucket < 0)
+                work.matrices = range.n;
+            snprintf(work.label, sizeof work.label, "%.60s, ",
+                     program->stages[entries[range.first].stage].name);
+        }
+    }
+    const size_t n = strlen(work.label);
+    snprintf(work.label + n, sizeof work.label - n, "%s", name);
+    return work;
 }
 
 static int64_t bytes_of(const czr_engine *engine, int op)
@@ -80,7 +115,7 @@ czr_status czr_op_run_segment(czr_engine *engine, int op, czr_segment *segment)
         segment->bytes_before = bytes_of(engine, op);
         segment->record =
             czr_recorder_begin(&engine->world->recorder, name, op,
-                               engine->steps + 1, engine->labels[op]);
+                               engine->steps + 1, &engine->works[op]);
     }
     segment->is_last = segment->has_collective = false;
     const czr_status status =

@@ -20,20 +20,22 @@ static int64_t now_ns(void)
 }
 
 int64_t czr_recorder_begin(czr_recorder *recorder, const char *what, int op,
-                           int64_t step, const char *label)
+                           int64_t step, const czr_record_work *work)
 {
     const int64_t number =
         __atomic_fetch_add(&recorder->n, 1, __ATOMIC_RELAXED) + 1;
     czr_record *record = &recorder->records[number % CZR_N_RECORDS];
     uint64_t words[CZR_LABEL_WORDS] = {0};
 
-    if (label)
-        memcpy(words, label, CZR_LABEL_BYTES);
+    if (work)
+        memcpy(words, work->label, CZR_LABEL_BYTES);
     STORE(record->number, number);
     STORE(record->what, what);
     STORE(record->op, (int64_t)op);
     STORE(record->step, step);
     STORE(record->bytes, (int64_t)0);
+    STORE(record->matrices, work ? work->matrices : -1);
+    STORE(record->flops, work ? work->flops : -1);
     STORE(record->begin_ns, now_ns());
     STORE(record->end_ns, (int64_t)0);
     for (int i = 0; i < CZR_LABEL_WORDS; i++)
@@ -141,11 +143,15 @@ static void put_record(FILE *file, const czr_record *record, int rank)
     put_us(file, "ts", begin);
     if (end)
         put_us(file, "dur", end > begin ? end - begin : 0);
-    fprintf(file,
-            ",\"args\":{\"op\":%lld,\"step\":%lld,\"bytes\":%lld,"
-            "\"begin_ns\":%lld,\"end_ns\":%lld}}",
+    fprintf(file, ",\"args\":{\"op\":%lld,\"step\":%lld,\"bytes\":%lld,",
             (long long)LOAD(record->op), (long long)LOAD(record->step),
-            (long long)LOAD(record->bytes), (long long)begin, (long long)end);
+            (long long)LOAD(record->bytes));
+    if (LOAD(record->matrices) >= 0)
+        fprintf(file, "\"matrices\":%lld,", (long long)LOAD(record->matrices));
+    if (LOAD(record->flops) >= 0)
+        fprintf(file, "\"flops\":%lld,", (long long)LOAD(record->flops));
+    fprintf(file, "\"begin_ns\":%lld,\"end_ns\":%lld}}", (long long)begin,
+            (long long)end);
 }
 
 static void put_rank(FILE *file, const czr_recorder *recorder, int rank,

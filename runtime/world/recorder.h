@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CZR_N_RECORDS = 128, CZR_LABEL_WORDS = 6, CZR_LABEL_BYTES = 48 };
+enum { CZR_N_RECORDS = 128, CZR_LABEL_WORDS = 16, CZR_LABEL_BYTES = 128 };
 
 /* Read and written by recorder.c alone, each field as an atomic. */
 typedef struct czr_record {
     int64_t number; /* of the operation, from 1; 0: none */
     const char *what;
     int64_t op, step, bytes;  /* op -1: none of a plan */
+    int64_t matrices, flops;  /* -1: none that is counted */
     int64_t begin_ns, end_ns; /* end 0: it is under way */
     uint64_t label[CZR_LABEL_WORDS];
 } czr_record;
@@ -24,10 +25,18 @@ typedef struct czr_recorder {
     czr_record records[CZR_N_RECORDS];
 } czr_recorder;
 
-/* Begins an operation, and returns its number.  `what` is static text; `label`
- * [CZR_LABEL_BYTES] says what it is about, or NULL. */
+/* An operation of a plan on one rank: what it is about, and what it computes.
+ * Of what is no kernel matrices and flops are -1; matrices are, too, of what is
+ * cut anywhere. */
+typedef struct czr_record_work {
+    char label[CZR_LABEL_BYTES];
+    int64_t matrices, flops;
+} czr_record_work;
+
+/* Begins an operation, and returns its number.  `what` is static text; `work`
+ * may be NULL. */
 int64_t czr_recorder_begin(czr_recorder *recorder, const char *what, int op,
-                           int64_t step, const char *label);
+                           int64_t step, const czr_record_work *work);
 void czr_recorder_end(czr_recorder *recorder, int64_t number, int64_t bytes);
 /* Where the rank was last seen, for a sentence, into text[n]; and when, on the
  * clock of records, 0: never. */

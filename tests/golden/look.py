@@ -273,6 +273,45 @@ def trace_complaints(text, plan):
     if set(pid for pid, _ in lanes) != set(range(shown)):
         yield "a rank has no events"
     yield from evaluator_complaints(lanes, plan, shown)
+    yield from work_complaints(lanes, plan, shown)
+
+
+def stage_symbol(name):
+    return "stage_" + re.sub(r"[^A-Za-z0-9]", "_", name)
+
+
+def work_complaints(lanes, plan, shown):
+    """What events say that their operations move and compute is, added up, what
+    the plan says of each rank; kernels have the names of generated C."""
+    metrics = plan["metrics"]
+    flops = [0] * shown
+    moved = {}
+    for (rank, _), events in lanes.items():
+        for event in events:
+            args = event["args"]
+            op = plan["schedule"][args["op"]]
+            if op["kind"] == "kernel":
+                flops[rank] += args["flops"]
+                first = stage_symbol(plan["stages"][op["work"][0]["stage"]]["name"])
+                if not re.match(rf"kernel {first}( and \d+ more)?(, bucket \d+)?$",
+                                event["name"]):
+                    yield f"{event['name']} is no kernel of {first}"
+                if ("matrices" in args) != (op["bucket"] is None):
+                    yield f"{event} has matrices"
+            if "bytes" in args:
+                key = op["kind"], rank
+                moved[key] = moved.get(key, 0) + args["bytes"]
+    if flops != metrics["flops"][:shown]:
+        yield f"flops of events: {flops[:4]}, of the plan {metrics['flops'][:4]}"
+    for (kind, rank), found in moved.items():
+        said = metrics["sent_bytes"][kind][rank] + metrics["received_bytes"][kind][rank]
+        if found != said:
+            yield f"{kind} of rank {rank}: {found} bytes, not {said}"
+    kinds = {kind for kind, _ in moved}
+    if any(op["kind"] == "reduce_scatter" for op in plan["schedule"]) and \
+            not kinds & {"reduce_scatter"} and \
+            all(b["geometry"] != "equal" for b in plan["buckets"]):
+        yield "reduce_scatter says no bytes"
 
 
 def evaluator_complaints(lanes, plan, shown):

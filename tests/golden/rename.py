@@ -129,6 +129,7 @@ def without_names(data, stem):
     data = re.sub(rb'"(?:[^"\\\n]|\\.)*"', dots, data)
     upper = stem.upper().encode()
     data = re.sub(rb"\b" + upper + rb"_\w+", dots, data)
+    data = re.sub(rb"\bstage_\w+", dots, data)
     return re.sub(rb"\b" + stem.encode() + rb"_program\b", dots, data)
 
 

@@ -42,7 +42,7 @@ LATE = """{"displayTimeUnit":"ns","otherData":{"failure":"rank 0 waited 1 ms",
 {"name":"barrier","ph":"X","pid":1,"tid":0,"ts":1000.000,"dur":1000.000,"args":
 {"op":-1,"step":0,"bytes":0,"begin_ns":1000000,"end_ns":2000000}},
 {"name":"kernel of bias","ph":"B","pid":1,"tid":0,"ts":3000.000,"args":
-{"op":7,"step":4,"bytes":0,"begin_ns":3000000,"end_ns":0}},
+{"op":7,"step":4,"bytes":0,"matrices":2,"flops":5,"begin_ns":3000000,"end_ns":0}},
 {"name":"barrier","ph":"X","pid":2,"tid":0,"ts":3000.000,"dur":1000.000,"args":
 {"op":-1,"step":0,"bytes":0,"begin_ns":3000000,"end_ns":4000000}}
 ]}

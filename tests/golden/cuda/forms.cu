@@ -185,7 +185,7 @@ extern "C" __global__ void prologue(const double *t, const double *clip,
 
 // ---- stages ----
 
-// stage_0: loop_0.
+// stage_forms_24x40_before: loop_0.
 
 struct loop_0_entry {
     const float *x1;
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(const __gri
     }
 }
 
-// stage_1: loop_1, loop_2, loop_3, loop_4, loop_5, loop_6, loop_7, loop_8, loop_9, loop_10, loop_11, loop_12, loop_13, loop_14.
+// stage_forms_24x40_whole: loop_1, loop_2, loop_3, loop_4, loop_5, loop_6, loop_7, loop_8, loop_9, loop_10, loop_11, loop_12, loop_13, loop_14.
 
 // y0: sum_parts of partial0, 1 of them.
 struct loop_1_entry {
@@ -708,7 +708,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_14(const __gr
     }
 }
 
-// stage_2: loop_15.
+// stage_forms_24x40_after: loop_15.
 
 struct loop_15_entry {
     const float *x1;

@@ -118,7 +118,7 @@ extern "C" __global__ void prologue(const double *t, const double *clip,
 
 // ---- stages ----
 
-// stage_0: loop_0.
+// stage_parts_48x160_before: loop_0.
 
 struct loop_0_entry {
     const float *x0;
@@ -153,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_0(const __gri
     }
 }
 
-// stage_1: loop_1, loop_2, loop_3, loop_4, loop_5, loop_6, loop_7, loop_8.
+// stage_parts_48x160_whole: loop_1, loop_2, loop_3, loop_4, loop_5, loop_6, loop_7, loop_8.
 
 // y0: sum_parts of partial0, 8 of them.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_1(u64 rows, u64 columns,
@@ -424,7 +424,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_8(const __gri
     }
 }
 
-// stage_2: loop_9.
+// stage_parts_48x160_after: loop_9.
 
 struct loop_9_entry {
     const float *x1;
@@ -465,9 +465,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_9(const __gri
     }
 }
 
-// stage_3: loop_0.
+// stage_parts_160x48_before: loop_0.
 
-// stage_4: loop_10, loop_2, loop_3, loop_11, loop_5, loop_12, loop_7, loop_8.
+// stage_parts_160x48_whole: loop_10, loop_2, loop_3, loop_11, loop_5, loop_12, loop_7, loop_8.
 
 // y0: sum_parts of partial0, 8 of them.
 struct loop_10_entry {
@@ -571,5 +571,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) loop_12(u64 rows, 
     }
 }
 
-// stage_5: loop_9.
+// stage_parts_160x48_after: loop_9.
 

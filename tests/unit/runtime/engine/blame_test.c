@@ -5,7 +5,9 @@
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/engine/engine.h"
 #include "runtime/world/threads.h"
@@ -233,10 +235,45 @@ static void thirty_ranks_that_hang_or_end_are_named(void **state)
     assert_true(n_in_kernels > 0);
 }
 
+/* A rank hangs in a kernel: what ranks did last, of a kernel with its stage and
+ * flops, of what travels with its bytes. */
+static void a_trace_says_what_operations_compute_and_move(void **state)
+{
+    static char text[1 << 22];
+    char folder[] = "/tmp/czr_blame_XXXXXX", path[64];
+    scenario *self = &scenarios[0];
+
+    memset(self, 0, sizeof *self);
+    init(self, SLEEPS_IN_A_KERNEL);
+    assert_int_equal(self->kind, SLEEPS_IN_A_KERNEL);
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/canzona.trace.json", folder);
+    assert_int_equal(setenv("CZR_TRACE_FOLDER", folder, 1), 0);
+    assert_int_equal(pthread_create(&self->thread, NULL, run, self), 0);
+    pthread_join(self->thread, NULL);
+    assert_int_equal(unsetenv("CZR_TRACE_FOLDER"), 0);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    const char *kernel = strstr(text, "{\"name\":\"kernel of adamw");
+    assert_non_null(kernel);
+    const char *flops = strstr(kernel, "\"flops\":");
+    assert_non_null(flops);
+    assert_true(flops < strchr(kernel, '\n'));
+    assert_true(atoll(flops + strlen("\"flops\":")) > 0);
+    const char *reduce = strstr(text, "{\"name\":\"reduce_scatter of bucket 0");
+    assert_non_null(reduce);
+    assert_true(strstr(reduce, "\"bytes\":") < strchr(reduce, '\n'));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(thirty_ranks_that_hang_or_end_are_named),
+        cmocka_unit_test(a_trace_says_what_operations_compute_and_move),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,10 +121,11 @@ static const czr_slot toy_out[] = {{CZR_SLOT_STATE, 0, CZR_F32},
                                    {CZR_SLOT_PARAM, 0, CZR_F32},
                                    {CZR_SLOT_STORED, 0, CZR_BF16}};
 static const uint16_t toy_scalar_numbers[] = {0, 1, 2, 3};
-static const czr_stage toy_stages[] = {
-    {"adamw", toy_kernel, toy_in, toy_out, toy_scalar_numbers, 4, 3, 4, 0},
-    {"adamw_stored", toy_kernel_stored, toy_in, toy_out, toy_scalar_numbers, 4,
-     4, 4, 0}};
+static const czr_stage toy_stages[] = {{"adamw", toy_kernel, toy_in, toy_out,
+                                        toy_scalar_numbers, 4, 3, 4, 0, 0, 14},
+                                       {"adamw_stored", toy_kernel_stored,
+                                        toy_in, toy_out, toy_scalar_numbers, 4,
+                                        4, 4, 0, 0, 15}};
 static const czr_state_desc toy_state_list[] = {
     {"m", CZR_F32, 0, 0, 0, 0, 0, 0}, {"v", CZR_F32, 0, 0, 0, 0, 0, 0}};
 static const czr_states toy_states = {2, toy_state_list, 0, "all"};
