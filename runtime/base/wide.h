@@ -13,7 +13,9 @@
 #include <immintrin.h>
 
 #define CZR_HAS_WIDE
-#define CZR_WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+/* Who has AVX-512 has prefetches of lines that are to be written, too. */
+#define CZR_WIDE                                                               \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prfchw")))
 
 CZR_INLINE bool czr_has_wide(void)
 {

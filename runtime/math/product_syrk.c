@@ -13,7 +13,8 @@
 #include <cpuid.h>
 
 #define WIDE                                                                   \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prfchw,"         \
+                          "avx512bf16")))
 #define INLINE WIDE static inline __attribute__((always_inline))
 
 enum {

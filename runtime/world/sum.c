@@ -165,8 +165,20 @@ static float rounded(float sum)
 /* Elements over all members, in a type wide enough; `keep` is what is left of a
  * sum of two.  Sums lie on a stack like the digits of a counter: two of one
  * size become one of twice that.  A row of elements at a time, so that each
- * addition is a loop over neighbours. */
-enum { ROW = 256 };
+ * addition is a loop over neighbours.  Where other ranks have read an element,
+ * their caches have it, and a core waits to write it: it asks a row before. */
+enum { ROW = 256, LINE_BYTES = 64 };
+CZR_INLINE size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+CZR_INLINE void ask_for(const void *next, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += LINE_BYTES)
+        __builtin_prefetch((const char *)next + at, 1);
+}
+
 #define ADD(to, from, keep)                                                    \
     for (size_t i = 0; i < n; i++)                                             \
         (to)[i] = keep((to)[i] + (from));
@@ -174,7 +186,10 @@ enum { ROW = 256 };
     for (size_t done = 0, n; done < run.n; done += n) {                        \
         wide sums[MAX_LEVELS][ROW];                                            \
         int top = 0;                                                           \
-        n = run.n - done < ROW ? run.n - done : ROW;                           \
+        n = least(ROW, run.n - done);                                          \
+        ask_for((type *)members[to]->of.all_reduce.data + run.first + done +   \
+                    n,                                                         \
+                least(n, run.n - done - n) * sizeof(type));                    \
         memset(sums[0], 0, sizeof sums[0]); /* of no members */                \
         for (int m = 0; m < n_members; m++) {                                  \
             const type *from = (const type *)members[m]->of.all_reduce.data +  \
@@ -200,8 +215,8 @@ enum { ROW = 256 };
     }
 
 /* Members from `to` to before `to_end` get the sums. */
-static void add_run(const czr_collective *const *members, int n_members, int to,
-                    int to_end, czr_run run)
+CZR_INLINE void add_members(const czr_collective *const *members, int n_members,
+                            int to, int to_end, czr_run run)
 {
     switch (members[0]->of.all_reduce.type) {
     case CZR_SUM_F64:
@@ -222,6 +237,21 @@ static void add_run(const czr_collective *const *members, int n_members, int to,
     case CZR_N_SUMS:
         break;
     }
+}
+
+CZR_WIDE static void add_wide(const czr_collective *const *members,
+                              int n_members, int to, int to_end, czr_run run)
+{
+    add_members(members, n_members, to, to_end, run);
+}
+
+static void add_run(const czr_collective *const *members, int n_members, int to,
+                    int to_end, czr_run run)
+{
+    if (czr_has_wide())
+        add_wide(members, n_members, to, to_end, run);
+    else
+        add_members(members, n_members, to, to_end, run);
 }
 
 void czr_sum_slice(const czr_collective *const *members, int n_members,
