@@ -37,8 +37,11 @@ void czr_product_fixed_order(const czr_math *math, const czr_product *product);
 void czr_product_library(const czr_math *math, const czr_product *product);
 
 /* What lies above the diagonal of x[n, n], f32 or bf16, becomes the mirror
- * image of what lies below it. */
+ * image of what lies below it; or what is above it in columns [first,
+ * first + n_rows), of what rows of these numbers have below it. */
 void czr_mirror_lower(void *x, czr_dtype dtype, size_t n);
+void czr_mirror_rows(void *x, czr_dtype dtype, size_t n, size_t first,
+                     size_t n_rows);
 
 /* The first n_columns of rows [first, first + n_rows) of a product, `stride`
  * apart; of a symmetric one, up to the diagonal and perhaps beyond. */

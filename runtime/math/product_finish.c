@@ -13,20 +13,19 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* A tile below the diagonal, or on it, to its mirror image, by way of a copy
+/* What of a tile lies below the diagonal, to its mirror image, by way of a copy
  * that turns it: every line of x is met once. */
 #define DEFINE_MIRROR(name, type)                                              \
-    static void name(type *x, size_t n, size_t i, size_t j)                    \
+    static void name(type *x, size_t n, size_t i, size_t n_rows, size_t j)     \
     {                                                                          \
         type tile[TURNED][TURNED];                                             \
-        const size_t n_rows = least(TURNED, n - i);                            \
-        const size_t n_columns = least(TURNED, n - j);                         \
+        const size_t n_columns = least(TURNED, i + n_rows - j);                \
                                                                                \
         for (size_t r = 0; r < n_rows; r++)                                    \
             for (size_t s = 0; s < n_columns; s++)                             \
                 tile[s][r] = x[(i + r) * n + j + s];                           \
         for (size_t s = 0; s < n_columns; s++) {                               \
-            const size_t first = i == j ? s + 1 : 0;                           \
+            const size_t first = j + s < i ? 0 : j + s + 1 - i;                \
             memcpy(x + (j + s) * n + i + first, tile[s] + first,               \
                    (n_rows - first) * sizeof *x);                              \
         }                                                                      \
@@ -90,8 +89,7 @@ WIDE static void turn_wide_f32(const float *from, float *to, size_t stride)
         _mm512_storeu_si512(to + i * stride, x[i]);
 }
 
-/* As mirror_bf16 and mirror_f32, where rows of a tile fill vectors and it is
- * off the diagonal. */
+/* As mirror_bf16 and mirror_f32, of a whole tile off the diagonal. */
 static void mirror_wide(void *x, czr_dtype dtype, size_t n, size_t i, size_t j)
 {
     const size_t step = dtype == CZR_F32 ? CZR_LANES : LANES;
@@ -116,18 +114,27 @@ static void mirror_wide(void *x, czr_dtype dtype, size_t n, size_t i, size_t j)
 }
 #endif
 
-void czr_mirror_lower(void *x, czr_dtype dtype, size_t n)
+void czr_mirror_rows(void *x, czr_dtype dtype, size_t n, size_t first,
+                     size_t n_rows)
 {
+    const size_t end = first + n_rows;
     const bool is_wide = czr_has_wide();
 
-    for (size_t i = 0; i < n; i += TURNED)
-        for (size_t j = 0; j <= i; j += TURNED)
-            if (is_wide && j < i && i + TURNED <= n)
+    for (size_t i = first; i < end; i += TURNED) {
+        const size_t here = least(TURNED, end - i);
+        for (size_t j = 0; j < i + here; j += TURNED)
+            if (is_wide && here == TURNED && j + TURNED <= i)
                 mirror_wide(x, dtype, n, i, j);
             else if (dtype == CZR_F32)
-                mirror_f32(x, n, i, j);
+                mirror_f32(x, n, i, here, j);
             else
-                mirror_bf16(x, n, i, j);
+                mirror_bf16(x, n, i, here, j);
+    }
+}
+
+void czr_mirror_lower(void *x, czr_dtype dtype, size_t n)
+{
+    czr_mirror_rows(x, dtype, n, 0, n);
 }
 
 /* ---- scaled, added to, rounded ---- */

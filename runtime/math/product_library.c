@@ -118,6 +118,36 @@ static bool rounds_itself(const czr_product *p)
             (p->addend_dtype == p->out_dtype && p->addend != p->out));
 }
 
+/* What is to be added, to where oneDNN adds: a share of it by each thread. */
+typedef struct copy {
+    char *to;
+    const char *from;
+    size_t bytes, each;
+} copy;
+
+static void copy_share(void *user, int thread)
+{
+    const copy *c = user;
+    const size_t first = (size_t)thread * c->each;
+
+    if (first < c->bytes)
+        memcpy(c->to + first, c->from + first,
+               c->bytes - first < c->each ? c->bytes - first : c->each);
+}
+
+static void copy_addend(const czr_host_math *math, const czr_product *p)
+{
+    const int n_threads =
+        czr_library_has_threads() ? threads_for(math, p->m, p->n, p->k) : 1;
+    const size_t bytes = p->m * p->n * czr_dtype_bytes(p->out_dtype);
+    copy all = {p->out, p->addend, bytes, bytes / (size_t)n_threads + 1};
+
+    if (n_threads > 1)
+        czr_library_run_threads(n_threads, copy_share, &all);
+    else
+        copy_share(&all, 0);
+}
+
 static bool multiply_directly(const czr_host_math *math, const czr_product *p)
 {
     czr_gemm gemm = gemm_of(p);
@@ -128,7 +158,7 @@ static bool multiply_directly(const czr_host_math *math, const czr_product *p)
     gemm.alpha = p->alpha;
     gemm.beta = p->addend ? p->beta : 0;
     if (p->addend)
-        memcpy(p->out, p->addend, p->m * p->n * czr_dtype_bytes(p->out_dtype));
+        copy_addend(math, p);
     return multiply_bf16(math, &gemm, p->out_dtype);
 }
 

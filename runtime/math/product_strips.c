@@ -1,5 +1,5 @@
 /* Products made strip by strip, whoever makes the strips.  Of a symmetric one
- * each ends at the diagonal, and the rest is mirrored. */
+ * each ends at the diagonal, and is mirrored while caches hold it. */
 #include "runtime/math/product.h"
 
 #include "runtime/math/library.h"
@@ -37,6 +37,10 @@ static void make_strip(const strips *s, size_t first, int thread)
     s->make_rows(s->math, p, &strip);
     if (p->out)
         czr_product_finish_rows(p, &strip);
+    /* No strip reads or writes what lies above the diagonal of another. */
+    if (p->symmetric)
+        czr_mirror_rows(p->out ? p->out : p->c, p->out ? p->out_dtype : CZR_F32,
+                        p->n, first, n_rows);
 }
 
 /* The last is the longest where each ends at the diagonal. */
@@ -64,8 +68,4 @@ void czr_product_by_strips(const czr_host_math *math, const czr_product *p,
         czr_library_run_threads(n_threads, take_strips, &s);
     else
         take_strips(&s, 0);
-    if (p->symmetric && p->out)
-        czr_mirror_lower(p->out, p->out_dtype, p->n);
-    else if (p->symmetric)
-        czr_mirror_lower(p->c, CZR_F32, p->n);
 }
