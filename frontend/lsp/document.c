@@ -107,6 +107,7 @@ void cz_lsp_close(cz_lsp_server *server, cz_lsp_document *document)
     cz_text_fini(&document->valid_text);
     cz_arena_fini(&document->arena);
     cz_arena_fini(&document->model_arena);
+    cz_arena_fini(&document->plan_arena);
     free(document);
 }
 
@@ -122,12 +123,12 @@ bool cz_lsp_renew(cz_lsp_document *document)
     if (imports) {
         document->scope = NULL;
         document->is_tried = false;
+        document->planned = CZ_LSP_PLAN_NONE;
     }
     return imports;
 }
 
-/* All documents that have files, in the place of those. */
-static cz_allowed edited_of(cz_arena *arena, const cz_lsp_server *server)
+cz_allowed cz_lsp_edited(cz_arena *arena, const cz_lsp_server *server)
 {
     cz_edited *all = NULL;
     int n = 0;
@@ -148,9 +149,9 @@ cz_scope *cz_lsp_scope(cz_lsp_document *document)
     cz_arena_clear(&document->arena);
     unheard = CZ_NEW(&document->arena, cz_diags, 1);
     cz_diags_init(unheard, &document->arena);
-    document->scope =
-        cz_scope_build(&document->arena, document->path, &document->text,
-                       edited_of(&document->arena, document->server), unheard);
+    document->scope = cz_scope_build(
+        &document->arena, document->path, &document->text,
+        cz_lsp_edited(&document->arena, document->server), unheard);
     cz_scope_nearest(document->scope, CZ_AST_OPTIMIZER, ""); /* the library */
     return document->scope;
 }
@@ -163,7 +164,8 @@ const cz_compiled_model *cz_lsp_model(cz_lsp_document *document)
 
     if (!document->is_tried && document->valid_text.n > 0) {
         cz_arena_clear(&document->model_arena);
-        options.allowed = edited_of(&document->model_arena, document->server);
+        options.allowed =
+            cz_lsp_edited(&document->model_arena, document->server);
         cz_diags_init(&unheard, &document->model_arena);
         document->has_model = cz_compile_model(&document->model_arena, &options,
                                                &unheard, &document->model);
@@ -393,7 +395,7 @@ json_t *cz_lsp_check(const cz_lsp_server *server, cz_lsp_document *document)
 
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
-    options.allowed = edited_of(&arena, server);
+    options.allowed = cz_lsp_edited(&arena, server);
     cz_ir_close(cz_compile(&arena, &options, &diags));
     for (int i = 0; i < diags.n; i++)
         json_array_append_new(list, message_of(server, document, &diags, &i));
@@ -401,6 +403,7 @@ json_t *cz_lsp_check(const cz_lsp_server *server, cz_lsp_document *document)
         set_text(&document->valid_text, cz_text_string(&document->text),
                  document->text.n);
         document->is_tried = false;
+        document->planned = CZ_LSP_PLAN_NONE;
     }
     cz_arena_fini(&arena);
     return json_pack("{s:s, s:o}", "uri", document->uri, "diagnostics", list);

@@ -7,6 +7,7 @@
 #ifndef CZ_FRONTEND_LSP_INTERNAL_H
 #define CZ_FRONTEND_LSP_INTERNAL_H
 
+#include "frontend/lsp/lsp.h"
 #include "frontend/names/sources.h"
 #include "frontend/program/compile.h"
 
@@ -15,6 +16,21 @@
 #include <stdio.h>
 
 struct cz_lsp_server;
+
+/* What a plan says of one parameter. */
+typedef struct cz_lsp_update {
+    const char *name, *how, *owners;
+} cz_lsp_update;
+
+/* Whether there is a plan of the last text without errors. */
+typedef enum cz_lsp_planned {
+    CZ_LSP_PLAN_NONE,
+    CZ_LSP_PLAN_DONE,
+    CZ_LSP_PLAN_REFUSED, /* it cannot be planned */
+    CZ_LSP_PLAN_LATE     /* not within CZ_LSP_MAX_SECONDS */
+} cz_lsp_planned;
+
+enum { CZ_LSP_MAX_SECONDS = 5 };
 
 typedef struct cz_lsp_document {
     const struct cz_lsp_server *server;
@@ -27,11 +43,16 @@ typedef struct cz_lsp_document {
     cz_arena model_arena;
     cz_compiled_model model;  /* of valid_text */
     bool is_tried, has_model; /* somebody has tried to make it; there is one */
+    cz_lsp_planned planned;
+    cz_arena plan_arena;
+    cz_lsp_update *updates; /* [n_updates] */
+    int n_updates;
 } cz_lsp_document;
 
 typedef struct cz_lsp_server {
     FILE *in, *out;
     const char *version;
+    cz_lsp_make_plan plan;
     cz_lsp_document **documents;
     int n_documents;
     bool is_utf8; /* columns are bytes, as the client has agreed to; else they
@@ -56,6 +77,11 @@ json_t *cz_lsp_check(const cz_lsp_server *server, cz_lsp_document *document);
 cz_scope *cz_lsp_scope(cz_lsp_document *document);
 /* NULL: no text has been without errors, or it is no program. */
 const cz_compiled_model *cz_lsp_model(cz_lsp_document *document);
+
+/* Plans it where nobody has; then it has updates, if it can be planned. */
+cz_lsp_planned cz_lsp_plan(cz_lsp_document *document);
+/* All documents that have files, in the place of those. */
+cz_allowed cz_lsp_edited(cz_arena *arena, const cz_lsp_server *server);
 
 /* ---- places ---- */
 

@@ -5,9 +5,10 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SHOWN = 12, MAX_NAME = 64 };
+enum { MAX_SHOWN = 12, MAX_NAME = 64, MAX_STRATEGIES = 4, MAX_OWNERS = 4 };
 
 const cz_lsp_function cz_lsp_functions[] = {
 #define CZ_FUNCTION(name, least, most, build, detail, call, gives)             \
@@ -249,10 +250,61 @@ static void put_pattern(cz_text *out, const cz_compiled_model *of,
     cz_arena_fini(&arena);
 }
 
-/* Patterns that a path means, or that a parameter's line makes. */
-static void put_patterns(cz_text *out, const cz_compiled_model *of,
-                         const cz_lsp_name *name)
+/* Whether the name, perhaps with a view behind it, is a member's. */
+static bool is_member(const cz_pattern *pattern, const char *name)
 {
+    for (int i = 0; i < pattern->n_words; i++) {
+        const cz_word *word = &pattern->words[i];
+        const size_t n = strcspn(name, ".[");
+        char *end;
+        if (word->text &&
+            (strlen(word->text) != n || strncmp(word->text, name, n) != 0))
+            return false;
+        const long long at = word->text ? 0 : strtoll(name, &end, 10);
+        if (!word->text &&
+            (end != name + n || at < pattern->first[word->index] ||
+             at >= pattern->first[word->index] + pattern->extents[word->index]))
+            return false;
+        name += n;
+        if (i + 1 < pattern->n_words && *name++ != '.')
+            return false;
+    }
+    return *name == '\0' || *name == '[';
+}
+
+/* "how: who, who and 62 more", a line for those that are updated alike. */
+static void put_updates(cz_text *out, const cz_lsp_document *document,
+                        const cz_pattern *pattern)
+{
+    const cz_lsp_update *all = document->updates;
+    const char *seen[MAX_STRATEGIES];
+    int n_seen = 0;
+
+    for (int i = 0; i < document->n_updates && n_seen < MAX_STRATEGIES; i++) {
+        bool is_seen = !is_member(pattern, all[i].name);
+        int n = 0;
+        for (int k = 0; k < n_seen && !is_seen; k++)
+            is_seen = strcmp(seen[k], all[i].how) == 0;
+        if (is_seen)
+            continue;
+        seen[n_seen++] = all[i].how;
+        cz_text_printf(out, "  - %s", all[i].how);
+        for (int k = i; k < document->n_updates; k++)
+            if (*all[k].owners && strcmp(all[k].how, all[i].how) == 0 &&
+                is_member(pattern, all[k].name) && n++ < MAX_OWNERS)
+                cz_text_printf(out, "%s %s", n > 1 ? ";" : ":", all[k].owners);
+        if (n > MAX_OWNERS)
+            cz_text_printf(out, "; and %d more, in order of their names",
+                           n - MAX_OWNERS);
+        cz_text_puts(out, "\n");
+    }
+}
+
+/* Patterns that a path means, or that a parameter's line makes. */
+static void put_patterns(cz_text *out, cz_lsp_document *document,
+                         const cz_compiled_model *of, const cz_lsp_name *name)
+{
+    const cz_lsp_planned planned = cz_lsp_plan(document);
     int n = 0;
 
     for (int i = 0; i < of->model.n; i++) {
@@ -263,11 +315,18 @@ static void put_patterns(cz_text *out, const cz_compiled_model *of,
                 : pattern->node->span.offset == name->node->span.offset &&
                       strcmp(pattern->node->span.source->name,
                              name->node->span.source->name) == 0;
-        if (is_it && n++ < MAX_SHOWN)
+        if (is_it && n++ < MAX_SHOWN) {
             put_pattern(out, of, pattern);
+            put_updates(out, document, pattern);
+        }
     }
     if (n > MAX_SHOWN)
         cz_text_printf(out, "- and %d more\n", n - MAX_SHOWN);
+    if (n > 0 && planned == CZ_LSP_PLAN_LATE)
+        cz_text_printf(out,
+                       "\nWho updates them is not known: planning takes more "
+                       "than %d s.\n",
+                       CZ_LSP_MAX_SECONDS);
 }
 
 /* The first line of a definition, up to its brace; all of anything smaller. */
@@ -302,7 +361,7 @@ json_t *cz_lsp_hover(const cz_lsp_server *server, cz_lsp_document *document,
     if (name.path || (name.node && name.node->kind == CZ_AST_PARAM))
         model = cz_lsp_model(document);
     if (model)
-        put_patterns(&text, model, &name);
+        put_patterns(&text, document, model, &name);
     else if (name.node && name.node->span.source)
         put_node(&text, name.node);
     else if (name.function)

@@ -265,9 +265,11 @@ static void take_message(cz_lsp_server *server, const cz_text *body)
     json_decref(message);
 }
 
-bool cz_lsp_serve(FILE *in, FILE *out, const char *version)
+bool cz_lsp_serve(FILE *in, FILE *out, const char *version,
+                  cz_lsp_make_plan plan)
 {
-    cz_lsp_server server = {.in = in, .out = out, .version = version};
+    cz_lsp_server server = {
+        .in = in, .out = out, .version = version, .plan = plan};
     cz_text body = {0};
 
     while (!server.is_over && read_message(&server, &body))

@@ -22,7 +22,7 @@ static void put_time(const cz_report_context *context, cz_text *out)
                    "rank and %s on the mean one; the busiest is ",
                    cz_number_time(time.max).text,
                    cz_number_time(time.mean).text);
-    cz_report_rank_name(context, time.at_max, out);
+    cz_report_rank_name(context->document, time.at_max, out);
     cz_text_printf(out, ".  Times are %s.\n", cz_basis_word(&basis));
     /* Of updates that differ; all else is of the mean one. */
     if (s->has_longest) {

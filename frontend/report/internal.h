@@ -11,8 +11,7 @@
 /* "all_gather, bucket 3"; "kernel stage_matrices_128x128_whole". */
 void cz_report_op_name(const cz_report_context *context, int op, cz_text *out);
 /* "rank 9 (dp 4, tp 1)" */
-void cz_report_rank_name(const cz_report_context *context, int rank,
-                         cz_text *out);
+void cz_report_rank_name(const cz_document *document, int rank, cz_text *out);
 /* What streams are called. */
 extern const char *const cz_report_lanes[3];
 
@@ -39,10 +38,6 @@ typedef struct cz_matrix_class {
 cz_matrix_class *cz_matrix_classes(cz_arena *arena, const cz_document *document,
                                    int *n);
 
-/* Ranks that update a matrix, ascending: its owner, those that share it, and
- * likewise those that have others in its place.  They belong to the arena. */
-int64_t *cz_matrix_owners(cz_arena *arena, const cz_document *document,
-                          const cz_document_matrix *matrix, int *n);
 /* One sentence: why matrices of a class have this strategy. */
 void cz_class_why(const cz_document *document, const cz_matrix_class *of,
                   cz_text *out);
@@ -71,7 +66,6 @@ typedef struct cz_basis {
 } cz_basis;
 
 cz_basis cz_basis_of(const cz_document *document);
-/* "measured", "assumed" or "partly measured". */
 const char *cz_basis_word(const cz_basis *basis);
 
 /* ---- screens ---- */

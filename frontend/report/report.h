@@ -81,6 +81,16 @@ enum { CZ_TRACE_MAX_RANKS = 256 };
  * is the rank, tid the stream. */
 void cz_report_trace(const cz_report_context *context, cz_text *out);
 
+/* ---- words of them ---- */
+
+/* Ranks that update a matrix: its owner, those that share it, and likewise
+ * those that have others in its place: "rank 143 (dp 17, tp 7)", "ranks 3, 8 to
+ * 15", "ranks 0 to 7, 2 together".  Of many the first. */
+void cz_report_owners(const cz_document *document,
+                      const cz_document_matrix *matrix, cz_text *out);
+/* What times of a plan are: "measured", "assumed" or "partly measured". */
+const char *cz_report_basis(const cz_document *document);
+
 /* ---- two plans ---- */
 
 typedef enum cz_diff_unit {

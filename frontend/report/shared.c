@@ -10,6 +10,8 @@
 #include "dsl/plan/axes.h"
 #include "dsl/plan/symbol.h"
 
+enum { MAX_RUNS = 6 }; /* of ranks, in a list of them */
+
 /* ---- names ---- */
 
 const char *const cz_report_lanes[3] = {"compute", "link", "link 2"};
@@ -30,10 +32,8 @@ void cz_report_op_name(const cz_report_context *context, int op, cz_text *out)
         cz_text_printf(out, ", over %s", it->axes);
 }
 
-void cz_report_rank_name(const cz_report_context *context, int rank,
-                         cz_text *out)
+void cz_report_rank_name(const cz_document *s, int rank, cz_text *out)
 {
-    const cz_document *s = context->document;
     int64_t rest = s->n_ranks;
     cz_text_printf(out, "rank %d", rank);
     for (int a = 0; a < s->n_axes; a++) {
@@ -201,7 +201,8 @@ static bool is_resident(cz_axes axes, const cz_document_residents *residents,
     return is_among;
 }
 
-int64_t *cz_matrix_owners(cz_arena *arena, const cz_document *document,
+/* Ascending; they belong to the arena. */
+static int64_t *owners_of(cz_arena *arena, const cz_document *document,
                           const cz_document_matrix *matrix, int *n)
 {
     const cz_document_param *param = &document->params[matrix->param];
@@ -233,6 +234,31 @@ int64_t *cz_matrix_owners(cz_arena *arena, const cz_document *document,
     if (*n > 0)
         qsort(out, (size_t)*n, sizeof *out, ascending);
     return out;
+}
+
+void cz_report_owners(const cz_document *document,
+                      const cz_document_matrix *matrix, cz_text *out)
+{
+    int n, n_runs = 0;
+    cz_arena arena;
+    cz_arena_init(&arena);
+    const int64_t *ranks = owners_of(&arena, document, matrix, &n);
+    if (n == 1)
+        cz_report_rank_name(document, (int)ranks[0], out);
+    for (int i = 0, end; n > 1 && i < n; i = end, n_runs++) {
+        if (n_runs == MAX_RUNS) {
+            cz_text_printf(out, " and %d more", n - i);
+            break;
+        }
+        for (end = i + 1; end < n && ranks[end] == ranks[end - 1] + 1;)
+            end++;
+        cz_text_printf(out, "%s%" PRId64, i ? ", " : "ranks ", ranks[i]);
+        if (end > i + 1)
+            cz_text_printf(out, " to %" PRId64, ranks[end - 1]);
+    }
+    if (matrix->subgroup_size > 1 && matrix->subgroup_size < n)
+        cz_text_printf(out, ", %" PRId64 " together", matrix->subgroup_size);
+    cz_arena_fini(&arena);
 }
 
 void cz_class_why(const cz_document *document, const cz_matrix_class *of,
@@ -348,6 +374,12 @@ const char *cz_basis_word(const cz_basis *basis)
     if (measured == 0)
         return "assumed";
     return measured == n ? "measured" : "partly measured";
+}
+
+const char *cz_report_basis(const cz_document *document)
+{
+    const cz_basis basis = cz_basis_of(document);
+    return cz_basis_word(&basis);
 }
 
 /* ---- bars ---- */

@@ -133,7 +133,7 @@ void cz_report_trace(const cz_report_context *context, cz_text *out)
     cz_json_open(&t.json, "traceEvents", '[');
     for (int rank = 0; rank < n; rank++) {
         cz_text name = {0};
-        cz_report_rank_name(context, rank, &name);
+        cz_report_rank_name(context->document, rank, &name);
         put_label(&t, "process_name", rank, 0, cz_text_string(&name));
         cz_text_fini(&name);
         for (int lane = 0; lane < 3; lane++)

@@ -1,16 +1,19 @@
 #!/usr/bin/python3
 """`canzona lsp`: a recorded session, speed, memory, and messages that are wrong.
 
-    lsp.py CANZONA session [--update] | buffers | speed | memory N | fuzz N
+    lsp.py CANZONA session [--update] | buffers | owners | speed | memory N | fuzz N
 """
 import json
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+from plan_numbers import Plan
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -214,6 +217,56 @@ def check_buffers(canzona):
     print("imports are as the editor has them")
 
 
+def check_owners(canzona):
+    """Who updates what, as `plan --json` has it; nobody where there is no plan, and
+    that it is not known where planning takes too long."""
+    path = ROOT / "examples/qwen3-32b.cz"
+    text, uri = path.read_text(encoding="utf-8"), path.as_uri()
+    plan = Plan(json.loads(subprocess.run([canzona, "plan", "--json", path], check=True,
+                                          capture_output=True).stdout))
+    ranks = []
+    for matrix in plan.data["matrices"]:
+        if "self_attn.q_proj" in plan.params[matrix["parameter"]]["name"]:
+            rank, = plan.owners(matrix)
+            at = plan.coordinates(rank)
+            ranks.append(f"rank {rank} (dp {at['dp']}, tp {at['tp']})")
+            time_ps = matrix["cost"]["time_ps"]
+    wanted = (f"  - owner, by `matrices`, kernels {time_ps / 1e9:.2f} ms (assumed): "
+              f"{'; '.join(ranks[:4])}; and {len(ranks) - 4} more, in order of their names\n")
+    others = "  - element-wise, by `vectors`, split over dp\n"
+    infeasible = text.replace("tp auto", "tp auto, memory 1GB")
+    with tempfile.TemporaryDirectory() as name:
+        client = Client(canzona, name)
+        client.initialize()
+
+        def hover(text, mark, into=0):
+            return client.at("hover", text, mark, into, uri)["result"]["contents"]["value"]
+
+        client.open(uri, text)
+        assert wanted in hover(text, "**.*_proj"), hover(text, "**.*_proj")
+        assert others in hover(text, "** where")
+        assert client.change(uri, infeasible)["params"]["diagnostics"] == []
+        found = hover(infeasible, "**.*_proj")
+        assert "self_attn.q_proj" in found and "owner" not in found, found
+        # A planner that does not end.
+        client.change(uri, text)
+        offset = text.index("**.*_proj")
+        client.write({"jsonrpc": "2.0", "id": 99, "method": "textDocument/hover", "params": {
+            "textDocument": {"uri": uri}, "position": {
+                "line": text.count("\n", 0, offset),
+                "character": offset - text.rfind("\n", 0, offset) - 1}}})
+        server = client.server.pid
+        children = pathlib.Path(f"/proc/{server}/task/{server}/children")
+        while not (found := children.read_text().split()):
+            time.sleep(0.001)
+        os.kill(int(found[0]), signal.SIGSTOP)
+        found = client.read()["result"]["contents"]["value"]
+        assert "Who updates them is not known" in found and "owner" not in found, found
+        assert not children.read_text().split(), "the planner is still there"
+        assert client.close() == 0
+    print(f"{len(ranks)} matrices have the owners that the plan says")
+
+
 def check_speed(canzona):
     """Messages about examples/qwen3-32b.cz, within 50 ms of a change."""
     path = ROOT / "examples/qwen3-32b.cz"
@@ -328,6 +381,8 @@ def main():
         check_session(canzona, "--update" in more)
     elif what == "buffers":
         check_buffers(canzona)
+    elif what == "owners":
+        check_owners(canzona)
     elif what == "speed":
         check_speed(canzona)
     elif what == "memory":

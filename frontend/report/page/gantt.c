@@ -158,7 +158,7 @@ static void put_rank(gantt *g, int rank, const char *what)
     for (int r = 0; r < g->document->n_ranks; r++)
         n += is_like(g, rank, r);
     cz_text_puts(&name, what);
-    cz_report_rank_name(g->page->context, rank, &name);
+    cz_report_rank_name(g->document, rank, &name);
     cz_text_printf(&name, ", kernels %s",
                    cz_number_time(g->document->time_ps[rank]).text);
     if (n > 1)

@@ -7,35 +7,16 @@
 /* So that the page stays under a megabyte. */
 enum {
     MAX_OWNERS = 2400,
-    MAX_RUNS = 6,
     MAX_LINES = 2000,
     MAX_BYTES = 64 << 10 /* of all sources; an entity is up to six of one */
 };
 
 /* ---- owners ---- */
 
-/* "rank 143 (dp 17, tp 7)"; "ranks 3, 8 to 15" */
 static void put_ranks(cz_page *page, const cz_document_matrix *m)
 {
     cz_text text = {0};
-    int n, n_runs = 0;
-    const int64_t *ranks =
-        cz_matrix_owners(page->arena, page->context->document, m, &n);
-    if (n == 1)
-        cz_report_rank_name(page->context, (int)ranks[0], &text);
-    for (int i = 0, end; n > 1 && i < n; i = end, n_runs++) {
-        if (n_runs == MAX_RUNS) {
-            cz_text_printf(&text, " and %d more", n - i);
-            break;
-        }
-        for (end = i + 1; end < n && ranks[end] == ranks[end - 1] + 1;)
-            end++;
-        cz_text_printf(&text, "%s%" PRId64, i ? ", " : "ranks ", ranks[i]);
-        if (end > i + 1)
-            cz_text_printf(&text, " to %" PRId64, ranks[end - 1]);
-    }
-    if (m->subgroup_size > 1 && m->subgroup_size < n)
-        cz_text_printf(&text, ", %" PRId64 " together", m->subgroup_size);
+    cz_report_owners(page->context->document, m, &text);
     cz_page_word(page, cz_text_string(&text));
     cz_text_fini(&text);
 }
