@@ -3,6 +3,7 @@
 
     one.py"""
 import sys
+import warnings
 
 import torch
 from torch.optim.lr_scheduler import LambdaLR, OneCycleLR
@@ -210,6 +211,36 @@ def odd_parameters_train():
     own.load_state_dict(saved)
 
 
+def kernels_of_convolutions_are_matrices():
+    """Four dimensions and more: with the bits of the same numbers as a matrix."""
+    torch.manual_seed(4)
+    kernel, matrix = (torch.nn.Parameter(torch.randn(8, 4, 3, 3)) for _ in range(2))
+    matrix.data = kernel.data.reshape(8, 36).clone()
+    runs = [canzona.Optimizer([("weight", p)], "use muon(lr = 0.1) on ** where ndim == 2")
+            for p in (kernel, matrix)]
+    for _ in range(3):
+        kernel.grad = torch.randn(8, 4, 3, 3)
+        matrix.grad = kernel.grad.reshape(8, 36)
+        for own in runs:
+            own.step()
+        assert torch.equal(kernel.reshape(8, 36), matrix)
+    runs[0].load_state_dict(runs[1].state_dict())
+
+
+def warnings_of_the_compiler_are_pythons():
+    kernel = [("conv.weight", torch.nn.Parameter(torch.randn(16, 16, 3)))]
+    for make_it in (canzona.Optimizer, canzona.Optimizer, canzona.plan):  # one from the cache
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            make_it(kernel, "use muon(lr = 0.1) on **")
+        assert ["E0507" in str(one.message) and "conv.weight" in str(one.message)
+                and one.filename == __file__ for one in found] == [True], found
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            make_it(kernel, "use adamw(lr = 0.1) on **")
+        assert not found, found
+
+
 def clips_and_skips():
     a, b = make(), make()
     own = ours(a, schedule="clip norm 0.1, skip nonfinite")
@@ -337,7 +368,8 @@ def main():
                   a_resumed_training_has_the_bits_of_one_that_went_on,
                   bf16_parameters_have_masters, weights_that_are_loaded_stay,
                   parameters_may_move_before_the_first_step,
-                  odd_parameters_train, clips_and_skips,
+                  odd_parameters_train, kernels_of_convolutions_are_matrices,
+                  warnings_of_the_compiler_are_pythons, clips_and_skips,
                   gradients_are_looked_at_as_they_are_made, what_is_not_finite_writes_nothing,
                   what_has_no_gradient_stays_as_in_torch, a_plan_can_be_looked_at,
                   compiled_and_wrapped_names_are_the_models):

@@ -23,9 +23,15 @@ def is_sharded(placement):
     return hasattr(placement, "dim")
 
 
-def is_flat(tensor):
-    """Sources have one to three dimensions; all others are vectors there."""
+def is_folded(tensor):
+    """Programs have one to three dimensions: others have `fold`'s there."""
     return not 1 <= tensor.dim() <= 3
+
+
+def fold(shape):
+    """A number is a vector of one, a kernel of a convolution `view matrix`: a row for each
+    output channel."""
+    return (shape[0], math.prod(shape[1:])) if shape else (1,)
 
 
 def local(tensor):
@@ -209,8 +215,8 @@ class Mesh:
 
 
 class Shape:
-    """A parameter as a source has it: `text` is its dimensions, `clauses` what the
-    schedule says of it.
+    """A parameter as a source has it: `text` is its shape, `clauses` what the schedule
+    says of it.
 
     The first of three dimensions counts matrices, as of experts.  Where FSDP cuts it
     inside the shards of ep, rank c has part order[c] of it in torch, and part c in the
@@ -229,7 +235,7 @@ class Shape:
                 raise ValueError(f"{at}: a partial sum is no parameter")
             if not is_sharded(placement):
                 continue
-            if is_flat(param):
+            if is_folded(param):
                 raise ValueError(f"{at}: four dimensions and more are not sharded")
             if axis == "dp":
                 raise ValueError(f"{at}, beside fsdp: shards over both have no plan")
@@ -240,9 +246,9 @@ class Shape:
         for i, shard in enumerate(shards):
             if shard[0] == "fsdp":
                 self._shard(shards[:i], shard, shards[i + 1:])
-        self.text = (str(math.prod(self.shape)) if is_flat(param) else
-                     ", ".join("/".join([str(n), *axes])
-                               for n, axes in zip(self.shape, self.axes)))
+        sizes = ["/".join([str(n), *axes]) for n, axes in zip(self.shape, self.axes)]
+        self.text = (f"[{', '.join(sizes) or 1}]" +
+                     (" view matrix" if len(sizes) > 3 else ""))
 
     def _divide(self, d, axis, size, at):
         """Over an axis of the model's: to equal shards, or as torch.chunk does."""
@@ -299,7 +305,7 @@ def source(params, mesh, rules, reduces, clauses):
     lines, schedule, clauses_of = [], [], {}
     for name, param in params.items():
         shape = Shape(name, param, mesh)
-        lines.append(f"        {name} : {DTYPES[param.dtype]}[{shape.text}]")
+        lines.append(f"        {name} : {DTYPES[param.dtype]}{shape.text}")
         if shape.clauses:
             clauses_of[name] = shape.clauses
     arrive = "partial over dp" if reduces else "reduced"

@@ -45,12 +45,12 @@ class Bound:
     def __init__(self, name, param, mesh):
         self.name, self.param, self.key = name, param, name.encode()
         self.torch_row = layout.Shape(name, param, mesh).torch_row
-        self.is_flat, self.is_shared = layout.is_flat(param), hasattr(param, "placements")
-        self.is_plain, self.dtype = not (self.is_flat or self.is_shared), param.dtype
+        self.is_folded, self.is_shared = layout.is_folded(param), hasattr(param, "placements")
+        self.is_plain, self.dtype = not (self.is_folded or self.is_shared), param.dtype
         self.has_master = param.dtype != torch.float32
         self.is_alone = len(mesh.ranks) == 1  # as torch's, then it may lack a gradient
         self.version, self.numbers = None, []
-        if self.is_flat and not param.is_contiguous():
+        if self.is_folded and not param.is_contiguous():
             raise ValueError(f"{name}: {param.dim()} dimensions, which are not contiguous")
         if param.device.type != "cpu":
             raise ValueError(f"{name}: on {param.device}, where the CPU's parameters train")
@@ -60,7 +60,7 @@ class Bound:
         if self.is_plain:
             return tensor
         own = layout.local(tensor) if self.is_shared else tensor
-        return own.reshape(-1) if self.is_flat else own
+        return own.reshape(layout.fold(own.shape)) if self.is_folded else own
 
     def take_grad(self):
         """This rank's part of the gradient; None if it has none, and there is no other
@@ -118,6 +118,10 @@ class Optimizer(torch.optim.Optimizer):
     schedule  further clauses: "clip norm 1.0, skip nonfinite"
     strict    bits do not depend on the mesh
     deadline  seconds that one wait for another rank may last
+
+    A tensor of four dimensions, a convolution's kernel, is the matrix [out, in*kh*kw] to
+    rules; one of three is a batch of matrices, as of experts.  What the compiler warns of
+    is a UserWarning.
 
     Construction, step, state_dict and load_state_dict are collective over the mesh: what
     is wrong on one rank is an exception on all, and nothing has changed.  ValueError and

@@ -16,8 +16,9 @@ class Plan:
         with tempfile.TemporaryDirectory() as folder:
             file, page = pathlib.Path(folder, f"{program.NAME}.cz"), pathlib.Path(folder, "page")
             file.write_text(source, encoding="utf-8")
-            self._screen = program.canzona("plan", *options, f"--html={page}", file.name,
-                                           folder=folder)
+            self._screen, words = program.canzona("plan", *options, f"--html={page}",
+                                                  file.name, folder=folder)
+            program.warn(words)
             self._page = page.read_text(encoding="utf-8")
 
     def __str__(self):

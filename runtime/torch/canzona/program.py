@@ -10,10 +10,12 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import warnings
 
 from .czr import HOME, Error
 
 NAME = "rules"  # of the file: what errors call the user's text
+FORM = 2  # of a folder: rules.so, and warnings
 
 
 def _run(*words, folder, env=None):
@@ -21,15 +23,21 @@ def _run(*words, folder, env=None):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if done.returncode:
         raise Error(done.stderr.strip() or f"{words[0]} ended with {done.returncode}")
-    return done.stdout
+    return done.stdout, done.stderr
 
 
 def canzona(*words, folder=None):
-    """What the command prints; Error with its complaint."""
+    """What the command prints, and what it warns of; Error with its complaint."""
     # Libraries that travel with it; the C compiler has its own.
     path = os.pathsep.join(filter(None, [str(HOME / "lib"), os.environ.get("LD_LIBRARY_PATH")]))
     return _run(HOME / "bin" / "canzona", *words, folder=folder,
                 env={**os.environ, "LD_LIBRARY_PATH": path})
+
+
+def warn(words):
+    """Of what the compiler has said beside its result."""
+    if words.strip():
+        warnings.warn(words.strip(), stacklevel=4)
 
 
 def _processor():
@@ -42,20 +50,22 @@ def _processor():
 
 
 def _compile(text, options, compiler, folder):
-    """Makes folder/rules.so."""
+    """Makes folder/rules.so, and folder/warnings."""
     (folder / f"{NAME}.cz").write_text(text, encoding="utf-8")
-    canzona("build", *options, f"{NAME}.cz", folder=folder)
-    flags = canzona("build", "--print-cflags").split()
+    _, words = canzona("build", *options, f"{NAME}.cz", folder=folder)
+    (folder / "warnings").write_text(words, encoding="utf-8")
+    flags = canzona("build", "--print-cflags")[0].split()
     _run(compiler, *flags, "-march=native", "-shared", "-fPIC", "-I", HOME / "include",
          "-I", ".", "-o", f"{NAME}.so", f"{NAME}.c", folder=folder)
 
 
 def load(text, strict):
-    """(library, address of its czr_program).  Error with the compiler's words."""
+    """(library, address of its czr_program).  Error with the compiler's words; of what it
+    warns, a UserWarning."""
     options = ["--strict"] if strict else []
     compiler = os.environ.get("CC") or "cc"
     made = (HOME / "bin" / "canzona").stat()
-    key = hashlib.sha256(repr((text, options, compiler, made.st_size, made.st_mtime_ns,
+    key = hashlib.sha256(repr((FORM, text, options, compiler, made.st_size, made.st_mtime_ns,
                                _processor())).encode()).hexdigest()[:32]
     cache = pathlib.Path(os.environ.get("CANZONA_CACHE") or
                          pathlib.Path.home() / ".cache" / "canzona")
@@ -69,5 +79,6 @@ def load(text, strict):
                 folder.rename(cache / key)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
+    warn((cache / key / "warnings").read_text(encoding="utf-8"))
     library = ct.CDLL(str(cache / key / f"{NAME}.so"))
     return library, ct.addressof(ct.c_char.in_dll(library, f"{NAME}_program"))
