@@ -24,6 +24,12 @@ install(FILES ${gen}/_canzona DESTINATION ${share}/zsh/site-functions)
 install(FILES ${gen}/canzona.fish DESTINATION ${share}/fish/vendor_completions.d)
 install(FILES docs/NOTICE.md CHANGELOG.md examples/embed/lesson.c
   examples/embed/lesson.cz DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Editors: VS Code's is a folder to copy; the others look where theirs lies.
+install(DIRECTORY dsl/editor DESTINATION ${share}/canzona
+  PATTERN node_modules EXCLUDE PATTERN "*.elc" EXCLUDE)
+install(FILES dsl/editor/canzona.vim DESTINATION ${share}/nvim/site/syntax)
+install(FILES dsl/editor/canzona.vim DESTINATION ${share}/vim/vimfiles/syntax)
+install(FILES dsl/editor/canzona-mode.el DESTINATION ${share}/emacs/site-lisp)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
 install(TARGETS canzona DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -48,6 +48,7 @@ gcc -Wall -Wextra -Werror $(canzona build --print-cflags) main.c lesson.c \\
 ./hello
 canzona run --check --steps=2 -D matrices.lr=0.01 -D rest.lr=0.01 \\
     /usr/share/doc/canzona/lesson.cz
+test -f /usr/share/canzona/editor/package.json
 man canzona | grep -A1 '^EXIT STATUS'
 dpkg -P canzona
 list > /tmp/after
@@ -169,9 +170,25 @@ def check_pages(prefix):
             yield f"fish completes {said}"
 
 
+def check_editors(prefix):
+    """All files for editors, and those that one looks for where it does."""
+    ours = ROOT / "dsl/editor"
+    for file in ours.iterdir():
+        places = [prefix / "share/canzona/editor" / file.name]
+        if file.suffix == ".vim":
+            places += [prefix / "share" / at / "syntax" / file.name
+                       for at in ("nvim/site", "vim/vimfiles")]
+        if file.suffix == ".el":
+            places.append(prefix / "share/emacs/site-lisp" / file.name)
+        for place in places:
+            if not place.is_file() or place.read_bytes() != file.read_bytes():
+                yield f"{place.relative_to(prefix)} is not {file.name}"
+
+
 def check_all(prefix, folder):
     for check in (check_names(prefix), check_pkg_config(prefix, folder / "by_pkg_config"),
-                  check_find_package(prefix, folder / "by_cmake"), check_pages(prefix)):
+                  check_find_package(prefix, folder / "by_cmake"), check_pages(prefix),
+                  check_editors(prefix)):
         yield from check
     found = run(prefix / "bin/canzona", "--version", "--verbose")
     if (prefix / "lib/canzona").exists() and "MPI          none" in found:
