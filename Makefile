@@ -110,7 +110,8 @@ install: packages $(BUILD)/build.ninja
 uninstall:
 	cmake -DMANIFEST=$(BUILD)/install_manifest.txt -P cmake/uninstall.cmake
 
-# Debian packages: canzona, and canzona-mpi where MPI is.
+# Debian packages: canzona, and canzona-mpi where MPI is.  DEBFULLNAME and DEBEMAIL
+# say who maintains them.
 deb: packages $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target installed
 	cd $(BUILD) && cpack -B deb

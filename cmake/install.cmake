@@ -8,16 +8,22 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME canzona)
 set(gen ${CMAKE_BINARY_DIR}/install)
 file(MAKE_DIRECTORY ${gen})
 set(pages)
-foreach(page man:canzona.1 bash:canzona zsh:_canzona fish:canzona.fish)
+foreach(page bash:canzona zsh:_canzona fish:canzona.fish)
   string(REGEX MATCH "(.*):(.*)" page ${page})
   add_custom_command(OUTPUT ${gen}/${CMAKE_MATCH_2}
     COMMAND canzona help --as=${CMAKE_MATCH_1} > ${gen}/${CMAKE_MATCH_2}
     DEPENDS canzona VERBATIM)
   list(APPEND pages ${gen}/${CMAKE_MATCH_2})
 endforeach()
-add_custom_target(pages ALL DEPENDS ${pages})
+# A page of all commands, and one of each.
+add_custom_command(OUTPUT ${gen}/man.stamp
+  COMMAND ${CMAKE_COMMAND} -DCANZONA=$<TARGET_FILE:canzona> -DFOLDER=${gen}/man
+    -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/man_pages.cmake
+  COMMAND ${CMAKE_COMMAND} -E touch ${gen}/man.stamp
+  DEPENDS canzona cmake/man_pages.cmake VERBATIM)
+add_custom_target(pages ALL DEPENDS ${pages} ${gen}/man.stamp)
 add_custom_target(installed DEPENDS canzona czr czr_shared pages)
-install(FILES ${gen}/canzona.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY ${gen}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 set(share ${CMAKE_INSTALL_DATAROOTDIR})
 install(FILES ${gen}/canzona DESTINATION ${share}/bash-completion/completions)
 install(FILES ${gen}/_canzona DESTINATION ${share}/zsh/site-functions)
@@ -65,7 +71,7 @@ endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_PACKAGE_CONTACT "The authors of Canzona <canzona@localhost>")
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_SOURCE_DIR}/cmake/deb.cmake)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiler for distributed matrix optimizers")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

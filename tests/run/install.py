@@ -50,11 +50,12 @@ canzona run --check --steps=2 -D matrices.lr=0.01 -D rest.lr=0.01 \\
     /usr/share/doc/canzona/lesson.cz
 test -f /usr/share/canzona/editor/package.json
 man canzona | grep -A1 '^EXIT STATUS'
+man canzona-plan | grep -A1 '^SYNOPSIS'
 dpkg -P canzona
 list > /tmp/after
 diff /tmp/before /tmp/after && echo "removed: $(diff /tmp/before /tmp/between | grep -c '^>') files and folders"
 """
-SAYS = ("step 199", "equal to one rank's", "EXIT STATUS", "removed: ")
+SAYS = ("step 199", "equal to one rank's", "EXIT STATUS", "SYNOPSIS", "removed: ")
 PACKAGES = ("gcc,libc6-dev,pkg-config,man-db,libjansson4,libnettle8,libstdc++6,"
             "libopenblas0-pthread")
 SKIPPED = 77
@@ -129,41 +130,55 @@ def check_find_package(prefix, folder):
             yield f"{name} does not train"
 
 
+def missing(page, words):
+    """Of these, what a page does not have."""
+    plain = page.read_text().replace("\\-", "-")
+    for word in sorted(set(words) - {"help", "usage"}):
+        if word not in plain:
+            yield f"{page.name} has no {word}"
+
+
 def check_pages(prefix):
-    """Every command and long option is on the manual page and in completions."""
+    """Every command and long option is on its manual page and in completions; there
+    is a page for each command and no other."""
     canzona = prefix / "bin/canzona"
-    pages = {name: (prefix / "share" / name).read_text() for name in (
-        "man/man1/canzona.1", "bash-completion/completions/canzona",
-        "zsh/site-functions/_canzona", "fish/vendor_completions.d/canzona.fish")}
+    pages = ("bash-completion/completions/canzona", "zsh/site-functions/_canzona",
+             "fish/vendor_completions.d/canzona.fish")
     commands = re.findall(r"^  ([a-z]+)  ", run(canzona, "help"), re.M)
-    wanted = set(commands)
+    wanted, man = set(commands), prefix / "share/man/man1"
+    names = {f"canzona-{command}.1" for command in commands} | {"canzona.1"}
+    if {page.name for page in man.iterdir()} != names or "plan" not in commands:
+        yield f"manual pages: {sorted(page.name for page in man.iterdir())}"
+        return
+    yield from missing(man / "canzona.1", commands)
     for command in commands:
-        wanted |= set(re.findall(r"^ .*--([a-z][a-z-]*)", run(
+        of_command = set(re.findall(r"^ .*--([a-z][a-z-]*)", run(
             canzona, "help", command).split("\n\n  canzona")[0], re.M))
-    for name, text in pages.items():
-        plain = text.replace("\\-", "-")
-        for word in sorted(wanted - {"help", "usage"}):
-            if word not in plain:
-                yield f"{name} has no {word}"
-    if shutil.which("groff"):
-        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", prefix /
-                               "share/man/man1/canzona.1"], capture_output=True,
-                              timeout=60, check=False)
-        if done.stderr or b"EXIT STATUS" not in re.sub(rb".\x08", b"", done.stdout):
-            yield f"the manual page: {done.stderr.decode()}"
+        wanted |= of_command
+        yield from missing(man / f"canzona-{command}.1", of_command)
+    for name in pages:
+        yield from missing(prefix / "share" / name, wanted)
+    for page in man.iterdir() if shutil.which("groff") else []:
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], timeout=60,
+                              capture_output=True, check=False)
+        plain = re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout.decode())
+        heads = re.findall(r"^[A-Z][A-Z ]+$", plain, re.M)
+        if done.stderr or heads[:2] != ["NAME", "SYNOPSIS"] or \
+                "EXIT STATUS" not in heads or "Example" in plain:
+            yield f"{page.name}: {heads} {done.stderr.decode()}"
     paths = f"{prefix / 'bin'}:{os.environ['PATH']}"
-    said = run("bash", "-c", f"""source {prefix}/share/{list(pages)[1]}
+    said = run("bash", "-c", f"""source {prefix}/share/{pages[0]}
         for line in 'pl' 'plan --exp' 'doc muon_t' 'explain E0501' 'help fm'; do
             COMP_WORDS=(canzona $line); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
             _canzona 2> /dev/null; echo "${{COMPREPLY[@]}}"
         done""", PATH=paths)
     if said.split("\n")[:5] != ["plan", "--explain", "muon_torch", "E0501", "fmt"]:
         yield f"bash completes {said}"
-    for shell, page in (("zsh", list(pages)[2]), ("fish", list(pages)[3])):
+    for shell, page in (("zsh", pages[1]), ("fish", pages[2])):
         if shutil.which(shell):
             run(shell, "-n", prefix / "share" / page)
     if shutil.which("fish"):
-        said = run("fish", "-c", f"source {prefix}/share/{list(pages)[3]}; "
+        said = run("fish", "-c", f"source {prefix}/share/{pages[2]}; "
                    "complete -C 'canzona plan --exp'; complete -C 'canzona doc muon_t'",
                    PATH=paths)
         if not re.match(r"--explain\t.*\nmuon_torch\n$", said):
@@ -195,10 +210,35 @@ def check_all(prefix, folder):
         yield f"MPI is not found where it was installed: {found}"
 
 
+def check_package(folder, prefix):
+    """The Debian package has the files that are installed, and says who maintains it."""
+    for who, said in (({}, "unset <unset@canzona.invalid>"),
+                      ({"DEBFULLNAME": "Ada L.", "DEBEMAIL": "ada@example.org"},
+                       "Ada L. <ada@example.org>")):
+        names = {"DEBFULLNAME": "", "DEBEMAIL": "", **who}
+        run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder / "debs",
+            folder=BUILD, **names)
+        debs = sorted((folder / "debs").glob("*.deb"))
+        for deb in debs:
+            found = run("dpkg-deb", "-f", deb, "Maintainer").strip()
+            if found != said:
+                yield f"{deb.name} is maintained by {found}, not {said}"
+    listed = {line.split("./usr/", 1)[1].split(" -> ")[0] for deb in debs
+              for line in run("dpkg-deb", "-c", deb).splitlines()
+              if not line.startswith("d") and "./usr/" in line}
+    ours = {str(p.relative_to(prefix)) for p in prefix.rglob("*") if not p.is_dir()}
+    # Libraries are in a folder of the machine's, and pages may be compressed.
+    flat = {re.sub(r"^lib/[a-z0-9_]+-linux-[a-z]+/", "lib/", name) for name in listed}
+    if flat != ours:
+        yield f"package and installation differ: {sorted(flat ^ ours)}"
+
+
 def check_installed(folder):
     prefix = folder / "prefix"
     manifest = install(prefix)
     yield from check_all(prefix, folder)
+    if shutil.which("dpkg-deb"):
+        yield from check_package(folder, prefix)
     run("cmake", f"-DMANIFEST={manifest}", "-P", UNINSTALL)
     for path in sorted(prefix.rglob("*")):
         if not path.is_dir() or path.name == "canzona":

@@ -143,8 +143,9 @@ static int run(const cz_cmd_options *given)
     const cz_command *command =
         given->input ? cz_command_find(given->input) : NULL;
 
-    if (given->as)
-        return cz_help_print_as(given->as, stdout) ? CZ_EXIT_OK : CZ_EXIT_USAGE;
+    if (given->as && (command || !given->input))
+        return cz_help_print_as(given->as, command, stdout) ? CZ_EXIT_OK
+                                                            : CZ_EXIT_USAGE;
     if (command)
         cz_command_print_help(command);
     else if (!given->input)
@@ -156,8 +157,8 @@ static int run(const cz_cmd_options *given)
 
 static const struct argp_option options[] = {
     {"as", CZ_KEY_AS, "FORM", 0,
-     "Print all commands as bash, zsh or fish completes them, or as a page of "
-     "man",
+     "Print all commands as bash, zsh or fish completes them; as a page of "
+     "man, COMMAND too",
      0},
     {0}};
 

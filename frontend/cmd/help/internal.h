@@ -11,8 +11,9 @@ static inline bool cz_option_is_end(const struct argp_option *option)
     return !option->name && !option->key && !option->doc;
 }
 
-/* All commands and options, as a text of bash, zsh, fish or man.  False after
- * saying that there is no such form. */
-bool cz_help_print_as(const char *form, FILE *out);
+/* All commands and options, as a text of bash, zsh or fish; as a text of man
+ * the commands, or one with its options.  False after saying that there is no
+ * such form, or none of one command. */
+bool cz_help_print_as(const char *form, const cz_command *command, FILE *out);
 
 #endif

@@ -222,24 +222,10 @@ static void put_roff(const char *text, const char *end, FILE *out)
     fputs("\n", out);
 }
 
-/* The last paragraph of what stands behind \v are examples, which begin with
- * two blanks each. */
-static void put_roff_command(const cz_command *command, FILE *out)
+static void put_roff_options(const cz_command *command, FILE *out)
 {
-    const char *behind = strchr(command->doc, '\v');
-    const char *end = command->doc + strlen(command->doc);
-    const char *examples = strstr(command->doc, "\n\n  ");
-
-    fprintf(out, ".SS canzona %s [OPTION...] %s\n", command->name,
-            command->operands);
-    put_roff(command->doc, behind, out);
-    fputs(".PP\n", out);
-    put_roff(behind + 1, examples ? examples : end, out);
-    if (examples) {
-        fputs(".PP\n.nf\n", out);
-        put_roff(examples + 2, end - 1, out);
-        fputs(".fi\n", out);
-    }
+    if (!cz_option_is_end(command->options))
+        fputs(".SH OPTIONS\n", out);
     for
         EACH_OPTION(option, command)
         {
@@ -260,19 +246,34 @@ static void put_roff_command(const cz_command *command, FILE *out)
         }
 }
 
-static void put_man(FILE *out)
+/* The last paragraph of what stands behind \v are examples, which begin with
+ * two blanks each; the words before say so. */
+static void put_roff_text(const cz_command *command, FILE *out)
 {
-    fputs(".TH CANZONA 1 \"\" \"canzona " CANZONA_VERSION "\"\n"
-          ".SH NAME\n"
-          "canzona \\- compile matrix optimizers to static distributed plans\n"
-          ".SH SYNOPSIS\n"
-          "\\fBcanzona\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...] \\fIFILE\\fR\n"
-          ".SH COMMANDS\n"
-          "FILE may be \\- for standard input.\n",
-          out);
-    for
-        EACH_COMMAND(at)
-    put_roff_command(*at, out);
+    const char *behind = strchr(command->doc, '\v');
+    const char *end = command->doc + strlen(command->doc);
+    const char *examples = strstr(command->doc, "\n\n  ");
+    const char *text_end = examples ? examples : end;
+
+    for (const char *at = behind; examples && at < examples; at++)
+        if (strncmp(at, "Example", strlen("Example")) == 0)
+            text_end = at;
+    fputs(".SH DESCRIPTION\n", out);
+    put_roff(command->doc, behind, out);
+    if (behind + 1 < text_end) {
+        fputs(".PP\n", out);
+        put_roff(behind + 1, text_end, out);
+    }
+    put_roff_options(command, out);
+    if (examples) {
+        fputs(".SH EXAMPLES\n.nf\n", out);
+        put_roff(examples + 2, end - 1, out);
+        fputs(".fi\n", out);
+    }
+}
+
+static void put_statuses(FILE *out)
+{
     static const char *const statuses[] = {
 #define CZ_EXIT(status, name, meaning) [status] = meaning,
 #include "frontend/cmd/exit.def"
@@ -285,20 +286,67 @@ static void put_man(FILE *out)
     }
 }
 
+static void put_man_of(const cz_command *command, FILE *out)
+{
+    fputs(".TH CANZONA\\-", out);
+    for (const char *at = command->name; *at; at++)
+        fputc(toupper((unsigned char)*at), out);
+    fprintf(out,
+            " 1 \"\" \"canzona " CANZONA_VERSION "\"\n"
+            ".SH NAME\ncanzona\\-%s \\- ",
+            command->name);
+    put_roff(command->summary, command->summary + strlen(command->summary),
+             out);
+    fprintf(out, ".SH SYNOPSIS\n\\fBcanzona %s\\fR [\\fIOPTION\\fR...] %s\n",
+            command->name, command->operands);
+    put_roff_text(command, out);
+    put_statuses(out);
+    fputs(".SH SEE ALSO\n.BR canzona (1)\n", out);
+}
+
+/* The page of all commands leads to those of each. */
+static void put_man(FILE *out)
+{
+    fputs(".TH CANZONA 1 \"\" \"canzona " CANZONA_VERSION "\"\n"
+          ".SH NAME\n"
+          "canzona \\- compile matrix optimizers to static distributed plans\n"
+          ".SH SYNOPSIS\n"
+          "\\fBcanzona\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...] \\fIFILE\\fR\n"
+          ".SH COMMANDS\n"
+          "FILE may be \\- for standard input.\n",
+          out);
+    for
+        EACH_COMMAND(at)
+        {
+            fprintf(out, ".TP\n.BR canzona\\-%s (1)\n", (*at)->name);
+            put_roff((*at)->summary, (*at)->summary + strlen((*at)->summary),
+                     out);
+        }
+    put_statuses(out);
+}
+
 static const struct form {
     const char *name;
     void (*put)(FILE *out);
 } forms[] = {
     {"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}, {"man", put_man}};
 
-bool cz_help_print_as(const char *form, FILE *out)
+bool cz_help_print_as(const char *form, const cz_command *command, FILE *out)
 {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strcmp(forms[i].name, form) == 0) {
+        if (strcmp(forms[i].name, form) == 0 && !command) {
             forms[i].put(out);
             return true;
         }
+    if (command && strcmp(form, "man") == 0) {
+        put_man_of(command, out);
+        return true;
+    }
     fprintf(stderr,
-            "canzona help: --as is bash, zsh, fish or man, not \"%s\"\n", form);
+            command ? "canzona help: --as=%s has all commands in it; a page of "
+                      "one is --as=man\n"
+                    : "canzona help: --as is bash, zsh, fish or man, not "
+                      "\"%s\"\n",
+            form);
     return false;
 }
