@@ -18,8 +18,8 @@ typedef struct whole {
 } whole;
 
 /* What is simulated; NULL after reporting. */
-static whole *open(cz_job *job, const cz_cmd_options *given, bool has_baselines,
-                   cz_simulate_options *options)
+static whole *open_whole(cz_job *job, const cz_cmd_options *given,
+                         bool has_baselines, cz_simulate_options *options)
 {
     whole *w = CZ_NEW(&job->arena, whole, 1);
     w->document = cz_report_document(&job->arena, job->view,
@@ -99,7 +99,7 @@ const cz_report_context *cz_cmd_report_context(cz_job *job,
                                                const cz_cmd_options *given)
 {
     cz_simulate_options options;
-    whole *w = open(job, given, !given->no_baselines, &options);
+    whole *w = open_whole(job, given, !given->no_baselines, &options);
     if (!w)
         return NULL;
     w->timeline = cz_simulate_step(&job->arena, w->document, &options);
@@ -117,7 +117,7 @@ const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
         return &job->iteration;
     if (!job->view->machine || job->view->n_ranks > MOST_RANKS)
         return NULL;
-    whole *w = open(job, given, false, &options);
+    whole *w = open_whole(job, given, false, &options);
     if (!w || options.tokens < cz_document_replicas(w->document))
         return NULL;
     job->iteration = (cz_report_iteration){

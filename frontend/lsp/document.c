@@ -35,8 +35,11 @@ static char *path_of(const char *uri)
     for (const char *at = path; at && *at; at++) {
         const int high = *at == '%' ? hex_of(at[1]) : -1;
         const int low = high >= 0 ? hex_of(at[2]) : -1;
-        *to++ = low >= 0 ? (char)(high << 4 | low) : *at;
-        at += low >= 0 ? 2 : 0;
+        *to++ = *at;
+        if (low >= 0) {
+            to[-1] = (char)(high << 4 | low);
+            at += 2;
+        }
     }
     if (to)
         *to = '\0';
@@ -257,13 +260,13 @@ static const char *make_cache(cz_arena *arena, const char *below)
             ? cz_arena_printf(arena, "%s/.cache/canzona/%s", home, below)
             : NULL;
 
-    for (char *at = path; at && (at = strchr(at + 1, '/'));) {
+    for (char *at = path ? strchr(path + 1, '/') : NULL; at;
+         at = strchr(at + 1, '/')) {
         *at = '\0';
-        if (mkdir(path, 0700) != 0 && errno != EEXIST)
-            path = NULL;
+        const bool is_there = mkdir(path, 0700) == 0 || errno == EEXIST;
         *at = '/';
-        if (!path)
-            break;
+        if (!is_there)
+            return NULL;
     }
     return path;
 }
@@ -272,16 +275,19 @@ static const char *make_cache(cz_arena *arena, const char *below)
 static const char *place_of_library(cz_arena *arena, const cz_source *source)
 {
     const char *path = make_cache(arena, source->name), *why;
-    const cz_text text = {(char *)(uintptr_t)source->bytes, source->n, 0};
-    cz_text there = {0};
+    cz_text text = {0};
 
     if (!path)
         return NULL;
-    const bool is_there = cz_text_read_file(&there, path, source->n, &why) &&
-                          there.n == source->n &&
-                          memcmp(there.bytes, source->bytes, source->n) == 0;
-    cz_text_fini(&there);
-    return is_there || cz_text_write_file(&text, path) ? path : NULL;
+    bool is_there = cz_text_read_file(&text, path, source->n, &why) &&
+                    text.n == source->n &&
+                    memcmp(text.bytes, source->bytes, source->n) == 0;
+    if (!is_there) {
+        set_text(&text, source->bytes, source->n);
+        is_there = cz_text_write_file(&text, path);
+    }
+    cz_text_fini(&text);
+    return is_there ? path : NULL;
 }
 
 static bool is_library(const cz_source *source)

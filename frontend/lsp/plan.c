@@ -22,7 +22,7 @@ static int64_t now_ms(void)
 /* Until its end, or the deadline: then false. */
 static bool read_all(int file, cz_text *text)
 {
-    const int64_t deadline = now_ms() + CZ_LSP_MAX_SECONDS * 1000;
+    const int64_t deadline = now_ms() + (int64_t)CZ_LSP_MAX_SECONDS * 1000;
     char some[4096];
 
     for (;;) {
