@@ -46,7 +46,9 @@ typedef enum cz_fact_kind {
     CZ_N_FACTS
 } cz_fact_kind;
 
-/* Of buckets where nobody says it, unless others make an iteration shorter. */
+/* What buckets and the wire are where nobody says it, unless others make an
+ * iteration shorter. */
 enum { CZ_BUCKET_ELEMENTS = 400000000 };
+#define CZ_WIRE 0.5
 
 #endif

@@ -1,5 +1,6 @@
 /* What the schedule leaves free, chosen by the iteration: the size of buckets,
- * the order inside them, and whether updates of several are one operation. */
+ * the order inside them, whether updates of several are one operation, and what
+ * ranks that share matrices may send. */
 #include "frontend/cmd/cmd.h"
 
 #include "dsl/plan/build/build.h"
@@ -217,6 +218,33 @@ static int64_t longest_bucket(const cz_plan_view *view)
     return longest;
 }
 
+/* Whether ranks may share a matrix by choice. */
+static bool may_share(const cz_plan_view *view)
+{
+    int64_t storage[CZ_VIEW_MAX_AXES];
+    bool any = false;
+    for (int p = 0; p < view->n_params && !any; p++) {
+        const cz_view_param *param = &view->params[p];
+        const cz_ints axes = cz_view_shard_axes(view, param->pattern, storage);
+        any = param->split_owner >= 0 && cz_view_extent(view, &axes) > 1;
+    }
+    return any && view->policy->tp_strategy == CZ_STRATEGY_AUTO;
+}
+
+/* More on the wire, where more matrices that are shared are worth it. */
+static void try_wire(chooser *c, const cz_plan_view *view)
+{
+    enum { WIRE = 4 };
+    const chooser before = *c;
+    cz_fact_policy policy = c->best;
+    policy.wire = WIRE;
+    if (!policy.wire_is_free || !may_change(c) || !may_share(view))
+        return;
+    try(c, &policy);
+    if (c->least > before.least - before.least / GAIN)
+        *c = before;
+}
+
 /* Policies behind the first, one after another. */
 static void try_policies(chooser *c, const cz_plan_view *view)
 {
@@ -228,6 +256,7 @@ static void try_policies(chooser *c, const cz_plan_view *view)
         try(c, first);
     if (c->is_small)
         try_room(c);
+    try_wire(c, view);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int64_t before = c->least;
         cz_fact_policy policy = c->best;
@@ -264,7 +293,8 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
     cz_arena arena;
     cz_diags diags;
     c.may_join = c.is_small || count_unsharded(view) > 0;
-    if ((!first->bucket_is_free && !first->layout_is_free && !c.may_join) ||
+    if ((!first->bucket_is_free && !first->layout_is_free &&
+         !first->wire_is_free && !c.may_join) ||
         !view->machine || view->n_ranks > MOST_RANKS ||
         view->n_params > MOST_PARAMS ||
         !cz_cmd_simulate_options("plan", &unsaid, &c.options))

@@ -127,6 +127,7 @@ static void read_wire(cz_clauses *c, const cz_node *e)
     read_share(
         c, e, &c->policy->fact.wire, WIRE_END,
         "wire is a multiple of f32 gradients gathered by all who shard them");
+    c->policy->fact.wire_is_free = 0;
 }
 
 /* Of an iteration, over all ranks. */
@@ -345,7 +346,8 @@ static void set_defaults(cz_policy *policy, const cz_mesh *mesh,
         .bucket_is_free = 1,
         .layout_is_free = 1,
         .form = CZ_ITERATION_AUTO,
-        .wire = 0.5,
+        .wire = CZ_WIRE,
+        .wire_is_free = 1,
         .tokens = DEFAULT_TOKENS,
     };
     cz_mesh_find(mesh, "dp", &policy->split);

@@ -255,9 +255,10 @@ static void print_chosen(screen *s)
 {
     const cz_fact_policy *policy = s->view->policy;
     const char *before = "chosen for it: ";
-    char bucket[32];
+    char bucket[32], wire[32];
     snprintf(bucket, sizeof bucket, "bucket %" PRId64 "M",
              policy->bucket_elements / 1000000);
+    snprintf(wire, sizeof wire, "wire %g", policy->wire);
     const char *chosen[] = {
         policy->bucket_is_free && policy->bucket_elements != CZ_BUCKET_ELEMENTS
             ? bucket
@@ -265,6 +266,7 @@ static void print_chosen(screen *s)
         policy->layout_is_free && policy->layout == CZ_LAYOUT_TRAINER
             ? "layout trainer"
             : NULL,
+        policy->wire_is_free && policy->wire > CZ_WIRE ? wire : NULL,
         policy->joins_updates ? "one update of all buckets" : NULL};
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
         if (!chosen[i])

@@ -103,7 +103,7 @@ CASES = [
      'joins_updates = 0 : i64, layout = "engine", layout_is_free = 1 : i64, master_dtype = "f32", '
      "memory_bytes = 80000000000 : i64, micro_group_bytes = 4294967296 : i64, "
      "skip = 1 : i64, tokens = 1048576 : i64, tolerance = 5.000000e-02 : f64, "
-     'tp_strategy = "auto", tp_subgroup = 0 : i64, wire = 1.000000e+00 : f64}'),
+     'tp_strategy = "auto", tp_subgroup = 0 : i64, wire = 1.000000e+00 : f64, wire_is_free = 0 : i64}'),
     (["check", "--help"], OK, "memory=80GB"),
     (["plan", "--help"], OK, "canzona plan --explain examples/qwen3-32b.cz"),
     (["check", "--diagnostics=xml", GPT], USAGE, "text, json or sarif"),
@@ -170,6 +170,10 @@ CASES = [
     (["plan", GPT], OK, "iteration   4.05 ms of 1,048,576 tokens"),
     (["plan", "-D", "layers=12", "-D", "width=768", "-D", "mesh.dp=16", "-D", "mesh.tp=1", GPT],
      OK, "chosen for it: bucket 100M"),
+    (["plan", "-D", "width=5120", "-D", "layers=1", "-D", "mesh.dp=8", "-D", "mesh.tp=4",
+      "-D", "tokens=16K", GPT], OK, "chosen for it: wire 4"),
+    (["plan", "-D", "width=5120", "-D", "layers=1", "-D", "mesh.dp=8", "-D", "mesh.tp=4",
+      "-D", "tokens=16K", "-D", "wire=0.5", GPT], OK, "iteration   23.45 ms of 16,000 tokens"),
     (["plan", "-D", "layout=trainer", GPT], OK, "iteration   4.13 ms of 1,048,576 tokens"),
     (["run", "--check", "-D", "width=352", "-D", "layers=1", "--microbatches=4", GPT], OK,
      "h.0.mlp.fc1: not repeated: 4.00 GF, and 2.00 GF at most"),
@@ -247,9 +251,9 @@ def check_files(folder):
             yield f"verify, from IR {stage}: {done.stderr}"
         text = ir.read_text()
         for old, new, said in (('compiler = "[^"]*"', 'compiler = "9.0.0"',
-                                "is of canzona 9.0.0, format 7,"),
-                               (", format = 7 ", ", format = 1 ", ", format 1,"),
-                               (", format = 7 : i64", "", ", format 0,"),
+                                "is of canzona 9.0.0, format 8,"),
+                               (", format = 8 ", ", format = 1 ", ", format 1,"),
+                               (", format = 8 : i64", "", ", format 0,"),
                                ("canzona.pattern", "canzona.family", None)):
             ir.write_text(re.sub(old, new, text))
             done = run(["verify", ir], folder)
