@@ -470,7 +470,7 @@ czr_status czr_step_get(const czr_engine *engine, int64_t *step);
 /* Updates of one parameter, fewer than czr_step_get's where czr_grad_absent has
  * come: to be saved and set besides, behind czr_step_set.  CZR_ERR_ARGUMENT:
  * more than those.  CZR_ERR_STATE: fewer, in a world of several ranks; or not
- * sealed yet. */
+ * sealed yet.  CZR_ERR_ELSEWHERE: this rank does not have the parameter. */
 czr_status czr_param_step_get(czr_engine *engine, int param, int64_t *step);
 czr_status czr_param_step_set(czr_engine *engine, int param, int64_t step);
 czr_status czr_counters_get(const czr_engine *engine, czr_counters *out);

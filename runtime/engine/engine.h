@@ -205,6 +205,9 @@ struct czr_engine {
 czr_status czr_engine_refuse(czr_engine *engine, czr_status status,
                              const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Whether the trainer may speak of this parameter: the engine is sealed, and
+ * the parameter one of this rank's. */
+czr_status czr_engine_check_param(czr_engine *engine, int param);
 czr_status czr_engine_poison(czr_engine *engine, czr_status status,
                              const char *format, ...)
     __attribute__((format(printf, 3, 4)));

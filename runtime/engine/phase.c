@@ -69,17 +69,6 @@ czr_kernel czr_phase_body(const czr_engine *engine, int stage, int param)
 
 /* Nothing of theirs is read or written, and their t stays.  In worlds of one
  * rank, where nobody else has a gradient. */
-static czr_status refuse(czr_engine *engine, int param)
-{
-    if (engine->status != CZR_OK)
-        return engine->status;
-    if (param < 0 || param >= engine->program->n_params)
-        return czr_engine_refuse(engine, CZR_ERR_ARGUMENT, "no parameter %d",
-                                 param);
-    if (!engine->is_sealed)
-        return czr_engine_refuse(engine, CZR_ERR_STATE, "not sealed yet");
-    return CZR_OK;
-}
 
 /* Room for scalars at a t of its own. */
 static czr_status take_scalars(czr_engine *engine, int param)
@@ -97,7 +86,7 @@ static czr_status take_scalars(czr_engine *engine, int param)
 static czr_status note_absent(czr_engine *engine, int param)
 {
     const int b = engine->program->places[param].bucket;
-    czr_status status = refuse(engine, param);
+    czr_status status = czr_engine_check_param(engine, param);
 
     if (status == CZR_OK && (engine->world->size > 1 || engine->cuda ||
                              engine->spaces[b].holds_grad))
@@ -133,7 +122,7 @@ czr_status czr_param_step_get(czr_engine *engine, int param, int64_t *step)
 {
     if (!engine || !step)
         return CZR_ERR_ARGUMENT;
-    const czr_status status = refuse(engine, param);
+    const czr_status status = czr_engine_check_param(engine, param);
     if (status == CZR_OK)
         *step = engine->steps - engine->bindings[param].n_skips;
     return status;
@@ -144,7 +133,7 @@ czr_status czr_param_step_set(czr_engine *engine, int param, int64_t step)
     if (!engine)
         return CZR_ERR_ARGUMENT;
     czr_engine_lock(engine);
-    czr_status status = refuse(engine, param);
+    czr_status status = czr_engine_check_param(engine, param);
     if (status == CZR_OK && (step < 0 || step > engine->steps))
         status = czr_engine_refuse(engine, CZR_ERR_ARGUMENT,
                                    "parameter %d: update %lld of %lld", param,

@@ -55,8 +55,7 @@ static czr_status arrive(czr_engine *engine, int param, czr_stream producer)
     return status;
 }
 
-/* Whether the trainer may tell of this gradient. */
-static czr_status check_param(czr_engine *engine, int param)
+czr_status czr_engine_check_param(czr_engine *engine, int param)
 {
     if (engine->status != CZR_OK)
         return engine->status;
@@ -77,7 +76,7 @@ czr_status czr_grad_ready(czr_engine *engine, int param, czr_stream producer)
         return CZR_ERR_ARGUMENT;
     czr_engine_lock(engine);
     const int64_t before = czr_allocations();
-    czr_status status = check_param(engine, param);
+    czr_status status = czr_engine_check_param(engine, param);
     if (status == CZR_OK)
         status = arrive(engine, param, producer);
     engine->step_allocations += czr_allocations() - before;
@@ -95,7 +94,7 @@ czr_status czr_grad_check(czr_engine *engine, int param)
     if (!engine)
         return CZR_ERR_ARGUMENT;
     czr_engine_lock(engine);
-    const czr_status status = check_param(engine, param);
+    const czr_status status = czr_engine_check_param(engine, param);
     if (status == CZR_OK && !engine->bindings[param].is_ready &&
         !is_copied(&engine->bindings[param].grad))
         czr_loose_reduce_early(engine, param);
