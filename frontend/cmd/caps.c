@@ -113,12 +113,12 @@ static bool keep_memory(cz_arena *arena, const cz_plan_view *view,
 }
 
 bool cz_cmd_caps_keep(cz_arena *arena, const cz_plan_view *view,
-                      cz_diags *diags)
+                      bool keeps_memory, cz_diags *diags)
 {
     bool ok = true;
     if (view->policy->micro_group_bytes > 0)
         ok &= keep_group(arena, view, diags);
-    if (ok && view->policy->memory_bytes > 0)
+    if (ok && keeps_memory && view->policy->memory_bytes > 0)
         ok &= keep_memory(arena, view, diags);
     return ok;
 }

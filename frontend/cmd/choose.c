@@ -94,7 +94,7 @@ static cz_simulate_times times_of(const chooser *c, const cz_ir *assigned,
     set_policy(ir, policy);
     if (cz_passes_try(ir, "share", "schedule", &diags) &&
         (view = cz_plan_view_build(&arena, ir, &diags)) &&
-        cz_cmd_caps_keep(&arena, view, &diags))
+        cz_cmd_caps_keep(&arena, view, true, &diags))
         simulate(c, &arena, view, &diags, &times);
     cz_ir_close(ir);
     cz_arena_fini(&arena);

@@ -86,6 +86,9 @@ typedef enum cz_setting {
     CZ_N_SETTINGS
 } cz_setting;
 
+/* Above all keys of options. */
+enum { CZ_N_KEYS = 320 };
+
 typedef struct cz_cmd_options {
     const struct cz_command *command;
     const char *input; /* the first of them */
@@ -114,6 +117,8 @@ typedef struct cz_cmd_options {
     int64_t steps, seed, microbatches;
     const cz_text *text; /* what `input` holds, where it was read already */
     const char *settings[CZ_N_SETTINGS]; /* of simulate; NULL: not given */
+    const char *values[CZ_N_KEYS]; /* of options that have one, the last; NULL:
+                                    * not given */
 } cz_cmd_options;
 
 /* Option keys beyond characters. */
@@ -162,6 +167,12 @@ extern const cz_command cz_command_check, cz_command_plan, cz_command_build,
     cz_command_run, cz_command_verify, cz_command_fmt, cz_command_import,
     cz_command_simulate, cz_command_tune, cz_command_diff, cz_command_trace,
     cz_command_doc, cz_command_explain, cz_command_lsp, cz_command_help;
+
+/* Behind the last option of a list. */
+static inline bool cz_option_is_end(const struct argp_option *option)
+{
+    return !option->name && !option->key && !option->doc;
+}
 
 /* All of them, in the order of the usage; NULL ends. */
 extern const cz_command *const cz_commands[];
@@ -309,10 +320,11 @@ bool cz_cmd_may_write(const cz_cmd_options *given, cz_diags *diags,
                       const char *path);
 
 /* False after reporting a matrix whose buffers are more than a micro-group may
- * have (`group`), or a rank that allocates more than it may (`memory`), with
- * the least change that helps (CZ_INFEASIBLE). */
+ * have (`group`), or a rank that allocates more than it may (`memory`,
+ * unless it is left alone), with the least change that helps (CZ_INFEASIBLE).
+ */
 bool cz_cmd_caps_keep(cz_arena *arena, const cz_plan_view *view,
-                      cz_diags *diags);
+                      bool keeps_memory, cz_diags *diags);
 
 /* The first `n` characters of `name`; *is_gpu is set where it is a GPU's, and
  * stays else.  False: there is no such target, which `command` says. */

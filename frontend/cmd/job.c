@@ -213,7 +213,11 @@ static bool plan(cz_job *job, const cz_cmd_options *options, cz_job_goal goal,
     if (!cz_verify(job->view, &job->diags))
         return false;
     cz_clocks_end(&job->clocks, CZ_CLOCK_VERIFIER);
-    if (!cz_cmd_caps_keep(&job->arena, job->view, &job->diags))
+    /* A check keeps the gradients of all microbatches, and one rank that it
+     * compares with has all parameters: `memory` is not about them. */
+    const bool keeps_memory =
+        !options->one_rank && !(options->check && options->strict);
+    if (!cz_cmd_caps_keep(&job->arena, job->view, keeps_memory, &job->diags))
         return false;
     hash_plan(job);
     cz_clocks_end(&job->clocks, CZ_CLOCK_HASH);

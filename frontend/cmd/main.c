@@ -174,11 +174,32 @@ static const char *operand_of(const cz_command *command)
     return name;
 }
 
+/* As in clang and git the last value counts, so that a script may add one; it
+ * is said where another was given.  -D and --allow-path add up. */
+static void warn_of_twice(int key, const char *arg, struct argp_state *state,
+                          cz_cmd_options *options)
+{
+    const struct argp_option *option = options->command->options;
+    const char *value = arg ? arg : "";
+
+    while (!cz_option_is_end(option) && option->key != key)
+        option++;
+    if (cz_option_is_end(option) || !option->arg || key == 'D' ||
+        key == CZ_KEY_ALLOW_PATH)
+        return;
+    if (options->values[key] && strcmp(options->values[key], value) != 0)
+        fprintf(stderr, "%s: --%s is given twice: the last counts\n",
+                state->name, option->name);
+    options->values[key] = value;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     cz_cmd_options *options = state->input;
     const char **words = words_of(options, key);
 
+    if (key > 0 && key < CZ_N_KEYS)
+        warn_of_twice(key, arg, state, options);
     if (words) {
         *words = arg;
         return 0;

@@ -34,10 +34,40 @@ static const cz_node *find_statement(const cz_node *file, cz_diags *diags)
     return found ? found : n_defined == 1 ? defined : NULL;
 }
 
+static int count_models(const cz_node *file)
+{
+    int n = 0;
+    for (int i = 0; i < cz_n_items(file); i++)
+        n += cz_item(file, i)->kind == CZ_AST_MODEL;
+    return n;
+}
+
+/* Which of those that the file defines is it? */
+static void report_models(const cz_node *file, cz_diags *diags)
+{
+    const char *names = "", *first = NULL;
+    for (int i = 0; i < cz_n_items(file); i++) {
+        const cz_node *model = cz_item(file, i);
+        if (model->kind != CZ_AST_MODEL)
+            continue;
+        names = cz_arena_printf(diags->arena, "%s%s'%s'", names,
+                                first ? ", " : "", model->text);
+        first = first ? first : model->text;
+    }
+    cz_diag_error(diags, CZ_MISSING_KEY, (cz_span){0},
+                  "'%s' defines the models %s, and does not say which one it "
+                  "is about: write `model %s()`",
+                  file->text, names, first);
+}
+
 bool cz_instance_find(cz_scope *scope, const cz_node *file, cz_diags *diags,
                       cz_instance *out)
 {
     *out = (cz_instance){.from = find_statement(file, diags)};
+    if (!out->from && count_models(file) > 1) {
+        report_models(file, diags);
+        return false;
+    }
     if (!out->from) {
         cz_diag_error(diags, CZ_MISSING_KEY, (cz_span){0},
                       "'%s' does not say which model it is about: write "

@@ -77,6 +77,11 @@ static bool read_define(cz_arena *arena, const char *text, cz_diags *diags,
         malformed(arena, text, diags);
         return false;
     }
+    if (!equals[1 + strspn(equals + 1, " \t")]) {
+        cz_diag_error(diags, CZ_BAD_OPTION, (cz_span){0},
+                      "-D %s has no value behind '='", text);
+        return false;
+    }
     const int n_errors = diags->n_errors;
     define->value = parse_value(arena, define->name, equals + 1, diags);
     if (!define->value && diags->n_errors == n_errors)
@@ -170,10 +175,28 @@ static void resolve(cz_options *options, cz_define *define, cz_diags *diags)
         define->scope = found[0]->scope;
 }
 
+/* As clang has it: the last counts, and it is said. */
+static void warn_of_twice(const cz_options *options, int i, cz_diags *diags)
+{
+    const cz_define *define = &options->defines[i];
+    for (int k = 0; k < i && define->scope; k++) {
+        const cz_define *other = &options->defines[k];
+        if (!other->scope || strcmp(other->name, define->name) != 0 ||
+            strcmp(other->scope, define->scope) != 0)
+            continue;
+        cz_diag_warning(diags, CZ_BAD_OPTION, define->span,
+                        "-D %s is given twice: the last counts",
+                        define->spelling);
+        return;
+    }
+}
+
 void cz_options_resolve(cz_options *options, cz_diags *diags)
 {
-    for (int i = 0; i < options->n_defines; i++)
+    for (int i = 0; i < options->n_defines; i++) {
         resolve(options, &options->defines[i], diags);
+        warn_of_twice(options, i, diags);
+    }
 }
 
 const cz_node *cz_options_find(const cz_options *options, const char *scope,

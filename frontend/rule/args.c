@@ -192,6 +192,12 @@ static cz_rule_value *bind_formal(cz_rule *rule, const argument *hyper)
                       "'%s' takes %s, as its default is; this is %s",
                       hyper->formal->text, describe(rule, standard),
                       describe(rule, given));
+        if (is_integer(standard) && is_real(given))
+            cz_diag_note(rule->diags, hyper->formal->span,
+                         "an integer here is decided when the rule is "
+                         "compiled: with a point, as %g.0, a trainer may "
+                         "change it at every step",
+                         standard->number->constant);
         return cz_rule_absorb();
     }
     if (!is_run_time(hyper) && hyper->is_bare)

@@ -86,9 +86,19 @@ static cz_rule_value *build_reduction(cz_rule *rule, const cz_node *call,
     if (n == 2 && !cz_rule_constant(rule, cz_item(call, 1), args[1],
                                     "the dimension", &dim))
         return cz_rule_absorb();
-    if (n == 2 && dim != 0 && dim != 1)
-        return cz_rule_error(rule, CZ_BAD_TYPE, cz_item(call, 1),
-                             "a matrix has the dimensions 0 and 1");
+    if (n == 2 && dim != 0 && dim != 1) {
+        cz_rule_error(rule, CZ_BAD_TYPE, cz_item(call, 1),
+                      "a matrix has the dimensions 0 and 1");
+        cz_diag_note(rule->diags, (cz_span){0},
+                     "%s(x) is that of all elements%s, %s(x, 0) of each column "
+                     "and %s(x, 1) of each row",
+                     row->name,
+                     strcmp(row->name, "norm") == 0
+                         ? ", the root of the sum of their squares"
+                         : "",
+                     row->name, row->name);
+        return cz_rule_absorb();
+    }
     return cz_rule_reduce(rule, call, (cz_rule_reduction)row->detail, args[0],
                           (int)dim);
 }

@@ -288,6 +288,32 @@ static void warn_of_constant_states(cz_rule *rule, const bool *is_written)
     }
 }
 
+static bool mentions(const cz_node *node, const char *name)
+{
+    if (node->text && strcmp(node->text, name) == 0)
+        return true;
+    for (int i = 0; i < cz_n_children(node); i++)
+        if (cz_child(node, i) && mentions(cz_child(node, i), name))
+            return true;
+    return false;
+}
+
+/* Hyperparameters of the user's own rule that no statement reads, in whatever
+ * branch: a trainer would set them in vain. */
+static void warn_of_unread_formals(cz_rule *rule)
+{
+    const cz_node *optimizer = rule->use->optimizer;
+    const cz_node *formals = cz_rule_formals(optimizer);
+    if (rule->path || optimizer->span.source != rule->use->use->span.source)
+        return;
+    for (int i = 0; i < cz_n_items(formals); i++)
+        if (!mentions(cz_optimizer_block(optimizer), cz_item(formals, i)->text))
+            cz_diag_warning(rule->diags, CZ_NO_EFFECT,
+                            cz_item(formals, i)->span,
+                            "'%s' is read nowhere, and changes nothing",
+                            cz_item(formals, i)->text);
+}
+
 bool cz_rule_check_body(cz_rule *rule, const cz_rule_shape *shape,
                         cz_rule_phases *phases)
 {
@@ -319,6 +345,7 @@ bool cz_rule_check_body(cz_rule *rule, const cz_rule_shape *shape,
     if (rule->failed)
         return false;
     warn_of_constant_states(rule, is_written);
+    warn_of_unread_formals(rule);
     if (!writes) /* nothing would be left to plan */
         cz_rule_error(rule, CZ_NO_EFFECT, rule->use->optimizer,
                       "'%s' leaves the parameter as it is: write `param <- "

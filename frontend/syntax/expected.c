@@ -142,6 +142,9 @@ static void note_brought(const cz_parser *parser, int kind, cz_token token)
         cz_diag_note(parser->diags, (cz_span){0},
                      "a loop is written for i in 0..n { } or for row in table "
                      "{ }");
+    else if (kind == TOK_LBRACK && is_behind(span, "for"))
+        cz_diag_note(parser->diags, (cz_span){0},
+                     "a row is taken apart as for (a, b) in table { }");
     else if (kind == TOK_IF)
         cz_diag_note(parser->diags, (cz_span){0},
                      "a choice is written where(c, a, b)");

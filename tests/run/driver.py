@@ -27,6 +27,22 @@ model tiny(width = 8) { params f32 { a : [width, width] } }
 use adamw(lr) on **
 """
 
+# What a rank of it allocates is 106496 bytes.  With the gradients that a check
+# keeps it is more, and so it is on one rank.
+FULL = """mesh dp = 2
+model tiny() { params f32 { a : [64, 64] } }
+use muon(lr = 0.1) on **
+schedule { memory 106496B }
+"""
+
+# Nothing reads `unread`, and one branch of two reads `seldom`.
+UNREAD = """model tiny() { params f32 { a : [8, 8] } }
+optimizer mine(lr, unread = 0.5, seldom = 0.5, often = true) for [m, n] {
+    if often { param <- param - lr * grad } else { param <- param - seldom * grad }
+}
+use mine(lr = 1) on **
+"""
+
 # A file of rules alone; nothing in it is of any use to a plan.
 RULES = """table half = [(1, 2)] * 3
 def twice(x) { return 2 * x }
@@ -79,6 +95,23 @@ CASES = [
     (["doc", "jordan"], OK, "table jordan = [(3.4445, -4.7750, 2.0315)] * 5 then cycle\n"),
     (["doc", "qwen3"], OK, "head_dim = hidden_size / num_attention_heads"),
     (["doc", "machines"], OK, "\nh200                     NVIDIA H200 SXM\n"),
+    (["doc", "mistral"], OK, "mistral has the parameters of llama, name for name.\n"),
+    (["doc", "kimi_k2"], OK, "\ndeepseek_v3: an architecture of std/arch/deepseek_v3.cz\n"),
+    (["doc", "falcon_mamba"], OK, "\nmamba: an architecture of std/arch/mamba.cz\n"),
+    (["doc", "architectures"], OK, "\nkimi_k2                  as deepseek_v3, name for name\n"),
+    (["doc"], OK, " kimi_k2"),
+    (["doc", "mistrall"], USAGE, 'did you mean "mistral"?'),
+    (["plan", "--json", "--json", "--no-baselines", GPT], OK, '"baselines":[],'),
+    (["build", "-o", "a", "--output=out", GPT], OK,
+     "canzona build: --output is given twice: the last counts\n"),
+    (["plan", "-D", "mesh.dp=2", "-D", "mesh.dp=4", GPT], OK, "dp 4 x tp 2 = 8 ranks"),
+    (["check", "-D", "mesh.dp=2", "-D", "mesh.dp=4", GPT], OK,
+     "warning: -D mesh.dp is given twice: the last counts [E0505]"),
+    (["plan", "full.cz"], OK, "\nmemory "),
+    (["plan", "-D", "memory=106495B", "full.cz"], UNSUPPORTED, "`memory 106496B` has room"),
+    (["run", "--check", "full.cz"], OK, "equal"),
+    (["check", "unread.cz"], OK,
+     "unread.cz:2:20: warning: 'unread' is read nowhere, and changes nothing [E0307]"),
     (["doc", "moun"], USAGE, 'there is no entry "moun"; did you mean "muon"?'),
     (["explain"], OK, "\n  E0501  a path that no parameter matches\n"),
     (["explain", "e0501"], OK, "E0501: a path that no parameter matches\n\n"),
@@ -340,6 +373,8 @@ def main():
         (folder / "lone_cu" / "gpt.cu").mkdir(parents=True)
         (folder / "broken.cz").write_text("mesh dp = \n")
         (folder / "late.trace.json").write_text(LATE)
+        (folder / "full.cz").write_text(FULL)
+        (folder / "unread.cz").write_text(UNREAD)
         (folder / "rules.cz").write_text(RULES)
         (folder / "norate.cz").write_text(NO_RATE)
         (folder / "plan.json").write_text(run(["plan", "--json", GPT], folder).stdout)

@@ -86,8 +86,9 @@ TABLE = {
         "frontend/report/page frontend/run passes passes/cost passes/gpu "
         "passes/grid passes/share passes/simulate passes/verify",
         JSON | HASH | {"argp.h", "malloc.h"}),
-    "frontend/cmd/help": (f"{BASE} dsl/syntax dsl/vocab frontend/cmd "
-                         "frontend/syntax", set()),
+    # Model types that have another's parameters are in frontend/model.
+    "frontend/cmd/help": (f"{PLAN} dsl/syntax frontend/cmd frontend/document "
+                         "frontend/model frontend/names frontend/syntax", set()),
     "frontend/cmd/run": (f"{PLAN} dsl/reference frontend/cmd "
                          "frontend/document frontend/run "
                          "runtime/cuda/exec",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dsl/base/embedded.h"
+#include "frontend/model/model.h"
 #include "frontend/syntax/parse.h"
 
 /* In the order of the list. */
@@ -37,6 +38,8 @@ typedef struct entry {
     const struct kind *kind;
     const char *name;
     const cz_node *node;             /* NULL: a function of the compiler */
+    const char *of;                  /* whose parameters a model type has, or
+                                      * NULL */
     const struct function *function; /* NULL: a definition */
 } entry;
 
@@ -53,11 +56,29 @@ static const struct kind *kind_of(cz_kind kind)
     return NULL;
 }
 
+/* Model types that have the parameters of another. */
+static void add_aliases(cz_arena *arena, entries *out)
+{
+    const int n = out->n;
+
+    for (size_t a = 0; cz_architecture_alias(a); a++)
+        for (int i = 0; i < n; i++) {
+            const char *name = cz_architecture_alias(a);
+            entry other = out->list[i];
+            if (other.kind->kind != CZ_AST_MODEL ||
+                strcmp(other.name, cz_architecture_of(name)) != 0)
+                continue;
+            other.of = other.name;
+            other.name = name;
+            *CZ_PUSH(arena, out->list, out->n) = other;
+        }
+}
+
 static void read_library(cz_arena *arena, cz_diags *diags, entries *out)
 {
     for (int i = 0; i < N_FUNCTIONS; i++)
         *CZ_PUSH(arena, out->list, out->n) = (entry){
-            kind_of(CZ_AST_DEF), functions[i].name, NULL, &functions[i]};
+            kind_of(CZ_AST_DEF), functions[i].name, NULL, NULL, &functions[i]};
     for (const cz_embedded *file = cz_std_files; file->path; file++) {
         cz_source *source = CZ_NEW(arena, cz_source, 1);
         *source = (cz_source){file->path, file->bytes, file->n};
@@ -66,9 +87,10 @@ static void read_library(cz_arena *arena, cz_diags *diags, entries *out)
             const cz_node *node = cz_item(tree, i);
             if (kind_of(node->kind))
                 *CZ_PUSH(arena, out->list, out->n) =
-                    (entry){kind_of(node->kind), node->text, node, NULL};
+                    (entry){kind_of(node->kind), node->text, node, NULL, NULL};
         }
     }
+    add_aliases(arena, out);
 }
 
 /* ---- comments ---- */
@@ -78,6 +100,8 @@ static const char *summary_of(cz_arena *arena, const entry *e)
 {
     if (e->function)
         return e->function->gives;
+    if (e->of)
+        return cz_arena_printf(arena, "as %s, name for name", e->of);
     char *text = cz_arena_printf(arena, "%s", cz_comment_of(arena, e->node));
     int depth = 0;
     for (char *at = text; *at; at++) {
@@ -183,7 +207,10 @@ static void print_entry(cz_arena *arena, const entry *e, cz_diags *diags)
         return;
     }
     const cz_span span = e->node->span;
-    printf("%s: %s of %s\n\n%s%s%.*s\n", e->name, e->kind->one,
+    if (e->of)
+        printf("%s has the parameters of %s, name for name.\n\n", e->name,
+               e->of);
+    printf("%s: %s of %s\n\n%s%s%.*s\n", e->of ? e->of : e->name, e->kind->one,
            span.source->name, cz_comment_of(arena, e->node),
            *cz_comment_of(arena, e->node) ? "\n" : "", (int)span.length,
            span.source->bytes + span.offset);

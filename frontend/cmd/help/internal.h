@@ -6,11 +6,6 @@
 
 #include <limits.h>
 
-static inline bool cz_option_is_end(const struct argp_option *option)
-{
-    return !option->name && !option->key && !option->doc;
-}
-
 /* All commands and options, as a text of bash, zsh or fish; as a text of man
  * the commands, or one with its options.  False after saying that there is no
  * such form, or none of one command. */

@@ -256,7 +256,7 @@ static void wrong_options_are_named(void **state)
         {"a.b.c=3", "NAME=VALUE", CZ_BAD_OPTION},
         {"width=3\nmesh dp = 2", "NAME=VALUE", CZ_BAD_OPTION},
         {"width=3, x = 2", "NAME=VALUE", CZ_BAD_OPTION},
-        {"width=", "", CZ_SYNTAX},
+        {"width=", "has no value behind", CZ_BAD_OPTION},
         {"width=*", "", CZ_SYNTAX},
         {"mesh.dp=0", "axis dp is 0", CZ_BAD_DIMENSION},
         {"mesh.tp=3", "cannot be cut by tp = 3", CZ_NOT_DIVISIBLE},
