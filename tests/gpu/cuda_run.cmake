@@ -54,6 +54,19 @@ if(TARGET double_collect)
   # Bodies of tensor cores, of equal matrices at once.
   cz_run_on_double(batches tests/fixtures/gpu/batches.cz values 2)
 
+  # Ranges of the same run, for a tool of NVTX that lists them.
+  if(NVTX_HEADER)
+    add_library(nvtx_ranges MODULE gpu/double/nvtx_ranges.c)
+    target_include_directories(nvtx_ranges SYSTEM PRIVATE ${NVTX_HEADER})
+    target_link_libraries(nvtx_ranges PRIVATE cz_warnings)
+    cz_cuda_check(cuda_run_ranges 240 cuda ${run_script} ranges
+      $<TARGET_FILE:canzona> $<TARGET_FILE:double_nvrtc>
+      ${CMAKE_BINARY_DIR}/tests/run/loopback/run_loopback.cz 4
+      $<TARGET_FILE:nvtx_ranges>)
+    set_tests_properties(cuda_run_ranges PROPERTIES ENVIRONMENT
+      ASAN_OPTIONS=detect_odr_violation=0)
+  endif()
+
   cz_cuda_check(cuda_run_faults 240 cuda ${run_script} faults
     $<TARGET_FILE:canzona> $<TARGET_FILE:double_nvrtc>
     ${CMAKE_BINARY_DIR}/tests/run/loopback/run_loopback.cz 3)

@@ -10,6 +10,8 @@
         of NCCL, which has one process; 77 in builds without MPI: skipped
     run.py faults CANZONA NVRTC FILE STEPS               what is missing or fails: one
         error each, its exit status, and nothing stays
+    run.py ranges CANZONA NVRTC FILE STEPS TOOL          TOOL lists ranges of NVTX: in the
+        first step one for each operation, by its stage in generated C; then graphs
     run.py gpu CANZONA NVRTC FILE STEPS [OPTION...]      on the machine's GPU; NVRTC is
         the one to take where the loader has none.  77: skipped"""
 import json
@@ -118,6 +120,38 @@ def check_nccl(bench, steps, driver):
     n_wrong += hold(done.returncode == NO_GPU and "NCCL is not there" in done.stderr,
                     f"without NCCL: {done.returncode}", done)
     return n_wrong + hold(not bench.left(), f"nothing stays: {bench.left()}")
+
+
+def check_ranges(bench, steps, tool):
+    plan = json.loads(subprocess.run(
+        [bench.canzona, "plan", "--json", "--no-baselines", bench.file],
+        text=True, check=True, stdout=subprocess.PIPE).stdout)
+    listed = bench.folder / "ranges"
+    os.environ.update(NVTX_INJECTION64_PATH=tool, RANGES_FILE=str(listed))
+    done = bench.run("--check", f"--steps={steps}", "--target=sm_90a", double="seed=1")
+    *ranges, last = listed.read_text().splitlines()
+    n_wrong = hold(done.returncode == 0 and last == "0 are open", f"ends: {last}", done)
+    found = [re.fullmatch(r"(.*) #(-?\d+)", line).groups() for line in ranges]
+    graphs = [name for name, op in found if op == "-1"]
+    stages = {"stage_" + re.sub(r"\W", "_", stage["name"]) for stage in plan["stages"]}
+    counts = {}
+    for name, op in found:
+        counts[op] = counts.get(op, 0) + (op != "-1")
+        kind, _, of = name.partition(" of ")
+        if op == "-1":
+            continue
+        known = plan["schedule"][int(op)]["kind"]
+        n_wrong += kind != known and hold(False, f"{name} is operation {op}, {known}")
+        if known == "kernel":
+            n_wrong += of.split(",")[0] not in stages and hold(False, f"no stage: {name}")
+            stages.discard(of.split(",")[0])
+    kinds = {name.partition(" of ")[0] for name, op in found if op != "-1"}
+    n_wrong += hold({"kernel", "reduce_scatter", "all_gather"} <= kinds, f"{sorted(kinds)}")
+    n_wrong += hold(set(counts.values()) <= {0, 1}, "an operation has one range, when it "
+                    "is launched by itself")
+    return n_wrong + hold(set(graphs) == {"graph of a step", "graph of a reduction"}
+                          and graphs.count("graph of a step") == steps - 1,
+                          f"{len(graphs)} graphs are launched")
 
 
 def planned_batches(bench):
@@ -236,6 +270,9 @@ def main():
         driver = pathlib.Path(file).parent / "libcuda.so.1"
         bench.have("libcuda.so.1", driver)
         bench.have(NVRTC_NAMES[0], nvrtc)
+        if what == "ranges":
+            bench.options = []
+            return check_ranges(bench, int(steps), *options) != 0
         if what == "nccl":
             return check_nccl(bench, int(steps), driver) != 0
         if what in ("double", "values"):

@@ -144,7 +144,7 @@ TABLE = {
     "runtime/cuda/kernels": ("", set()),
     "runtime/cuda/library": ("runtime", RUNTIME),
     "runtime/cuda/driver": ("runtime runtime/base runtime/cuda/library",
-                            RUNTIME | HASH),
+                            RUNTIME | HASH | {"nvtx3"}),
     "runtime/cuda/collect": ("runtime runtime/base runtime/math runtime/world "
                              "runtime/cuda/driver", RUNTIME),
     "runtime/cuda/products": ("runtime runtime/base runtime/math "

@@ -2,6 +2,7 @@
  * they were and what they became around a capture says what a launch adds. */
 #include "runtime/cuda/exec/captured.h"
 
+#include "runtime/cuda/driver/profile.h"
 #include "runtime/cuda/products/multiply.h"
 #include "runtime/base/memory.h"
 
@@ -267,7 +268,9 @@ static czr_status capture(czr_cuda_rank_group *rank_group,
               czr_graph_begin(context_of(rank_group), origin_of(rank_group)));
     if (status != CZR_OK)
         return status;
+    rank_group->is_capturing = true;
     status = put_between(rank_group, put);
+    rank_group->is_capturing = false;
     const czr_status ended = czr_graph_end(
         context_of(rank_group), origin_of(rank_group), &captured->graph);
     if (status == CZR_OK)
@@ -300,8 +303,15 @@ static czr_status launch(czr_cuda_rank_group *rank_group,
 
     if (status == CZR_OK)
         status = meet(rank_group, true);
+    czr_profile_begin(captured >= rank_group->captured &&
+                              captured <
+                                  rank_group->captured + CZR_CUDA_CAPTURED
+                          ? "graph of a step"
+                          : "graph of a reduction",
+                      -1);
     if (status == CZR_OK)
         status = czr_graph_launch(&captured->graph, origin_of(rank_group));
+    czr_profile_end();
     if (status == CZR_OK)
         status = note_decisions(rank_group, captured);
     if (status == CZR_OK)

@@ -24,6 +24,7 @@ typedef struct czr_cuda_rank_group {
     struct czr_cuda_captured *reductions; /* [n_reductions], operations of the
                                            * list before all others */
     int n_reductions;
+    bool is_capturing; /* what is put on streams runs later, in graphs */
     bool has_agreed, is_captured; /* whether steps are; whether that is known */
     int next_op;  /* of the next step: all before it have been put */
     bool is_open; /* its list has begun */

@@ -4,7 +4,10 @@
 #include "runtime/cuda/exec/rank_group_list.h"
 
 #include "runtime/cuda/exec/queue.h"
+#include "runtime/cuda/driver/profile.h"
 #include "runtime/cuda/exec/captured.h"
+
+#include <stdio.h>
 
 static czr_engine *engine_of(const czr_cuda_rank_group *rank_group, int i)
 {
@@ -102,14 +105,37 @@ static czr_status end(czr_cuda_member *member, int op)
     return czr_cuda_rank_check(rank, status, "ending an operation");
 }
 
+/* "kernel of stage_matrices_128x128_whole, h.0.attn.q", as in the recorder; of
+ * the first rank that has it. */
+static bool begin_profile(const czr_cuda_rank_group *rank_group, int op)
+{
+    const char *kind = czr_op_kind_name(program_of(rank_group)->ops[op].kind);
+    char name[2 * CZR_LABEL_BYTES];
+    int i = 0;
+
+    if (rank_group->is_capturing || !czr_profile_is_open())
+        return false;
+    while (i < rank_group->n && !rank_group->members[i].is_active)
+        i++;
+    if (i == rank_group->n)
+        return false;
+    const char *label = engine_of(rank_group, i)->works[op].label;
+    snprintf(name, sizeof name, *label ? "%s of %s" : "%s", kind, label);
+    czr_profile_begin(name, op);
+    return true;
+}
+
 static czr_status run_op(czr_cuda_rank_group *rank_group, int op)
 {
     czr_status status = CZR_OK;
 
     for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
         status = begin(&rank_group->members[i], op);
+    const bool has_range = status == CZR_OK && begin_profile(rank_group, op);
     if (status == CZR_OK)
         status = take_all_turns(rank_group, op);
+    if (has_range)
+        czr_profile_end();
     for (int i = 0; i < rank_group->n && status == CZR_OK; i++)
         status = end(&rank_group->members[i], op);
     return status;
