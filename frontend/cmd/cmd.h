@@ -314,6 +314,12 @@ typedef struct cz_output {
 bool cz_cmd_write(const cz_cmd_options *given, cz_diags *diags,
                   const cz_output *outputs, int n);
 
+struct cz_import;
+/* What import writes behind a program: the clause of a schedule that shortens
+ * the iteration by 2 % or more, if there is one, and in a comment why, with the
+ * iterations of the others. */
+void cz_cmd_import_schedule(const struct cz_import *convert, cz_text *text);
+
 /* Whether that would be allowed to write there, for commands that take long.
  * False after reporting so. */
 bool cz_cmd_may_write(const cz_cmd_options *given, cz_diags *diags,

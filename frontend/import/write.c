@@ -53,7 +53,6 @@ void cz_import_write_schedule(cz_text *out)
              "# schedule {\n"
              "#     grads f32 partial over dp\n"
              "#     master f32, state f32 split over dp\n"
-             "#     bucket 400M\n"
              "#     tp auto\n"
              "# }\n"
              "# Often wanted besides: clip norm 1.0, skip nonfinite, overlap "

@@ -355,6 +355,37 @@ def check_world(folder):
             yield f"{name}={value}: {done.returncode} {done.stderr}"
 
 
+ITERATION = re.compile(r"takes ([\d.]+ \ws) without a schedule")
+
+
+def check_import(folder):
+    """What import says of schedules is what plan says of them."""
+    config = EXAMPLES / "configs" / "gpt2.json"
+    (folder / "gpt2.json").write_text(config.read_text())
+    for mesh, written in (("dp=8", None), ("dp=96", "layout trainer")):
+        done = run(["import", f"--mesh={mesh}", "gpt2.json"], folder)
+        (folder / "imported.cz").write_text(done.stdout)
+        plain = folder / "plain.cz"
+        plain.write_text(done.stdout.split("\nschedule {")[0])
+        if ("\nschedule {" in done.stdout) != (written is not None):
+            yield f"import {mesh}: {done.stdout[-400:]}"
+        said = {None: ITERATION.search(done.stdout).group(1)}
+        said |= {clause: time for clause, time in re.findall(
+            r"(?:# With|,) `?(\w+ \w+)`? (?:it takes )?([\d.]+ \ws)", done.stdout)}
+        best = re.search(r"With `(\w+ \w+)` it takes ([\d.]+ \ws)\.\n", done.stdout)
+        said |= {best.group(1): best.group(2)} if best else {}
+        if len(said) != 5 or (best.group(1) if best else None) != written:
+            yield f"import {mesh}: {said}"
+        for clause, time in said.items():
+            define = ["-D", "schedule." + clause.replace(" ", "=")] if clause else []
+            shown = run(["plan", *define, "plain.cz"], folder).stdout
+            if f"\niteration   {time} of" not in shown:
+                yield f"import {mesh}: {clause or 'nothing'} takes {time}; {shown[-1500:]}"
+        if f"\niteration   {said[written]} of" not in run(["plan", "imported.cz"],
+                                                         folder).stdout:
+            yield f"import {mesh}: what is written does not take {said[written]}"
+
+
 def check_found(folder):
     """A line for each library; what theirs never free is no leak of ours."""
     done = run(["--version", "--verbose"], folder,
@@ -380,7 +411,7 @@ def main():
         (folder / "plan.json").write_text(run(["plan", "--json", GPT], folder).stdout)
         found = [*complaints(folder), *check_files(folder),
                  *check_gpu(folder), *check_time(folder), *check_run(folder),
-                 *check_world(folder), *check_found(folder)]
+                 *check_world(folder), *check_found(folder), *check_import(folder)]
     print("\n".join(found) or f"driver: {len(CASES)} command lines as told")
     return 1 if found else 0
 
