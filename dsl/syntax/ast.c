@@ -197,15 +197,14 @@ static cz_node *copy_with(cz_arena *arena, const cz_node *node, int i,
 }
 
 const cz_node *cz_path_with(cz_arena *arena, const cz_node *path, int s, int p,
-                            int i)
+                            const cz_node *item)
 {
     const cz_node *segment = path->children[s];
     const cz_node *choice = segment->children[p];
-    cz_node *alternative = choice->children[i];
-    cz_node *alone = copy_with(arena, choice, 0, alternative, NULL);
+    cz_node *alone = copy_with(arena, choice, 0, copy_of(arena, item), NULL);
     alone->n_children = 1;
     cz_node *narrow = copy_with(arena, segment, p, alone,
-                                text_with(arena, segment, choice, alternative));
+                                text_with(arena, segment, choice, item));
     cz_node *whole = copy_with(arena, path, s, narrow, NULL);
     whole->text = cz_path_text(arena, whole->children, whole->n_children);
     return whole;

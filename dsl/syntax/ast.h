@@ -147,10 +147,10 @@ const char *cz_path_text(cz_arena *arena, cz_node *const *steps, int n);
 /* The USE with the word `value` where its paths have an INDEX. */
 const cz_node *cz_use_at(cz_arena *arena, const cz_node *use,
                          const char *value);
-/* The PATH whose segment `s` has in its part `p`, a CHOICE, alternative number
- * `i` alone. */
+/* The PATH whose segment `s` has in its part `p`, a CHOICE, one alternative
+ * alone, or one value of a RANGE. */
 const cz_node *cz_path_with(cz_arena *arena, const cz_node *path, int s, int p,
-                            int i);
+                            const cz_node *item);
 
 /* Does every node have the children that ast_kinds.def says? */
 bool cz_ast_is_sound(const cz_node *node);

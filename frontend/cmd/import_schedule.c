@@ -11,9 +11,11 @@
 #include <string.h>
 
 enum {
-    GAIN = 50,          /* nothing is written unless it saves one part in */
-    MOST_WORK = 1 << 19 /* parameters times ranks: beyond these a plan takes
-                         * seconds, and none is made */
+    GAIN = 50, /* nothing is written unless it saves one part in */
+    /* Of parameters, and of these times ranks: beyond them a plan takes
+     * seconds, and none is made. */
+    MOST_PARAMS = 4096,
+    MOST_WORK = 1 << 19
 };
 
 /* Clauses that `plan` does not choose where a schedule leaves them out. */
@@ -52,7 +54,7 @@ static void close_unheard(cz_job *job)
     cz_job_close(job);
 }
 
-/* Parameters times ranks; INT64_MAX: nobody knows. */
+/* Parameters times ranks; INT64_MAX: too many, or nobody knows. */
 static int64_t work_of(const cz_import *convert, const cz_text *text)
 {
     const char *allowed[] = {convert->input}, *define = NULL;
@@ -64,7 +66,7 @@ static int64_t work_of(const cz_import *convert, const cz_text *text)
     options.allowed = (cz_allowed){.paths = allowed, .n = 1};
     if (cz_job_open(&job, &options, CZ_JOB_LOWERED) == CZ_EXIT_OK)
         view = cz_plan_view_build(&job.arena, job.ir, &job.diags);
-    if (view)
+    if (view && view->n_params <= MOST_PARAMS)
         work = (int64_t)view->n_params * view->n_ranks;
     close_unheard(&job);
     return work;

@@ -278,8 +278,8 @@ bool cz_model_build(cz_instance *instance, const cz_mesh *mesh,
 const cz_pattern *cz_suggest_pattern(cz_arena *arena, const cz_node *path,
                                      const cz_model *model);
 /* Whether each of the PATHS, and each with any one alternative of its braces
- * alone, matches a parameter; with `frozen`, frozen ones are some.  Reports
- * what does not, with the nearest names. */
+ * alone, matches a parameter; with `frozen`, frozen
+ * ones are some.  Reports what does not, with the nearest names. */
 bool cz_paths_check(cz_arena *arena, cz_diags *diags, const cz_node *paths,
                     const cz_model *model, bool frozen);
 

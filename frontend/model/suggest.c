@@ -181,6 +181,31 @@ static bool matches_model(const cz_node *path, const cz_model *model,
     return false;
 }
 
+/* The end of a range as an alternative. */
+static const cz_node *word_of(cz_arena *arena, const cz_node *end)
+{
+    cz_node *word = CZ_NEW(arena, cz_node, 1);
+    *word = (cz_node){
+        .kind = CZ_AST_LITERAL,
+        .depth = 1,
+        .text = cz_arena_printf(arena, "%lld", (long long)end->integer),
+        .span = end->span};
+    return word;
+}
+
+/* A range may be longer than there is to match, but a mistake looks alike. */
+static void warn_of_end(cz_arena *arena, cz_diags *diags, const cz_node *path,
+                        int s, int p, const cz_node *end, const cz_model *model)
+{
+    const cz_node *word = word_of(arena, end);
+    const cz_node *narrow = cz_path_with(arena, path, s, p, word);
+    if (!matches_model(narrow, model, true))
+        cz_diag_warning(diags, CZ_MATCHES_NOTHING, end->span,
+                        "no parameter matches '%s': the range is longer than "
+                        "what there is",
+                        narrow->text);
+}
+
 /* Each alternative of part `p` of segment `s`, alone. */
 static bool check_choice(cz_arena *arena, cz_diags *diags, const cz_node *path,
                          int s, int p, const cz_model *model, bool frozen)
@@ -188,11 +213,17 @@ static bool check_choice(cz_arena *arena, cz_diags *diags, const cz_node *path,
     const cz_node *choice = cz_child(cz_item(path, s), p);
     bool good = true;
     for (int i = 0; i < cz_n_items(choice); i++) {
-        const cz_node *narrow = cz_path_with(arena, path, s, p, i);
-        if (matches_model(narrow, model, frozen))
-            continue;
-        report_path(arena, diags, narrow, cz_item(choice, i)->span, model);
-        good = false;
+        const cz_node *item = cz_item(choice, i);
+        const cz_node *narrow = cz_path_with(arena, path, s, p, item);
+        if (!matches_model(narrow, model, frozen)) {
+            report_path(arena, diags, narrow, item->span, model);
+            good = false;
+        } else if (item->kind == CZ_AST_RANGE) {
+            warn_of_end(arena, diags, path, s, p, cz_range_low(item), model);
+            if (cz_range_high(item)->integer != cz_range_low(item)->integer)
+                warn_of_end(arena, diags, path, s, p, cz_range_high(item),
+                            model);
+        }
     }
     return good;
 }

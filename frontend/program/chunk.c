@@ -141,6 +141,24 @@ static bool cut(chunker *c, const cz_pattern *pattern, cz_pattern *some, int k)
     return true;
 }
 
+/* Whoever has FSDP cuts something over it; what other errors left out counts.
+ */
+static void warn_of_whole(const chunker *c)
+{
+    int64_t fsdp;
+    bool any = c->diags->n_errors > 0;
+    cz_mesh_find(c->mesh, "fsdp", &fsdp);
+    for (int i = 0; i < c->n; i++)
+        for (int d = 0; d < c->patterns[i].n_dims; d++)
+            any = any || (c->patterns[i].shard[d] & fsdp);
+    if (!any && cz_mesh_extent(c->mesh, fsdp) > 1)
+        cz_diag_warning(c->diags, CZ_BAD_SCHEDULE, (cz_span){0},
+                        "no parameter is cut over fsdp, of %lld ranks: "
+                        "`shard dim 0 over fsdp chunk` in the schedule cuts "
+                        "all as torch does",
+                        (long long)cz_mesh_extent(c->mesh, fsdp));
+}
+
 bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
                     cz_arena *arena, cz_diags *diags, cz_model *model)
 {
@@ -158,6 +176,7 @@ bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
              ok;
     model->patterns = c.patterns;
     model->n = c.n;
+    warn_of_whole(&c);
     return ok;
 }
 

@@ -78,12 +78,26 @@ static bool read_axis(cz_clauses *c, const cz_node *name, bool of_data,
     return true;
 }
 
+/* A clause of data that names only axes of one rank, where dp has more. */
+static void warn_of_none(cz_clauses *c, const cz_node *node, int64_t axes)
+{
+    int64_t dp;
+    cz_mesh_find(c->mesh, "dp", &dp);
+    if (cz_n_items(node) > 0 && axes == 0 && cz_mesh_extent(c->mesh, dp) > 1)
+        cz_diag_warning(c->diags, CZ_BAD_SCHEDULE, cz_item(node, 0)->span,
+                        "the mesh has one rank along %s: this is over no "
+                        "ranks, nor over those of dp",
+                        cz_item(node, 0)->text);
+}
+
 int64_t cz_clause_axes(cz_clauses *c, const cz_node *node, bool of_data)
 {
     int64_t axes = 0;
     for (int i = 0; i < cz_n_items(node); i++)
         if (!read_axis(c, cz_item(node, i), of_data, &axes))
             c->failed = true;
+    if (of_data && !c->failed)
+        warn_of_none(c, node, axes);
     return axes;
 }
 
