@@ -80,7 +80,7 @@ local function session()
   at(10, "muon")
   vim.lsp.buf.definition()
   wait("library", function() return vim.api.nvim_get_current_buf() ~= buffer end)
-  out.library = vim.fn.getline(".")
+  out.muon = vim.fn.getline(".")
 end
 
 local ok, why = pcall(session)
@@ -140,8 +140,8 @@ def complaints(found, canzona):
                            capture_output=True, text=True, check=True).stdout
     if found["layout"] != right.splitlines():
         yield f"the layout is {found['layout']}"
-    if not found["library"].startswith("optimizer muon("):
-        yield f"the library's definition is {found['library']}"
+    if not found["muon"].startswith("optimizer muon("):
+        yield f"the library's definition is {found['muon']}"
 
 
 def main():
