@@ -337,6 +337,15 @@ czr_status czr_bind(czr_engine *engine, const char *name,
  * nothing. */
 czr_status czr_grad_bind(czr_engine *engine, const char *name,
                          const czr_tensor *grad);
+/* czr_grad_bind of many: parameter i has its gradient at data[i] from here on,
+ * with type, shape and strides of the last one.  NULL, or where it is already:
+ * nothing is done, and what czr_grad_check has found holds.  Of fused storage
+ * each matrix has the tensor's address.
+ *
+ * CZR_ERR_ARGUMENT: n is not czr_param_count.  CZR_ERR_UNBOUND: the parameter
+ * is not bound, or its gradient lies in the engine.  CZR_ERR_STATE as in
+ * czr_grad_bind.  A failure changes nothing. */
+czr_status czr_grads_move(czr_engine *engine, void *const *data, int n);
 /* Ends binding.  After a failure the caller may bind more and seal again.  The
  * first czr_step makes the masters from the parameters, so that weights may be
  * loaded before or behind this.

@@ -471,3 +471,51 @@ czr_status czr_grad_bind(czr_engine *engine, const char *name,
     czr_engine_unlock(engine);
     return status;
 }
+
+static czr_status refuse_move(czr_engine *engine, int param)
+{
+    char name[512];
+
+    czr_program_name(engine->program, param, engine->rank, name, sizeof name);
+    const czr_status status = check_grad(engine, name, param);
+    return status == CZR_OK
+               ? czr_engine_refuse(engine, CZR_ERR_UNBOUND,
+                                   "%s: its gradient lies in the engine: "
+                                   "czr_grad_bind moves it",
+                                   name)
+               : status;
+}
+
+static czr_status move_grads(czr_engine *engine, void *const *data, int n)
+{
+    if (engine->status != CZR_OK)
+        return engine->status;
+    if (n != engine->program->n_params)
+        return czr_engine_refuse(engine, CZR_ERR_ARGUMENT,
+                                 "%d addresses of %d gradients", n,
+                                 engine->program->n_params);
+    for (int param = 0; param < n; param++) {
+        const czr_binding *own = &engine->bindings[param];
+        if (data[param] && (!own->grad.data || own->is_ready))
+            return refuse_move(engine, param);
+    }
+    for (int param = 0; param < n; param++) {
+        czr_binding *own = &engine->bindings[param];
+        if (!data[param] || data[param] == own->grad.data)
+            continue;
+        own->grad.data = data[param];
+        own->is_reduced = own->is_absent = false;
+        czr_loose_use(engine, param);
+    }
+    return CZR_OK;
+}
+
+czr_status czr_grads_move(czr_engine *engine, void *const *data, int n)
+{
+    if (!engine || !data)
+        return CZR_ERR_ARGUMENT;
+    czr_engine_lock(engine);
+    const czr_status status = move_grads(engine, data, n);
+    czr_engine_unlock(engine);
+    return status;
+}

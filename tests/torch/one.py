@@ -309,6 +309,28 @@ def what_is_not_finite_writes_nothing():
             assert not any(map(torch.equal, before, model.parameters()))
 
 
+def gradients_may_lie_anywhere():
+    """New ones, with other strides, also where the last one lay; some are none."""
+    def one(value):
+        return torch.nn.Parameter(torch.full((4, 4), value))
+
+    memory = torch.randn(40)
+    square = memory[:16].view(4, 4)
+    places = [square, square.t(), square.t(), square, memory[5:21].view(4, 4), None,
+              memory.as_strided((4, 4), (8, 1)), square, square.t()]
+    for overlap in (True, False):
+        a, b = ([("a", one(1.0)), ("b", one(2.0)), ("c", one(3.0))] for _ in range(2))
+        runs = [canzona.Optimizer(params, "use muon(lr = 0.1) on b\nuse adamw(lr = 0.1) on **",
+                                  overlap=overlap) for params in (a, b)]
+        for i, place in enumerate(places):
+            for k, ((_, p), (_, q)) in enumerate(zip(a, b)):
+                p.grad = place if k < 2 else torch.full((4, 4), float(i))
+                q.grad = p.grad if p.grad is None else p.grad.clone()
+            for own in runs:
+                own.step()
+        assert all(torch.equal(p, q) for (_, p), (_, q) in zip(a, b))
+
+
 def drop_gradients(model, step):
     """A head that is never used, some that are so at times, and once all."""
     for i, (name, param) in enumerate(model.named_parameters()):
@@ -371,7 +393,7 @@ def main():
                   odd_parameters_train, kernels_of_convolutions_are_matrices,
                   warnings_of_the_compiler_are_pythons, clips_and_skips,
                   gradients_are_looked_at_as_they_are_made, what_is_not_finite_writes_nothing,
-                  what_has_no_gradient_stays_as_in_torch, a_plan_can_be_looked_at,
+                  gradients_may_lie_anywhere, what_has_no_gradient_stays_as_in_torch, a_plan_can_be_looked_at,
                   compiled_and_wrapped_names_are_the_models):
         if check is groups_of_torch_are_uses and not HAS_MUON:
             continue

@@ -83,9 +83,18 @@ def wrong_steps():
     model.norm.weight.data = model.norm.weight.data.clone()
     optimizer.step()  # before the first one it may have moved
     before = [p.detach().clone() for p in model.parameters()]
-    model.norm.weight.data = model.norm.weight.data.clone()
+    norm, head = model.norm.weight, model.head.weight
+    norm_place, head_place = norm.data, head.data
+    norm.data = norm_place.clone()
     for _ in range(2):  # it stays there
         refuses(RuntimeError, ["norm.weight lies elsewhere"], optimizer.step)
+    norm.data = norm_place
+    head.data = head_place.as_strided(head.shape, (1, head.shape[0]))
+    refuses(RuntimeError, ["head.weight lies elsewhere"], optimizer.step)
+    head.data = head_place
+    norm.grad.data = norm.grad.bfloat16()
+    refuses(RuntimeError, ["norm.weight: its gradient is torch.strided torch.bfloat16"],
+            optimizer.step)
     refuses(RuntimeError, ["another optimizer"], optimizer.add_param_group,
             {"params": list(make().parameters())})
     assert all(map(torch.equal, before, model.parameters()))

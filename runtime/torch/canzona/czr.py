@@ -87,6 +87,7 @@ PROTOTYPES = {
     "czr_bind": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.POINTER(Tensor),
                             ct.POINTER(Tensor)]),
     "czr_grad_bind": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.POINTER(Tensor)]),
+    "czr_grads_move": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.c_int]),
     "czr_grad_ready": (ct.c_int, [ct.c_void_p, ct.c_int, ct.c_void_p]),
     "czr_grad_check": (ct.c_int, [ct.c_void_p, ct.c_int]),
     "czr_grad_absent": (ct.c_int, [ct.c_void_p, ct.c_int]),

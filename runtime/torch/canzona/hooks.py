@@ -1,7 +1,6 @@
 """What is done while backward runs.  Reductions: hooks of parameters tell a thread of
 gradients, and that one tells the engine, which may wait for other ranks.  In one process
 the engine looks at gradients."""
-import ctypes as ct
 import queue
 import sys
 import threading
@@ -13,15 +12,15 @@ from . import czr
 
 
 class Hooks:
-    """Of all bound parameters, until `close`.  `check` raises what a status says.  A
+    """Of all parameters, until `close`.  `check` raises what a status says.  A
     gradient that was told of stays as it is until the step is over."""
 
-    def __init__(self, engine, bound, check):
-        self.engine, self.check = engine, weakref.WeakMethod(check)  # the thread keeps us
+    def __init__(self, gradients, check):
+        self.gradients, self.check = gradients, weakref.WeakMethod(check)  # the thread keeps us
         self.is_on, self.failure, self.told = True, None, {}
         self.queue = queue.Queue()
         self.handles = [one.param.register_post_accumulate_grad_hook(self._hook_of(one))
-                        for one in bound]
+                        for one in gradients.bound]
         self.thread = threading.Thread(target=self._work, daemon=True)
         self.thread.start()
 
@@ -51,10 +50,9 @@ class Hooks:
 
     @torch.no_grad()
     def _send(self, one, part):
-        if one.grad.moves(part):
-            self.check()(czr.lib.czr_grad_bind(self.engine, one.key, one.grad.of))
+        self.check()(self.gradients.bind_moved(one, part))
         for number in one.numbers:
-            self.check()(czr.lib.czr_grad_ready(self.engine, number, None))
+            self.check()(czr.lib.czr_grad_ready(self.gradients.engine, number, None))
 
     def wait(self):
         """Until all that was told of is under way; raises what failed."""
@@ -80,10 +78,11 @@ class Checks:
     it.  The hook of a small one would cost more than it saves."""
     LEAST = 1 << 17  # elements
 
-    def __init__(self, engine, bound):
-        self.engine, self.seen = engine, {}
+    def __init__(self, gradients):
+        self.gradients, self.seen = gradients, {}
         self.handles = [one.param.register_post_accumulate_grad_hook(self._hook_of(one))
-                        for one in bound if one.is_plain and one.param.numel() >= self.LEAST]
+                        for one in gradients.bound
+                        if one.is_plain and one.param.numel() >= self.LEAST]
 
     def _hook_of(self, one):
         def look(param):
@@ -92,20 +91,15 @@ class Checks:
             except RuntimeError:  # step() says it
                 return
             self.seen[one] = param.grad, param.grad._version
-            if one.grad.moves(grad):
-                czr.check(czr.lib.czr_grad_bind(self.engine, one.key,
-                                                ct.byref(one.grad.of)))
+            czr.check(self.gradients.bind_moved(one, grad))
             for number in one.numbers:
-                czr.check(czr.lib.czr_grad_check(self.engine, number))
+                czr.check(czr.lib.czr_grad_check(self.gradients.engine, number))
         return look
 
     def changed(self):
         """Whose gradients are others than those that were seen."""
         return {one for one, (grad, version) in self.seen.items()
                 if one.param.grad is not grad or grad._version != version}
-
-    def follow(self, engine):
-        self.engine, self.seen = engine, {}
 
     def close(self):
         for handle in self.handles:

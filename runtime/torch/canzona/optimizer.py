@@ -7,87 +7,10 @@ import torch
 
 from . import czr, layout, program
 from .hooks import Hooks, Checks
+from .tensors import Bound, Gradients, Parameters, describe
 from .world import World
 
-DTYPES = {torch.float32: czr.F32, torch.bfloat16: czr.BF16}
 TORCH = {czr.F64: torch.float64, czr.F32: torch.float32, czr.BF16: torch.bfloat16}
-
-
-class Slot:
-    """A tensor for czr_bind, whose place and strides may change."""
-
-    def __init__(self, tensor):
-        self.dims = ct.c_int64 * max(tensor.dim(), 1)
-        self.data, self.stride = tensor.data_ptr(), tensor.stride()
-        self.of = czr.Tensor(self.data or None, DTYPES[tensor.dtype], tensor.dim(),
-                             self.dims(*tensor.shape), self.dims(*self.stride))
-
-    def is_at(self, tensor):
-        return tensor.data_ptr() == self.data and tensor.stride() == self.stride
-
-    def is_like(self, tensor):
-        return (DTYPES.get(tensor.dtype) == self.of.dtype and
-                list(tensor.shape) == self.of.shape[:tensor.dim()] and
-                tensor.dim() == self.of.n_dims)
-
-    def moves(self, tensor):
-        """To where that tensor of the same shape lies; whether that is elsewhere."""
-        if tensor.data_ptr() == self.data and tensor.stride() == self.stride:
-            return False
-        self.data, self.stride = tensor.data_ptr(), tensor.stride()
-        self.of.data, self.of.strides = self.data or None, self.dims(*self.stride)
-        return True
-
-
-class Bound:
-    """A parameter of the trainer's, as the engine has it."""
-
-    def __init__(self, name, param, mesh):
-        self.name, self.param, self.key = name, param, name.encode()
-        self.torch_row = layout.Shape(name, param, mesh).torch_row
-        self.is_folded, self.is_shared = layout.is_folded(param), hasattr(param, "placements")
-        self.is_plain, self.dtype = not (self.is_folded or self.is_shared), param.dtype
-        self.has_master = param.dtype != torch.float32
-        self.is_alone = len(mesh.ranks) == 1  # as torch's, then it may lack a gradient
-        self.version, self.numbers = None, []
-        if self.is_folded and not param.is_contiguous():
-            raise ValueError(f"{name}: {param.dim()} dimensions, which are not contiguous")
-        if param.device.type != "cpu":
-            raise ValueError(f"{name}: on {param.device}, where the CPU's parameters train")
-        self.slot, self.grad = Slot(self.local(param)), Slot(self.local(param))
-
-    def local(self, tensor):
-        if self.is_plain:
-            return tensor
-        own = layout.local(tensor) if self.is_shared else tensor
-        return own.reshape(layout.fold(own.shape)) if self.is_folded else own
-
-    def take_grad(self):
-        """This rank's part of the gradient; None if it has none, and there is no other
-        rank.  RuntimeError if there is none that fits."""
-        param = self.param
-        grad = param.grad
-        if (self.is_plain and type(grad) is torch.Tensor and  # no DTensor
-                grad.dtype is self.dtype and grad.layout is torch.strided):
-            return grad
-        if grad is None and self.is_alone:
-            return None
-        if grad is None:
-            raise RuntimeError(f"{self.name} has no gradient: call backward() before step(), "
-                               "and take from the optimizer what never gets one")
-        if grad.layout != torch.strided or grad.dtype != param.dtype:
-            raise RuntimeError(f"{self.name}: its gradient is {grad.layout} {grad.dtype}")
-        found, own = (getattr(tensor, "placements", None) for tensor in (grad, param))
-        if found != own:
-            # Under sequence parallelism a norm's gradient is a partial sum over tp, and
-            # that of an uneven embedding is whole on each rank.
-            if not (found and own and grad.device_mesh == param.device_mesh and
-                    all(a == b or a.is_partial() or a.is_replicate()
-                        for a, b in zip(found, own))):
-                raise RuntimeError(f"{self.name}: its gradient lies as {found}, the "
-                                   f"parameter as {own}")
-            grad = grad.redistribute(placements=own)
-        return self.local(grad)
 
 
 def _memory(address, shape, strides, dtype):
@@ -144,23 +67,27 @@ class Optimizer(torch.optim.Optimizer):
         self._world, self.source = World(where.ranks, deadline), ""
         with self._together(lambda: self.source):
             self.source = layout.source(named, where, rules, reduces, schedule)
-            self.bound = [Bound(name, param, where) for name, param in named.items()]
+            self.bound = [Bound(i, name, param, where)
+                          for i, (name, param) in enumerate(named.items())]
+            self._parameters = Parameters(self.bound)
+            self._parameters.note()
             self._library, self._program = program.load(self.source, strict)
         self._options = czr.Options(deadline_ms=int(1000 * deadline),
                                     threads=torch.get_num_threads())
-        self._has_stepped = False
+        self._has_stepped, self._gradients = False, Gradients(self._parameters)
         self._open()
         self._hypers = self._read_hypers()
         self.result, self._steps = czr.Result(), torch.tensor(0.0)
         groups = self._groups(named)
+        self._gradients.follow(self._engine)
         shared = set.intersection(*(set(group) for group in groups)) - {"params", "name"}
         super().__init__(groups, {key: groups[0][key] for key in sorted(shared)})
         self._is_made = True
         self._note_step(0)
         if reduces and overlap and len(where.ranks) > 1:
-            self._hooks = Hooks(self._engine, self.bound, self._check)
+            self._hooks = Hooks(self._gradients, self._check)
         elif overlap and len(where.ranks) == 1:
-            self._checks = Checks(self._engine, self.bound)
+            self._checks = Checks(self._gradients)
 
     @contextlib.contextmanager
     def _together(self, text=str):
@@ -177,26 +104,26 @@ class Optimizer(torch.optim.Optimizer):
         self._check(czr.lib.czr_open(self._program, self._world.pointer,
                                      ct.byref(self._options), ct.byref(self._engine)))
         for one in self.bound:
-            one.grad.data = None  # of another engine
-            self._check(czr.lib.czr_bind(self._engine, one.key, ct.byref(one.slot.of),
+            own = describe(one.local(one.param))
+            self._check(czr.lib.czr_bind(self._engine, one.key, ct.byref(own),
                                          self._first_grad(one)))
         self._check(czr.lib.czr_seal(self._engine))
 
     def _follow(self):
         """Before the first step: to where parameters have moved.  Older FSDP2 pads uneven
         shards in the first forward pass."""
-        moved = [one for one in self.bound if not one.slot.is_at(one.local(one.param))]
-        is_alike = all(one.slot.is_like(one.local(one.param)) for one in moved)
+        moved = self._parameters.moved()
+        is_alike = all(one.is_like(one.local(one.param)) for one in moved)
         if self._hooks or not self._world.is_any(moved) or self._world.is_any(not is_alike):
             return
         saved = self.state_dict() if int(self._steps) else None
         czr.lib.czr_close(self._engine)
         self._engine = ct.c_void_p()
-        for one in moved:
-            one.slot.moves(one.local(one.param))
+        self._parameters.note()
         self._open()
+        self._gradients.follow(self._engine)
         if self._checks:
-            self._checks.follow(self._engine)
+            self._checks.seen.clear()
         if saved:
             self.load_state_dict(saved)
 
@@ -215,8 +142,7 @@ class Optimizer(torch.optim.Optimizer):
         if one.param.dim() != 3:
             return None
         one.zero = torch.zeros_like(one.local(one.param))
-        one.grad.moves(one.zero)
-        return ct.byref(one.grad.of)
+        return ct.byref(describe(one.zero))
 
     def _read_hypers(self):
         found, desc = [], czr.HyperDesc()
@@ -272,16 +198,13 @@ class Optimizer(torch.optim.Optimizer):
         return czr.Hyper(values, len(values))
 
     def _check_params(self):
-        for one in self.bound:
-            param, slot = one.param, one.slot
-            own = param if one.is_plain else one.local(param)
-            if own.data_ptr() != slot.data or own.stride() != slot.stride:
-                raise RuntimeError(f"{one.name} lies elsewhere than when the optimizer was "
-                                   "made: make it behind whatever moves the model")
-            if one.has_master and one.version not in (None, param._version):
-                raise RuntimeError(f"{one.name} was written since the last step, which goes "
-                                   "on from its float32 master: call renew_masters(), or "
-                                   "load the optimizer's state behind the model's")
+        for one in self._parameters.moved():
+            raise RuntimeError(f"{one.name} lies elsewhere than when the optimizer was "
+                               "made: make it behind whatever moves the model")
+        for one in self._parameters.written():
+            raise RuntimeError(f"{one.name} was written since the last step, which goes "
+                               "on from its float32 master: call renew_masters(), or "
+                               "load the optimizer's state behind the model's")
 
     @torch.no_grad()
     def step(self, closure=None):
@@ -292,32 +215,26 @@ class Optimizer(torch.optim.Optimizer):
         self._need_open()
         if not self._has_stepped:
             self._follow()
-        told, waiting = {}, self.bound
+        told, changed = {}, self._checks.changed() if self._checks else ()
         with self._together():
             self._check_params()
             if self._hooks:
                 self._hooks.wait()
                 told = self._hooks.told
-                waiting = [one for one in self.bound if one not in told]
-            grads = [one.take_grad() for one in waiting]
+            parts, data, strides, absent = self._gradients.take(told)
             hyper = self._values()
-        moved, absent = [], []
-        for one, grad in zip(waiting, grads):
-            if grad is None:
-                absent += one.numbers
-            elif one.grad.moves(grad):
-                moved.append(one)
-        for one in {*moved, *self._checks.changed()} if self._checks else moved:
-            self._check(czr.lib.czr_grad_bind(self._engine, one.key, ct.byref(one.grad.of)))
-        for number in absent:
-            self._check(czr.lib.czr_grad_absent(self._engine, number))
+        for status in self._gradients.move(parts, data, strides, changed):
+            self._check(status)
+        for one in absent:
+            for number in one.numbers:
+                self._check(czr.lib.czr_grad_absent(self._engine, number))
         status = czr.lib.czr_step(self._engine, ct.byref(hyper), None,
                                   ct.byref(self.result))
         told.clear()
         if self._checks:
             self._checks.seen.clear()
         self._check(status)
-        torch.autograd.graph.increment_version([one.param for one in self.bound])
+        torch.autograd.graph.increment_version(self._parameters.all)
         self._has_stepped = True
         self._note_step(self.result.step)
         return loss
@@ -338,9 +255,7 @@ class Optimizer(torch.optim.Optimizer):
         """What torch looks for in `state`: one tensor for all.  Moments stay the
         engine's."""
         self._steps.fill_(step)
-        for one in self.bound:
-            if one.has_master:
-                one.version = one.param._version if step else None
+        self._parameters.note_versions(step)
         if len(self.state) < len(self.bound):
             self.state.update({one.param: {"step": self._steps} for one in self.bound})
 
@@ -359,8 +274,7 @@ class Optimizer(torch.optim.Optimizer):
         on from what they are."""
         self._need_open()
         self._check(czr.lib.czr_masters_renew(self._engine))
-        for one in self.bound:
-            one.version = None
+        self._parameters.note_versions(False)
 
     # ---- checkpoints --------------------------------------------------------
     def _checkpoint(self):

@@ -463,11 +463,13 @@ static void a_null_engine_or_world_crashed_all_but_open_and_close(void **state)
     czr_hyper_desc value_of_group;
     char name[8];
     float value = 0;
+    void *nowhere = NULL;
     const czr_status statuses[] = {
         czr_param_name(NULL, 0, name, sizeof name),
         czr_layout(NULL, "bias", &layout),
         czr_bind(NULL, "bias", NULL, NULL),
         czr_grad_bind(NULL, "bias", NULL),
+        czr_grads_move(NULL, &nowhere, 1),
         czr_hyper_get(NULL, 0, &value_of_group),
         czr_seal(NULL),
         czr_extern_set(NULL, "bias", "x", &value, 1),

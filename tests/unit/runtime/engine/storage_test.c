@@ -169,8 +169,10 @@ static void pieces_outside_their_tensor_are_refused(void **state)
 
 enum { STEPS = 3, BIAS = 5 };
 
+typedef enum where { STAYS, MOVES, MOVES_AT_ONCE } where;
+
 typedef struct moving {
-    bool moves;
+    where where;
     box boxes[2];
     float bias[BIAS];
 } moving;
@@ -188,6 +190,18 @@ static void fill_gradients(gradients *of, int step)
         for (int i = 0; i < BIAS; i++)
             of->bias[leaf][i] = toy_grad(2, i, leaf, step);
     }
+}
+
+/* By addresses alone. */
+static czr_status move(czr_engine *e, gradients *own)
+{
+    void *data[TOY_PARAMS] = {own->box, NULL, own->bias, NULL};
+    void *in_engine[TOY_PARAMS] = {NULL, NULL, NULL, own->bias};
+
+    n_wrong += czr_grads_move(e, in_engine, TOY_PARAMS) != CZR_ERR_UNBOUND;
+    n_wrong += czr_grads_move(e, data, 2) != CZR_ERR_ARGUMENT;
+    n_wrong += czr_grads_move(e, NULL, TOY_PARAMS) != CZR_ERR_ARGUMENT;
+    return czr_grads_move(e, data, TOY_PARAMS);
 }
 
 /* Of each step in memory of its own, or all in that of the first. */
@@ -209,19 +223,25 @@ static czr_status moving_body(czr_world *world, void *user)
     n_wrong += czr_bind(e, "scale", NULL, NULL) != CZR_OK;
     status = czr_seal(e);
     for (int step = 0; step < STEPS && status == CZR_OK; step++) {
-        gradients *own = &all[of->moves ? step : 0];
+        gradients *own = &all[of->where == STAYS ? 0 : step];
         const czr_tensor in_box = {own->box, CZR_F32, 3, shape, NULL};
         const czr_tensor in_bias = {own->bias, CZR_F32, 2, bias_shape, NULL};
+        void *const ready[TOY_PARAMS] = {NULL, NULL, all[0].box, NULL};
         memset(all, 0xff, sizeof all); /* NaN */
         fill_gradients(own, step);
         memcpy(of->boxes[1].grad, own->box, sizeof own->box);
-        n_wrong += czr_grad_bind(e, "box.0", &in_box) != CZR_OK;
-        n_wrong += of->moves && czr_grad_bind(e, "bias", &in_bias) != CZR_OK;
+        if (of->where == MOVES_AT_ONCE && step)
+            n_wrong += move(e, own) != CZR_OK;
+        else
+            n_wrong += czr_grad_bind(e, "box.0", &in_box) != CZR_OK ||
+                       czr_grad_bind(e, "bias", &in_bias) != CZR_OK;
         n_wrong += czr_grad_bind(e, "bias", &in_box) != CZR_ERR_SHAPE;
         n_wrong += czr_grad_bind(e, "box.0", NULL) != CZR_ERR_SHAPE;
         n_wrong += czr_grad_bind(e, "nobody", NULL) != CZR_ERR_NOT_FOUND;
         n_wrong += czr_grad_ready(e, 2, NULL) != CZR_OK;
         n_wrong += czr_grad_bind(e, "bias", &in_bias) != CZR_ERR_STATE;
+        n_wrong += of->where == MOVES_AT_ONCE &&
+                   czr_grads_move(e, ready, TOY_PARAMS) != CZR_ERR_STATE;
         status = czr_step(e, &hyper, NULL, NULL);
     }
     czr_close(e);
@@ -230,18 +250,20 @@ static czr_status moving_body(czr_world *world, void *user)
 
 static void gradients_may_lie_elsewhere_in_each_step(void **state)
 {
-    static moving stays, moves = {.moves = true};
+    static moving stays, moves[] = {{.where = MOVES}, {.where = MOVES_AT_ONCE}};
 
     prepare();
     assert_int_equal(czr_world_threads_run(1, moving_body, &stays), CZR_OK);
-    assert_int_equal(czr_world_threads_run(1, moving_body, &moves), CZR_OK);
-    assert_int_equal(n_wrong, 0);
-    assert_memory_equal(stays.bias, moves.bias, sizeof stays.bias);
-    assert_memory_equal(stays.boxes[0].param, moves.boxes[0].param,
-                        sizeof stays.boxes[0].param);
-    assert_memory_equal(moves.boxes[0].param, moves.boxes[1].param,
-                        sizeof stays.boxes[0].param);
-    assert_true(moves.bias[0] != 0 && moves.boxes[0].param[0][0] != 1);
+    for (moving *of = moves; of < moves + 2; of++) {
+        assert_int_equal(czr_world_threads_run(1, moving_body, of), CZR_OK);
+        assert_int_equal(n_wrong, 0);
+        assert_memory_equal(stays.bias, of->bias, sizeof stays.bias);
+        assert_memory_equal(stays.boxes[0].param, of->boxes[0].param,
+                            sizeof stays.boxes[0].param);
+        assert_memory_equal(of->boxes[0].param, of->boxes[1].param,
+                            sizeof stays.boxes[0].param);
+        assert_true(of->bias[0] != 0 && of->boxes[0].param[0][0] != 1);
+    }
 }
 
 /* ---- without such tensors ---- */
