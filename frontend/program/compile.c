@@ -60,6 +60,8 @@ static bool check_rules(front *f, const cz_compile_options *options)
     if (!alone)
         return true;
     *options->alone = checked;
+    if (f->diags->n_errors == 0)
+        cz_names_warn(f->compilation.scope, true, f->diags);
     cz_options_build(f->arena, options->defines, options->n_defines, f->diags,
                      &f->defines);
     cz_options_resolve(&f->defines, f->diags); /* there is nothing to set */
@@ -112,7 +114,10 @@ static bool check(front *f, const cz_compile_options *options)
                   &f->compilation.policy, &f->compilation.mesh,
                   f->instance.from->span, &f->globals, f->diags,
                   &f->compilation.choices);
-    return f->diags->n_errors == 0;
+    if (f->diags->n_errors > 0)
+        return false;
+    cz_names_warn(f->compilation.scope, false, f->diags);
+    return true;
 }
 
 /* Whether gradients without a clause of their own are summed over the axis. */

@@ -228,4 +228,10 @@ typedef struct cz_compilation {
 bool cz_emit(cz_ir *ir, const cz_compilation *compilation, cz_arena *arena,
              cz_diags *diags);
 
+/* ---- names that nothing reads ---- */
+
+/* Warns of lets, arguments, bindings and states of the user's files that change
+ * nothing.  Where there are rules alone, others may read their lets. */
+void cz_names_warn(cz_scope *scope, bool rules_alone, cz_diags *diags);
+
 #endif

@@ -275,45 +275,6 @@ static void check_states(cz_rule *rule, const cz_rule_slot *slots, int n)
                       rule->use->optimizer->text);
 }
 
-/* States of the user's own rule that no phase writes. */
-static void warn_of_constant_states(cz_rule *rule, const bool *is_written)
-{
-    for (int i = 1; is_written && i < rule->n_slots && !rule->path; i++) {
-        const cz_rule_slot *slot = &rule->slots[i];
-        if (!is_written[i] && !slot->is_extern &&
-            slot->declared->span.source == rule->use->use->span.source)
-            cz_diag_warning(rule->diags, CZ_NO_EFFECT, slot->declared->span,
-                            "'%s' is written nowhere, and stays as it begins",
-                            slot->name);
-    }
-}
-
-static bool mentions(const cz_node *node, const char *name)
-{
-    if (node->text && strcmp(node->text, name) == 0)
-        return true;
-    for (int i = 0; i < cz_n_children(node); i++)
-        if (cz_child(node, i) && mentions(cz_child(node, i), name))
-            return true;
-    return false;
-}
-
-/* Hyperparameters of the user's own rule that no statement reads, in whatever
- * branch: a trainer would set them in vain. */
-static void warn_of_unread_formals(cz_rule *rule)
-{
-    const cz_node *optimizer = rule->use->optimizer;
-    const cz_node *formals = cz_rule_formals(optimizer);
-    if (rule->path || optimizer->span.source != rule->use->use->span.source)
-        return;
-    for (int i = 0; i < cz_n_items(formals); i++)
-        if (!mentions(cz_optimizer_block(optimizer), cz_item(formals, i)->text))
-            cz_diag_warning(rule->diags, CZ_NO_EFFECT,
-                            cz_item(formals, i)->span,
-                            "'%s' is read nowhere, and changes nothing",
-                            cz_item(formals, i)->text);
-}
-
 bool cz_rule_check_body(cz_rule *rule, const cz_rule_shape *shape,
                         cz_rule_phases *phases)
 {
@@ -327,7 +288,6 @@ bool cz_rule_check_body(cz_rule *rule, const cz_rule_shape *shape,
     /* Run the body in every phase and report what is wrong. */
     if (!check_header(rule) || !cz_rule_find_phases(rule, run, phases))
         return false;
-    bool *is_written = NULL;
     bool writes = false;
     for (int p = 0; p < phases->n; p++) {
         const cz_rule_slot *slots = rule->slots;
@@ -337,15 +297,9 @@ bool cz_rule_check_body(cz_rule *rule, const cz_rule_shape *shape,
         if (!rule->failed && p > 0)
             check_states(rule, slots, n_slots);
         writes = writes || writes_param(rule);
-        if (!is_written)
-            is_written = CZ_NEW(rule->arena, bool, rule->n_slots);
-        for (int i = 0; i < rule->n_slots && !rule->failed; i++)
-            is_written[i] |= rule->slots[i].written != NULL;
     }
     if (rule->failed)
         return false;
-    warn_of_constant_states(rule, is_written);
-    warn_of_unread_formals(rule);
     if (!writes) /* nothing would be left to plan */
         cz_rule_error(rule, CZ_NO_EFFECT, rule->use->optimizer,
                       "'%s' leaves the parameter as it is: write `param <- "

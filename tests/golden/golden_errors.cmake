@@ -3,5 +3,5 @@
 cz_tool(compile_tool cz_frontend)
 
 cz_golden_tests(errors compile_tool
-  "err:1:$<TARGET_FILE:compile_tool> {}"
+  "err:1:$<TARGET_FILE:compile_tool> {}" "warned:0:$<TARGET_FILE:compile_tool> {}"
   "unsupported:3:$<TARGET_FILE:compile_tool> {}")

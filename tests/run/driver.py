@@ -43,6 +43,15 @@ optimizer mine(lr, unread = 0.5, seldom = 0.5, often = true) for [m, n] {
 use mine(lr = 1) on **
 """
 
+# Nothing reads `spare`, `idle` or `f`, and `a` reads `n`.
+UNREAD_LET = """let spare = 3, n = 8
+model tiny(idle = 4) {
+    let f = 4 * n
+    params f32 { a : [n, n] }
+}
+use adamw(lr = 1) on **
+"""
+
 # A file of rules alone; nothing in it is of any use to a plan.
 RULES = """table half = [(1, 2)] * 3
 def twice(x) { return 2 * x }
@@ -112,6 +121,9 @@ CASES = [
     (["run", "--check", "full.cz"], OK, "equal"),
     (["check", "unread.cz"], OK,
      "unread.cz:2:20: warning: 'unread' is read nowhere, and changes nothing [E0307]"),
+    (["check", "unread_let.cz"], OK, "'f' is read nowhere, and changes nothing [E0307]"),
+    (["check", "unread_let.cz"], OK, "unread_let.cz:2:12: warning: 'idle' is read nowhere"),
+    (["plan", "unread_let.cz"], OK, "unread_let.cz:1:1: warning: 'spare' is read nowhere"),
     (["doc", "moun"], USAGE, 'there is no entry "moun"; did you mean "muon"?'),
     (["explain"], OK, "\n  E0501  a path that no parameter matches\n"),
     (["explain", "e0501"], OK, "E0501: a path that no parameter matches\n\n"),
@@ -406,6 +418,7 @@ def main():
         (folder / "late.trace.json").write_text(LATE)
         (folder / "full.cz").write_text(FULL)
         (folder / "unread.cz").write_text(UNREAD)
+        (folder / "unread_let.cz").write_text(UNREAD_LET)
         (folder / "rules.cz").write_text(RULES)
         (folder / "norate.cz").write_text(NO_RATE)
         (folder / "plan.json").write_text(run(["plan", "--json", GPT], folder).stdout)
