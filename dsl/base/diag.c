@@ -118,6 +118,34 @@ void cz_diag_note(cz_diags *diags, cz_span span, const char *format, ...)
         (cz_diag){CZ_NOTE, CZ_NO_CODE, span, message};
 }
 
+static int last_of(const cz_diags *diags)
+{
+    int i = diags->n - 1;
+    while (i >= 0 && diags->list[i].severity == CZ_NOTE)
+        i--;
+    return diags->dropped ? -1 : i;
+}
+
+const cz_diag *cz_diag_last(const cz_diags *diags)
+{
+    const int i = last_of(diags);
+    return i >= 0 ? &diags->list[i] : NULL;
+}
+
+void cz_diag_move(cz_diags *diags, cz_span place, const char *note)
+{
+    const int i = last_of(diags);
+    if (i < 0)
+        return;
+    const cz_diag first = {CZ_NOTE, CZ_NO_CODE, diags->list[i].span,
+                           cz_arena_printf(diags->arena, "%s", note)};
+    diags->list[i].span = place;
+    *CZ_PUSH(diags->arena, diags->list, diags->n) = first;
+    memmove(&diags->list[i + 2], &diags->list[i + 1],
+            (size_t)(diags->n - i - 2) * sizeof *diags->list);
+    diags->list[i + 1] = first;
+}
+
 bool cz_diag_has(const cz_diags *diags, cz_code code, const char *message)
 {
     for (int i = 0; i < diags->n; i++)

@@ -65,6 +65,13 @@ void cz_diag_warning(cz_diags *diags, cz_code code, cz_span span,
 void cz_diag_note(cz_diags *diags, cz_span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The last error or warning, which its notes follow; NULL where there is none,
+ * or it was not kept. */
+const cz_diag *cz_diag_last(const cz_diags *diags);
+/* It is about another place now; a note in front of its others has this text
+ * and the place that it had. */
+void cz_diag_move(cz_diags *diags, cz_span place, const char *note);
+
 /* Whether this was reported, wherever. */
 bool cz_diag_has(const cz_diags *diags, cz_code code, const char *message);
 /* "E0101" for a code. */

@@ -97,10 +97,10 @@ static bool keep_memory(cz_arena *arena, const cz_plan_view *view,
     if (fullest < 0)
         return true;
     cz_diag_error(diags, CZ_INFEASIBLE, (cz_span){0},
-                  "rank %d allocates %" PRId64
-                  " bytes, more than `memory` allows: at least `memory "
-                  "%" PRId64 "B` has room",
-                  fullest, most, most);
+                  "rank %d allocates %s, more than `memory %" PRId64
+                  "B` allows: at least `memory %" PRId64 "B` has room",
+                  fullest, cz_number_short(most, "B").text,
+                  view->policy->memory_bytes, most);
     cz_text clocks = {0};
     for (int k = 0; k < CZ_N_MEMORIES; k++) {
         cz_text_printf(

@@ -26,7 +26,10 @@ static bool read_options(const cz_cmd_options *given, cz_import *convert)
 
     convert->adamw = given->optimizer && strcmp(given->optimizer, "adamw") == 0;
     if (why)
-        fprintf(stderr, "canzona import: --mesh=%s: %s\n", given->mesh, why);
+        fprintf(stderr,
+                "canzona import: --mesh=%s: %s\nAxes of experts are written "
+                "into the source that import makes, as `ep = 8 of dp`.\n",
+                given->mesh, why);
     else if (given->optimizer && !convert->adamw &&
              strcmp(given->optimizer, "muon") != 0)
         fprintf(stderr, "canzona import: --optimizer is muon or adamw\n");

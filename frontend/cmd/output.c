@@ -132,6 +132,17 @@ static bool find_target(const writing *w, place *p)
     return errno == ENOENT || fail_errno(w, p);
 }
 
+/* A new file needs a folder that is there. */
+static bool check_folder(const writing *w, const place *p)
+{
+    const char *slash = strrchr(p->target, '/');
+    if (p->is_stream || p->is_there || !slash)
+        return true;
+    const char *folder = cz_arena_copy(w->diags->arena, p->target,
+                                       (size_t)(slash + 1 - p->target));
+    return access(folder, W_OK | X_OK) == 0 || fail_errno(w, p);
+}
+
 bool cz_cmd_may_write(const cz_cmd_options *given, cz_diags *diags,
                       const char *path)
 {
@@ -139,7 +150,7 @@ bool cz_cmd_may_write(const cz_cmd_options *given, cz_diags *diags,
     const writing w = {given, diags, 0};
     place p = {.output = &output};
 
-    return find_target(&w, &p);
+    return find_target(&w, &p) && check_folder(&w, &p);
 }
 
 /* ---- writing ---- */

@@ -192,6 +192,18 @@ static const char *quoted(cz_arena *arena, const char *text)
 
 /* ---- the program ---- */
 
+/* An error in what was written, which nobody sees; what is wrong with the
+ * configuration has its place there. */
+static void repeat(const cz_import *convert, const cz_diag *error,
+                   const char *written)
+{
+    const cz_source *source = error->span.source;
+    const bool is_seen =
+        source && strcmp(source->name, cz_import_base_name(written)) != 0;
+    cz_diag_error(convert->diags, error->code,
+                  is_seen ? error->span : (cz_span){0}, "%s", error->message);
+}
+
 /* Compile what was written, so that a key that the configuration lacks shows
  * now.  What is not supported yet is not the configuration's fault. */
 static bool check(const cz_import *convert, const cz_text *text)
@@ -209,8 +221,7 @@ static bool check(const cz_import *convert, const cz_text *text)
     for (int i = 0; i < diags.n; i++)
         if (diags.list[i].severity == CZ_ERROR &&
             diags.list[i].code != CZ_UNSUPPORTED) {
-            cz_diag_error(convert->diags, diags.list[i].code, (cz_span){0},
-                          "%s", diags.list[i].message);
+            repeat(convert, &diags.list[i], options.path);
             return false;
         }
     return true;

@@ -228,12 +228,25 @@ static uint64_t length_of(const cz_text *start)
     return length;
 }
 
+/* A length of 8 printable characters is none that a header has. */
+static bool is_text(const cz_text *start)
+{
+    bool all = true;
+    for (int i = 0; i < LENGTH_BYTES; i++)
+        all = all && (unsigned char)start->bytes[i] >= '\t';
+    return all;
+}
+
 static bool check_length(const cz_import *convert, const char *name,
                          const cz_text *start)
 {
     if (start->n < LENGTH_BYTES)
         return bad_file(convert, name,
                         "it ends within the length of its header");
+    if (is_text(start))
+        return bad_file(convert, name,
+                        "it is text, and no JSON: import reads a config.json, "
+                        "an index, a dump of parameters or safetensors");
     if (length_of(start) > CZ_IMPORT_MAX_HEADER)
         return bad_file(convert, name,
                         "its header would have more than 100 MB");

@@ -1,6 +1,8 @@
 /* What a model must be as a whole, once its parameters are known. */
 #include "frontend/model/internal.h"
 
+#include <string.h>
+
 #include "dsl/base/checked.h"
 #include "frontend/model/model.h"
 
@@ -52,6 +54,17 @@ static int find_target(const cz_model *model, const cz_tie *tie, int64_t *index)
     return -1;
 }
 
+/* The tie whose alias has that name, or NULL. */
+static const cz_tie *find_alias(checker *c, const cz_pattern *name)
+{
+    const char *text = cz_pattern_first_name(c->arena, name);
+    for (int i = 0; i < c->model->n_ties; i++)
+        if (strcmp(cz_pattern_first_name(c->arena, &c->model->ties[i].names),
+                   text) == 0)
+            return &c->model->ties[i];
+    return NULL;
+}
+
 static void check_tie(checker *c, const cz_tie *tie)
 {
     const cz_node *path = cz_tie_target_path(tie->names.node);
@@ -65,10 +78,15 @@ static void check_tie(checker *c, const cz_tie *tie)
         return;
     }
     const cz_pattern *near = cz_suggest_pattern(c->arena, path, c->model);
+    const cz_tie *other = find_alias(c, &tie->target);
     cz_diag_error(c->diags, CZ_UNKNOWN_NAME, path->span,
                   "no parameter is called '%s'",
                   cz_pattern_first_name(c->arena, &tie->target));
-    if (near)
+    if (other)
+        cz_diag_note(c->diags, other->names.node->span,
+                     "it is a tie itself: both are tied to '%s'",
+                     cz_pattern_first_name(c->arena, &other->target));
+    else if (near)
         cz_diag_note(c->diags, path->span, "the nearest is '%s'",
                      cz_pattern_first_name(c->arena, near));
 }

@@ -144,7 +144,11 @@ static bool bad_axis(reader *r, const cz_node *axis, const char *const *names,
         r->diags, CZ_BAD_MESH, axis->span, "no axis %sis called '%s': %s are",
         names == expert_axis_names ? "of experts " : "", axis->text, all);
     const char *near = cz_diag_nearest(axis->text, names, n);
-    if (near)
+    if (cz_mesh_is_expert_axis(axis->text))
+        cz_diag_note(r->diags, axis->span,
+                     "ranks that share experts out are some of dp's: `ep = 8 "
+                     "of dp`, or a `mesh experts` of their own");
+    else if (near)
         cz_diag_note(r->diags, axis->span, "did you mean '%s'?", near);
     r->failed = true;
     return false;

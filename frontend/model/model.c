@@ -77,7 +77,9 @@ static bool find_dtype(walk *w, const cz_node *node, cz_dtype *out)
             names[n++] = cz_dtype_name((cz_dtype)i);
     const char *near = cz_diag_nearest(node->text, names, n);
     cz_diag_error(w->diags, CZ_BAD_TYPE, node->span,
-                  "no element type is called '%s'", node->text);
+                  "no element type is called '%s': there are f32, bf16 and "
+                  "f64",
+                  node->text);
     if (near)
         cz_diag_note(w->diags, node->span, "did you mean '%s'?", near);
     fail(w);

@@ -135,7 +135,13 @@ static void sets_nothing(const cz_options *options, const cz_define *define,
     const char *near = cz_diag_nearest(define->spelling, names, n);
     cz_diag_error(diags, CZ_BAD_OPTION, define->span,
                   "-D %s sets nothing in this file", define->spelling);
-    if (near)
+    const char *same = define->scope && strcmp(define->scope, "mesh") == 0
+                           ? "of a mesh -D sets pp, dp, fsdp, cp and tp, and "
+                             "those axes of experts that the source has"
+                           : NULL;
+    if (same)
+        cz_diag_note(diags, define->span, "%s", same);
+    else if (near)
         cz_diag_note(diags, define->span, "did you mean '%s'?", near);
 }
 

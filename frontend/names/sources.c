@@ -394,6 +394,14 @@ int cz_scope_n_files(const cz_scope *scope)
     return scope->n_files;
 }
 
+bool cz_scope_is_library(const cz_scope *scope, const cz_source *source)
+{
+    for (int i = 0; source && i < scope->n_files; i++)
+        if (scope->files[i].source == source)
+            return scope->files[i].library;
+    return false;
+}
+
 const cz_scope_file *cz_scope_file_at(const cz_scope *scope, int i)
 {
     return &scope->files[i];

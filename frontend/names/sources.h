@@ -36,6 +36,8 @@ const char *cz_scope_nearest(cz_scope *scope, cz_kind kind, const char *name);
  * their statements, then the library in order of path. */
 int cz_scope_n_files(const cz_scope *scope);
 const cz_scope_file *cz_scope_file_at(const cz_scope *scope, int i);
+/* Whether a source is embedded with the compiler. */
+bool cz_scope_is_library(const cz_scope *scope, const cz_source *source);
 /* A file that the main file names at `place`, into the arena; NULL after
  * reporting. */
 const cz_source *cz_scope_read(cz_scope *scope, const char *name, size_t limit,

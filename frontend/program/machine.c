@@ -242,6 +242,9 @@ static const cz_node *find_machine(const reader *r, const char *name,
                   name);
     if (near)
         cz_diag_note(r->diags, place, "did you mean '%s'?", near);
+    cz_diag_note(r->diags, (cz_span){0},
+                 "`canzona doc machines` lists those of the library; others "
+                 "are written `machine NAME from h100 { ... }`");
     return NULL;
 }
 

@@ -280,6 +280,15 @@ static void print_chosen(screen *s)
         cz_text_puts(s->out, "\n");
 }
 
+static bool has_experts(const screen *s)
+{
+    const cz_fact_mesh *mesh = s->view->mesh;
+    bool any = false;
+    for (int i = 0; i < mesh->names.n; i++)
+        any = any || is_of_experts(mesh->names.v[i]);
+    return any;
+}
+
 /* What of an iteration forward and backward do not take, and the least that any
  * order of the same work takes: a rank's kernels, or its links. */
 static void print_iteration(screen *s, const cz_report_iteration *it)
@@ -303,6 +312,12 @@ static void print_iteration(screen *s, const cz_report_iteration *it)
             .text,
         is_links ? "links" : "kernels", cz_number_time(t->step).text,
         cz_number_time(t->step_gather).text);
+    if (has_experts(s)) {
+        label(s, "");
+        cz_text_puts(s->out,
+                     "with all experts at work on every token: `canzona "
+                     "simulate --active=PERCENT` counts a part\n");
+    }
     print_chosen(s);
 }
 

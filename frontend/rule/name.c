@@ -124,6 +124,12 @@ static cz_rule_value *unknown(cz_rule *rule, const cz_node *name)
         "nothing here is called '%s'", name->text);
     if (strcmp(name->text, "T") == 0)
         cz_diag_note(rule->diags, (cz_span){0}, "a transpose is written x'");
+    if (strcmp(name->text, "t") == 0)
+        cz_diag_note(rule->diags, (cz_span){0},
+                     "t is known in optimizers and their defs: a rate that "
+                     "follows it is a line there (\"annealed\" in "
+                     "dsl/LANGUAGE.md), or the trainer sets `lr` before each "
+                     "step");
     cz_rule_note_skipped(rule, name->text);
     return absorbed;
 }

@@ -15,16 +15,39 @@ cz_rule_value *cz_rule_absorb(void)
     return &error_value;
 }
 
+static bool is_at(const cz_diag *diag, cz_span place)
+{
+    return diag && diag->span.source == place.source &&
+           diag->span.offset == place.offset;
+}
+
+/* Where the user's text asked for what the library's cannot do: the innermost
+ * call of it, or the `use`. */
+static cz_span place_of_user(const cz_rule *rule)
+{
+    const cz_rule_frame *frame = rule->frame;
+    for (; frame && frame->caller; frame = frame->caller)
+        if (!cz_scope_is_library(rule->use->scope, frame->call->span.source))
+            return frame->call->span;
+    return rule->use->use ? rule->use->use->span : (cz_span){0};
+}
+
 cz_rule_value *cz_rule_failed(cz_rule *rule, cz_code code)
 {
     rule->failed = true;
+    const cz_diag *last = cz_diag_last(rule->diags);
+    const cz_span place = place_of_user(rule);
+    if (last && cz_scope_is_library(rule->use->scope, last->span.source) &&
+        !cz_scope_is_library(rule->use->scope, place.source))
+        cz_diag_move(rule->diags, place, "found here, in the library");
+    last = cz_diag_last(rule->diags); /* it may have moved in memory */
     /* The calls around the place, the innermost first; of many the last alone.
      */
     const cz_rule_frame *frame = rule->frame;
     for (int i = 0; frame && frame->caller; frame = frame->caller, i++) {
         assert(frame->call); /* who has a caller was called somewhere */
         const bool is_last = !frame->caller->call;
-        if (i < MAX_NOTES || is_last)
+        if ((i < MAX_NOTES || is_last) && !is_at(last, frame->call->span))
             cz_diag_note(rule->diags, frame->call->span, "'%s' is %s here",
                          frame->call->text,
                          frame->call->kind == CZ_AST_CALL ? "called" : "used");
@@ -36,6 +59,7 @@ cz_rule_value *cz_rule_failed(cz_rule *rule, cz_code code)
                      "]",
                      rule->shape->shape[0], rule->shape->shape[1]);
     } else if (rule->shape && !rule->path &&
+               !is_at(last, rule->use->use->span) &&
                rule->use->optimizer->span.source !=
                    rule->use->use->span.source) {
         cz_diag_note(rule->diags, rule->use->use->span, "used here");

@@ -125,6 +125,10 @@ static bool is_behind(cz_span span, const char *word)
 static void note_brought(const cz_parser *parser, int kind, cz_token token)
 {
     const cz_span span = token.span;
+    if (span.offset == 0 && kind == TOK_LBRACE)
+        cz_diag_note(parser->diags, (cz_span){0},
+                     "this looks like JSON: `canzona import` makes a source of "
+                     "a model's config.json");
     if (span.offset == 0)
         return;
     const char before = span.source->bytes[span.offset - 1];
@@ -145,6 +149,12 @@ static void note_brought(const cz_parser *parser, int kind, cz_token token)
     else if (kind == TOK_LBRACK && is_behind(span, "for"))
         cz_diag_note(parser->diags, (cz_span){0},
                      "a row is taken apart as for (a, b) in table { }");
+    else if (kind == TOK_COLON)
+        cz_diag_note(parser->diags, (cz_span){0},
+                     "a block stands in braces: def f(x) { return x }");
+    else if (token.text && is_behind(span, "for"))
+        cz_diag_note(parser->diags, (cz_span){0},
+                     "what repeats in a model is written layers[i < 4] { }");
     else if (kind == TOK_IF)
         cz_diag_note(parser->diags, (cz_span){0},
                      "a choice is written where(c, a, b)");

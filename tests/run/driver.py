@@ -124,6 +124,16 @@ CASES = [
     (["check", "unread_let.cz"], OK, "'f' is read nowhere, and changes nothing [E0307]"),
     (["check", "unread_let.cz"], OK, "unread_let.cz:2:12: warning: 'idle' is read nowhere"),
     (["plan", "unread_let.cz"], OK, "unread_let.cz:1:1: warning: 'spare' is read nowhere"),
+    (["plan", "--machine=h200", GPT], USAGE,
+     'there is no option "--machine"; did you mean "-D machine=h200"?'),
+    (["plan", CONFIG], ERRORS, "note: this looks like JSON: `canzona import` makes a source"),
+    (["import", "unread.cz"], ERRORS, "it is text, and no JSON: import reads a config.json"),
+    (["run", "--out=none/r.safetensors", GPT], ERRORS, "none/r.safetensors cannot be written"),
+    (["import", "string.json"], ERRORS, 'string.json:6:3: error: the dimension is "abc"'),
+    (["plan", "-D", "memory=80", "full.cz"], UNSUPPORTED, "more than `memory 80B` allows"),
+    (["plan", "-D", "mesh.ep=2", GPT], ERRORS, "those axes of experts that the source has"),
+    (["import", "--mesh=dp=4,ep=2", CONFIG], USAGE, "as `ep = 8 of dp`"),
+    (["plan", EXAMPLES / "qwen3-235b-a22b.cz"], OK, "all experts at work on every token"),
     (["doc", "moun"], USAGE, 'there is no entry "moun"; did you mean "muon"?'),
     (["explain"], OK, "\n  E0501  a path that no parameter matches\n"),
     (["explain", "e0501"], OK, "E0501: a path that no parameter matches\n\n"),
@@ -419,6 +429,8 @@ def main():
         (folder / "full.cz").write_text(FULL)
         (folder / "unread.cz").write_text(UNREAD)
         (folder / "unread_let.cz").write_text(UNREAD_LET)
+        (folder / "string.json").write_text(CONFIG.read_text().replace(
+            '"hidden_size": 5120', '"hidden_size": "abc"'))
         (folder / "rules.cz").write_text(RULES)
         (folder / "norate.cz").write_text(NO_RATE)
         (folder / "plan.json").write_text(run(["plan", "--json", GPT], folder).stdout)

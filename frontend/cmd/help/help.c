@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MAX_NAMES = 64, MAX_NAME = 32 };
+enum { MAX_NAMES = 64, MAX_NAME = 32, MAX_DEFINE = 128 };
 
 /* What argp adds to every command. */
 static const struct argp_option added[] = {
@@ -128,6 +128,10 @@ bool cz_command_accepts(const cz_command *command, int argc, char **argv)
         char name[MAX_NAME], names[MAX_NAMES][MAX_NAME], where[64], list[64];
         snprintf(name, sizeof name, "%.*s", (int)n, word);
         const char *nearest = nearest_option(options, name, names);
+        char define[MAX_DEFINE];
+        snprintf(define, sizeof define, "-D %s", word + 2);
+        if (!nearest && word[n] == '=' && find_key(options, 'D'))
+            nearest = define; /* a value of the source, as --tokens=4M */
         if (!nearest)
             continue;
         snprintf(where, sizeof where, "canzona %s", command->name);
