@@ -65,6 +65,10 @@ czr_status czr_checkpoint_get_box(czr_engine *engine, int number, int64_t box,
  * its files go.  Run-time values and what the trainer has of its own it saves
  * itself.
  *
+ * CZR_ERR_STATE of czr_save: parameters have missed updates (czr_grad_absent),
+ * and files have one t for all; the trainer saves the boxes and
+ * czr_param_step_get's.
+ *
  * czr_load looks at all files before it writes anything.  CZR_ERR_FILE: a file
  * cannot be written or read, is cut, changed or none of ours, or has other
  * tensors, types or shapes than this plan; a sentence names it.

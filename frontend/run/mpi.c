@@ -10,7 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, MOST_ARGUMENTS = 256, ARGUMENT_BYTES = 1 << 16 };
+enum {
+    PATH_BYTES = 4096,
+    MOST_ARGUMENTS = 256,
+    ARGUMENT_BYTES = 1 << 16,
+    SAID_BYTES = 64
+};
 static const char module[] = "libczr_mpi.so";
 
 bool cz_mpi_find(czr_process_position *out, cz_diags *diags)
@@ -65,7 +70,10 @@ void cz_mpi_describe(char *out, size_t n)
     int length = 0;
 
     memcpy(&version, &symbol, sizeof version);
-    if (version && version(text, &length) == 0)
+    const bool is_said = version && version(text, &length) == 0;
+    for (char *tab = text; (tab = strchr(tab, '\t'));) /* MPICH's */
+        *tab = ' ';
+    if (is_said)
         snprintf(out, n, "%.*s", (int)strcspn(text, ",\n"), text);
     else
         snprintf(out, n, "none: %s", library ? "it has no version" : dlerror());
@@ -138,7 +146,32 @@ void cz_mpi_launch(int ranks, cz_diags *diags)
 
 /* ---- a rank ------------------------------------------------------------- */
 
-bool cz_mpi_open(int ranks, cz_diags *diags, czr_world **out)
+/* What another MPI's launcher has started is alone to this one: one speaks of
+ * those that the launcher knows. */
+static bool is_whole(const czr_process_position *position,
+                     const czr_world *world, int ranks, cz_diags *diags)
+{
+    const int size = czr_world_size(world);
+    char own[SAID_BYTES];
+
+    if (size == ranks && size == position->size)
+        return true;
+    cz_mpi_describe(own, sizeof own);
+    if (position->rank == 0 && size != position->size)
+        cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0},
+                      "%s has started %d processes, of which this build's %s "
+                      "sees %d: start them by its own mpirun, or by srun "
+                      "--mpi=pmix or pmi2",
+                      position->launcher, position->size, own, size);
+    else if (position->rank == 0)
+        cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0},
+                      "%d processes were started, and the mesh has %d ranks",
+                      size, ranks);
+    return false;
+}
+
+bool cz_mpi_open(const czr_process_position *position, int ranks,
+                 cz_diags *diags, czr_world **out)
 {
     czr_status (*start)(czr_transport *) = NULL;
     czr_transport transport;
@@ -158,11 +191,5 @@ bool cz_mpi_open(int ranks, cz_diags *diags, czr_world **out)
                       czr_status_text(status));
         return false;
     }
-    if (czr_world_size(*out) == ranks)
-        return true;
-    if (czr_world_rank(*out) == 0)
-        cz_diag_error(diags, CZ_RUN_FAILED, (cz_span){0},
-                      "%d processes were started, and the mesh has %d ranks",
-                      czr_world_size(*out), ranks);
-    return false;
+    return is_whole(position, *out, ranks, diags);
 }

@@ -17,10 +17,12 @@ bool cz_mpi_find(czr_process_position *out, cz_diags *diags);
  * which as root, or with fewer processors, needs leave that the user gave by
  * starting this.  Returns where it cannot, and reports why. */
 void cz_mpi_launch(int ranks, cz_diags *diags);
-/* This process as a rank of all that were started; false, and reported: MPI is
- * not in this build, or not of so many ranks.  *out, if not NULL then, is to be
+/* This process, which `position` is to its launcher, as a rank of all that were
+ * started; false, and reported: MPI is not in this build, not the launcher's,
+ * or not of so many ranks.  *out, if not NULL then, is to be
  * closed behind what is reported: a process that ends ends the others. */
-bool cz_mpi_open(int ranks, cz_diags *diags, czr_world **out);
+bool cz_mpi_open(const czr_process_position *position, int ranks,
+                 cz_diags *diags, czr_world **out);
 /* In words: which MPI there is, or why none. */
 void cz_mpi_describe(char *out, size_t n);
 

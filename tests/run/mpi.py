@@ -6,6 +6,7 @@ is named by the others.
     mpi.py CANZONA TOOL RUNTIME TRAINER [TEST...]
 """
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -79,7 +80,7 @@ class Bytes(unittest.TestCase):
             code, _, text = mpirun(4, TRAINER, "--world=mpi", *options,
                                    tables[1])
             self.assertEqual(code, 0, text)
-            texts = [open(t, encoding="ascii").read() for t in tables]
+            texts = [pathlib.Path(t).read_text(encoding="ascii") for t in tables]
             self.assertEqual(*texts)
             self.assertEqual(texts[0].count("\n"), 3)
 
@@ -128,7 +129,23 @@ class Failures(unittest.TestCase):
         code, _, text = run("mpirun", "-n", 2, "env", "RANK=0", "WORLD_SIZE=8",
                             CANZONA, "run", "--world=mpi", PLANS / "few.cz", env=LEAVE)
         self.assertEqual(code, 1)
-        self.assertIn("torchrun says rank 0 of 8; Open MPI says rank", text)
+        self.assertRegex(text, "torchrun says rank 0 of 8; (Open MPI|MPICH) says rank")
+
+    def test_a_launcher_of_another_mpi_is_named(self):
+        """To the library each process is alone, whichever they are."""
+        said = {"PMI_RANK": "MPICH", "OMPI_COMM_WORLD_RANK": "Open MPI"}
+        for rank, size, local in (
+                ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
+                ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                 "OMPI_COMM_WORLD_LOCAL_RANK")):
+            for number in ("0", "1"):
+                code, _, text = run(
+                    CANZONA, "run", "--world=mpi", "-Dmesh.dp=2", PLANS / "few.cz",
+                    env={**os.environ, rank: number, size: "4", local: number})
+                self.assertEqual(code, 1, text)
+                self.assertEqual(text.count("error:"), int(number == "0"), text)
+                self.assertTrue(number == "1" or f"{said[rank]} has started 4 processes, "
+                                "of which this build's" in text, text)
 
     def test_what_cannot_be_started_is_one_sentence(self):
         code, _, text = run(CANZONA, "run", "--world=mpi", "-")

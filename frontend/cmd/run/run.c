@@ -300,7 +300,7 @@ static int run_processes(cz_job *job, const cz_cmd_options *given,
         cz_mpi_launch(job->view->n_ranks, &job->diags);
         return CZ_EXIT_ERRORS;
     }
-    if (!cz_mpi_open(job->view->n_ranks, &job->diags, world))
+    if (!cz_mpi_open(&me, job->view->n_ranks, &job->diags, world))
         return CZ_EXIT_ERRORS;
     if (czr_world_rank(*world) != 0 && !freopen("/dev/null", "w", stdout))
         return CZ_EXIT_ERRORS;

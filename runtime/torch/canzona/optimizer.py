@@ -43,8 +43,10 @@ class Optimizer(torch.optim.Optimizer):
     deadline  seconds that one wait for another rank may last
 
     A tensor of four dimensions, a convolution's kernel, is the matrix [out, in*kh*kw] to
-    rules; one of three is a batch of matrices, as of experts.  What the compiler warns of
-    is a UserWarning.
+    rules; one of three is a batch of matrices, as of experts, and so is a Conv1d's, for
+    names and parameters do not say of which module they are: its rule is one `for any`,
+    as adamw, or its module a Conv2d over [1, k], to be [out, in*k].  What the compiler
+    warns of is a UserWarning.
 
     Construction, step, state_dict and load_state_dict are collective over the mesh: what
     is wrong on one rank is an exception on all, and nothing has changed.  ValueError and
