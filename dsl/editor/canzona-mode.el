@@ -14,7 +14,7 @@
 
 (defconst canzona-mode-words
   '("if" "else" "for" "in" "first" "every" "from" "stagger" "return" "then"
-    "and" "or" "not" "any" "as" "blocks" "bucket" "chunk" "chunks" "clip"
+    "and" "or" "not" "active" "any" "as" "blocks" "bucket" "chunk" "chunks" "clip"
     "cycle" "dim" "even" "form" "frozen" "geometry" "grads" "group" "last"
     "layout" "master" "measured" "memory" "nonfinite" "norm" "of" "on" "over"
     "overlap" "partial" "pipeline" "reduced" "shard" "skip" "split" "stage"

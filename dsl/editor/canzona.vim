@@ -7,7 +7,7 @@ syntax keyword canzonaStatement import let machine mesh model params optimizer d
 syntax keyword canzonaStatement use schedule state extern const tie
 syntax keyword canzonaControl if else for in first every from stagger return then
 syntax keyword canzonaOperator and or not
-syntax keyword canzonaWord any as blocks bucket chunk chunks clip cycle dim even form
+syntax keyword canzonaWord active any as blocks bucket chunk chunks clip cycle dim even form
 syntax keyword canzonaWord frozen geometry grads group last layout master measured
 syntax keyword canzonaWord memory nonfinite norm of on over overlap partial pipeline
 syntax keyword canzonaWord reduced shard skip split stage stored strict sum tiles tokens

@@ -49,7 +49,7 @@ cz_ir *cz_ir_parse(const char *bytes, size_t n, cz_diags *diags);
 enum {
     /* Of printed modules.  One more where an operation, an attribute or what it
      * means is another. */
-    CZ_IR_FORMAT = 8,
+    CZ_IR_FORMAT = 9,
     CZ_IR_MAX_STRING = 256,
     CZ_IR_MAX_NESTING = 64,
     CZ_IR_MAX_TEXT = 64 << 20

@@ -231,6 +231,7 @@ typedef struct cz_document {
     bool decides;         /* clips or skips */
     bool guards;          /* does not clip */
     int64_t tokens;       /* of an iteration, over all ranks */
+    int64_t active;       /* millionths of experts that work on a token */
     int n_params, n_ties; /* params: names of ties stand behind */
     int n_constants, n_uneven_reduces, n_reductions, n_matrices, n_states;
     int n_stages, n_buckets, n_ops, n_bounds, n_baselines;

@@ -60,6 +60,7 @@ static bool simulate(const chooser *c, cz_arena *arena,
     options.machine = &machine;
     options.is_plans_machine = true;
     options.tokens = document->tokens;
+    options.active = document->active;
     if (options.tokens < cz_document_replicas(document))
         return false;
     *out = cz_simulate_plan(document, &options);
@@ -314,7 +315,7 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
     cz_ir_close(c.stages);
     cz_arena_fini(&arena);
     const bool is_other = c.least < less(&c, times.iteration);
-    *out = (cz_report_iteration){first->tokens, c.options.mfu,
+    *out = (cz_report_iteration){first->tokens, c.options.mfu, first->active,
                                  is_other ? c.times : times};
     if (is_other)
         set_policy(source, &c.best);

@@ -33,6 +33,7 @@ static whole *open_whole(cz_job *job, const cz_cmd_options *given,
     options->machine = &w->machine;
     options->is_plans_machine = true;
     options->tokens = w->document->tokens;
+    options->active = w->document->active;
     return w;
 }
 
@@ -120,7 +121,8 @@ const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
     whole *w = open_whole(job, given, false, &options);
     if (!w || options.tokens < cz_document_replicas(w->document))
         return NULL;
-    job->iteration = (cz_report_iteration){
-        options.tokens, options.mfu, cz_simulate_plan(w->document, &options)};
+    job->iteration =
+        (cz_report_iteration){options.tokens, options.mfu, options.active,
+                              cz_simulate_plan(w->document, &options)};
     return &job->iteration;
 }

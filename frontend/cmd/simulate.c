@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
      0},
     CZ_OPTIONS_ITERATION,
     {"active", CZ_SETTING_KEY(ACTIVE), "PERCENT", 0,
-     "Of experts' parameters that work on a token (100)", 0},
+     "Of experts' parameters that work on a token (the plan's)", 0},
     {"sequence", CZ_SETTING_KEY(SEQUENCE), "N", 0,
      "Tokens of a sequence, as 4096: also price attention, what ranks wait for "
      "of activations and shards, and the pipeline's bubble (left out)",
@@ -219,6 +219,8 @@ static int run_text(simulation *s, cz_text *text)
         return CZ_EXIT_ERRORS;
     if (s->options.tokens == 0)
         s->options.tokens = s->document.tokens;
+    if (s->options.active < 0)
+        s->options.active = s->document.active;
     if (!check_tokens(s))
         return CZ_EXIT_INFEASIBLE;
     int n_rows;

@@ -7,7 +7,7 @@
 
 #include "frontend/syntax/parse.h"
 
-enum { DECIMALS = 6 };
+enum { DECIMALS = 6, AS_PLANNED = -1 };
 
 /* Digits and up to six decimals, in millionths; `end` is behind them.  False
  * where there are none, or too many. */
@@ -106,7 +106,7 @@ bool cz_cmd_simulate_options(const char *command, const cz_cmd_options *given,
     const reader r = {command, given->settings};
     *out = (cz_simulate_options){.tokens = 0,
                                  .mfu = 45LL * (CZ_TIME_MILLION / 100),
-                                 .active = CZ_TIME_MILLION,
+                                 .active = AS_PLANNED,
                                  .seed = given->seed,
                                  .slowdown = CZ_TIME_MILLION};
     return read_tokens(&r, CZ_SETTING_TOKENS, "tokens", 40, &out->tokens) &&

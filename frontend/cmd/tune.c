@@ -61,8 +61,6 @@ static bool read_options(const cz_cmd_options *given, cz_tune_options *out)
         return false;
     if (!given->settings[CZ_SETTING_SEQUENCE])
         out->simulate.sequence = 4096;
-    if (!given->settings[CZ_SETTING_ACTIVE])
-        out->simulate.active = 0;
     if (!gpus || !cz_parse_integer(gpus, &out->n_ranks) || out->n_ranks < 1 ||
         out->n_ranks > 1 << 20)
         fprintf(stderr,

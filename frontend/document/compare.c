@@ -73,7 +73,8 @@ void cz_document_read_facts(const cz_json_at *root, cz_document *out)
                                           "layout",
                                           "tolerance",
                                           "wire",
-                                          "tokens"};
+                                          "tokens",
+                                          "active"};
     cz_arena *arena = root->reading->arena;
     const cz_json_at policy = cz_json_member(root, "policy");
     const cz_json_at uses = cz_json_member(root, "uses");

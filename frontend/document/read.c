@@ -6,7 +6,7 @@
 #include "dsl/base/checked.h"
 #include "frontend/document/compare.h"
 
-enum { MAX_RANKS = 1 << 16 };
+enum { MAX_RANKS = 1 << 16, MILLION = 1000000 };
 
 #define WORD(type, member, key) CZ_JSON_FIELD(type, member, key, WORD, 0, 0)
 #define SHAPE(type, member, key) CZ_JSON_FIELD(type, member, key, SHAPE, 0, 0)
@@ -682,6 +682,7 @@ static void read_header(reader *r, const cz_json_at *root)
                    strcmp(cz_json_word_of(&policy, "clip"), "0") != 0;
     out->guards = strcmp(cz_json_word_of(&policy, "clip"), "0") == 0;
     out->tokens = cz_json_number_of(&policy, "tokens", 0, CZ_MAX_DIM);
+    out->active = cz_json_number_of(&policy, "active", 1, MILLION);
 }
 
 /* Whoever is named by number is read before who names it. */

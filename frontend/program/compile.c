@@ -68,11 +68,35 @@ static bool check_rules(front *f, const cz_compile_options *options)
     return false;
 }
 
+/* The integer that a configuration has for one of these keys, or 0. */
+static int64_t count_of(const cz_config *config, const char *const *keys)
+{
+    for (; config->source && *keys; keys++) {
+        const cz_config_entry *entry = cz_config_find(config, *keys);
+        if (entry && entry->is_scalar && entry->value.kind == CZ_VALUE_INT)
+            return entry->value.integer;
+    }
+    return 0;
+}
+
+/* Millionths of experts' elements that work on a token: what the configuration
+ * says, else all. */
+static int64_t active_of(const cz_config *config)
+{
+    static const char *const all[] = {"num_experts", "n_routed_experts",
+                                      "num_local_experts", NULL};
+    static const char *const chosen[] = {"num_experts_per_tok", NULL};
+    const int64_t n = count_of(config, all), k = count_of(config, chosen);
+    return k > 0 && k <= n ? k * CZ_ALL_ACTIVE / n : CZ_ALL_ACTIVE;
+}
+
 static bool build_model(front *f)
 {
     cz_instance_bind(&f->instance, f->compilation.scope, &f->defines,
                      &f->globals, f->diags);
     f->compilation.config = f->instance.config.source;
+    if (f->compilation.policy.fact.active == 0) /* no clause says it */
+        f->compilation.policy.fact.active = active_of(&f->instance.config);
     return cz_model_build(&f->instance, &f->compilation.mesh,
                           &f->compilation.policy.pipeline, f->diags,
                           &f->compilation.model) &&
@@ -130,29 +154,13 @@ static bool sums(const cz_grads *grads, const char *axis)
     return !axes;
 }
 
-/* The integer that a configuration has for one of these keys, or 0. */
-static int64_t count_of(const cz_config *config, const char *const *keys)
-{
-    for (; config->source && *keys; keys++) {
-        const cz_config_entry *entry = cz_config_find(config, *keys);
-        if (entry && entry->is_scalar && entry->value.kind == CZ_VALUE_INT)
-            return entry->value.integer;
-    }
-    return 0;
-}
-
 bool cz_compile_model(cz_arena *arena, const cz_compile_options *options,
                       cz_diags *diags, cz_compiled_model *out)
 {
-    static const char *const all[] = {"num_experts", "n_routed_experts",
-                                      "num_local_experts", NULL};
-    static const char *const chosen[] = {"num_experts_per_tok", NULL};
     front f = {.arena = arena, .diags = diags};
     if (!check(&f, options))
         return false;
     const cz_policy *policy = &f.compilation.policy;
-    const int64_t n = count_of(&f.instance.config, all);
-    const int64_t k = count_of(&f.instance.config, chosen);
     *out = (cz_compiled_model){.mesh = f.compilation.mesh,
                                .model = f.compilation.model,
                                .machine = f.compilation.machine,
@@ -162,7 +170,7 @@ bool cz_compile_model(cz_arena *arena, const cz_compile_options *options,
                                .sums_cp = sums(&policy->grads[0], "cp"),
                                .memory_bytes = policy->fact.memory_bytes,
                                .tokens = policy->fact.tokens,
-                               .active = k > 0 && k <= n ? k * 1000000 / n : 0};
+                               .active = policy->fact.active};
     return true;
 }
 

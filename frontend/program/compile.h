@@ -43,8 +43,7 @@ typedef struct cz_compiled_model {
     bool sums_dp, sums_cp; /* gradients over dp, and over cp */
     int64_t memory_bytes;  /* of the clause; 0: none */
     int64_t tokens;        /* of an iteration */
-    int64_t active;        /* millionths of experts that work on a token, by
-                            * the configuration; 0: it does not say */
+    int64_t active;        /* millionths of experts that work on a token */
 } cz_compiled_model;
 
 /* False after reporting. */

@@ -15,6 +15,9 @@
 
 /* ---- the schedule block ---- */
 
+/* A policy's `active` where all experts work on each token. */
+enum { CZ_ALL_ACTIVE = 1000000 };
+
 /* The schedule block: what is reduced, kept, clipped and cut, and how. */
 
 /* How some gradients arrive. */

@@ -1,6 +1,7 @@
 /* The schedule block: one function per clause, found in a table, and -D. */
 #include "frontend/program/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "dsl/base/checked.h"
@@ -136,6 +137,21 @@ static void read_tokens(cz_clauses *c, const cz_node *e)
     c->policy->fact.tokens = read_amount(c, e, "number of tokens");
 }
 
+/* Of experts' elements, those that work on a token. */
+static void read_active(cz_clauses *c, const cz_node *e)
+{
+    double part = 0;
+    if (!cz_eval_real(e, c->env, c->diags, &part)) {
+        c->failed = true;
+    } else if (!(part > 0 && part <= 1)) {
+        cz_diag_error(c->diags, CZ_BAD_SCHEDULE, e->span,
+                      "active is the part of experts that work on a token, as "
+                      "8 / 128: above 0 and at most 1");
+        c->failed = true;
+    }
+    c->policy->fact.active = (int64_t)ceil(part * CZ_ALL_ACTIVE);
+}
+
 static void read_strict(cz_clauses *c, const cz_node *node)
 {
     (void)node;
@@ -226,7 +242,7 @@ static void read_axis_strategy(cz_clauses *c, const cz_node *node)
                            "skip",      "bucket",   "group",  "overlap",
                            "tolerance", "strict",   "layout", "geometry",
                            "shard",     "pipeline", "tp",     "memory",
-                           "form",      "wire",     "tokens"};
+                           "form",      "wire",     "tokens", "active"};
     if (strcmp(node->text, "tp") != 0)
         cz_clause_check_word(c, node, node->text, words,
                              sizeof words / sizeof *words);
@@ -274,6 +290,7 @@ static const struct clause {
     {CZ_AST_FORM, "form", "a form", read_form},
     {CZ_AST_WIRE_CAP, "wire", NULL, read_wire},
     {CZ_AST_TOKENS, "tokens", NULL, read_tokens},
+    {CZ_AST_ACTIVE, "active", NULL, read_active},
     {CZ_AST_N_KINDS, "tp_strategy", "a strategy", read_strategy},
     {CZ_AST_N_KINDS, "tp_subgroup", NULL, read_subgroup},
 };

@@ -17,8 +17,8 @@ typedef enum cz_bar_style {
 
 /* A training iteration of a plan, simulated (dsl/SIMULATE.md). */
 typedef struct cz_report_iteration {
-    int64_t tokens; /* over all ranks */
-    int64_t mfu;    /* millionths */
+    int64_t tokens;      /* over all ranks */
+    int64_t mfu, active; /* millionths; of experts at work on a token */
     cz_simulate_times times;
 } cz_report_iteration;
 

@@ -314,9 +314,9 @@ static void print_iteration(screen *s, const cz_report_iteration *it)
         cz_number_time(t->step_gather).text);
     if (has_experts(s)) {
         label(s, "");
-        cz_text_puts(s->out,
-                     "with all experts at work on every token: `canzona "
-                     "simulate --active=PERCENT` counts a part\n");
+        cz_text_printf(s->out,
+                       "%s of experts at work on a token, as `active` says\n",
+                       cz_number_percent(it->active).text);
     }
     print_chosen(s);
 }

@@ -33,7 +33,7 @@
 %stack_overflow { cz_parse_too_deep(p); }
 
 /* Contextual keywords: names wherever the grammar does not ask for them. */
-%fallback ID ANY AS BLOCKS BUCKET CHUNK CHUNKS CLIP CONST CYCLE DEF DIM ELSE
+%fallback ID ACTIVE ANY AS BLOCKS BUCKET CHUNK CHUNKS CLIP CONST CYCLE DEF DIM ELSE
     EVEN EVERY EXTERN FIRST FOR FORM FROM FROZEN GEOMETRY GRADS GROUP IF IMPORT IN
     LAST LAYOUT LET MACHINE MASTER MEASURED MEMORY MESH MODEL NONFINITE NORM OF ON
     OPTIMIZER OVER OVERLAP PARAMS PARTIAL PIPELINE REDUCED RETURN SCHEDULE
@@ -313,6 +313,7 @@ clause(C) ::= TOLERANCE(T) expr(E).
     { C = NODE(TOLERANCE, UPTO(T, E), NULL, E); }
 clause(C) ::= WIRE(T) expr(E).          { C = NODE(WIRE_CAP, UPTO(T, E), NULL, E); }
 clause(C) ::= TOKENS(T) expr(E).        { C = NODE(TOKENS, UPTO(T, E), NULL, E); }
+clause(C) ::= ACTIVE(T) expr(E).        { C = NODE(ACTIVE, UPTO(T, E), NULL, E); }
 clause(C) ::= STRICT(T).
     { C = LIST(STRICT, T.span, NULL, CZ_NO_NODES); }
 clause(C) ::= LAYOUT(T) ID(N).

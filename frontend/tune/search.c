@@ -318,9 +318,8 @@ bool cz_tune(cz_arena *arena, const cz_tune_options *options, cz_diags *diags,
     space->simulate.is_plans_machine = true;
     if (space->simulate.tokens == 0)
         space->simulate.tokens = space->base.tokens;
-    if (space->simulate.active == 0)
-        space->simulate.active =
-            space->base.active > 0 ? space->base.active : CZ_TIME_MILLION;
+    if (space->simulate.active < 0)
+        space->simulate.active = space->base.active;
     space->memory_bytes = options->memory_bytes;
     if (space->base.memory_bytes > 0 &&
         (space->memory_bytes == 0 ||

@@ -52,7 +52,7 @@ typedef struct cz_tune_options {
     cz_allowed allowed;
     const char *compiler;
     int64_t n_ranks, memory_bytes; /* 0: as the source says, else 80 GB */
-    cz_simulate_options simulate;  /* active 0: as the configuration says; no
+    cz_simulate_options simulate;  /* active -1: as the source says; no
                                     * machine: the source's */
     void (*progress)(const char *what, int done, int n); /* or NULL */
 } cz_tune_options;

@@ -21,7 +21,7 @@ def is_free(path):
     """Inputs that no figure depends on, or that only order operations."""
     words = [str(p) for p in path]
     return (words[:2] in (["policy", "bucket_elements"], ["policy", "micro_group_bytes"],
-                          ["policy", "tp_subgroup"], ["policy", "tokens"])
+                          ["policy", "tp_subgroup"], ["policy", "tokens"], ["policy", "active"])
             or (words[0] == "stages" and words[-1] == "work_bytes")
             or (words[0] == "schedule" and words[2] in ("waits", "stream"))
             or words[0] in ("constants", "uneven_reduce")  # rates that nothing depends on, rounding

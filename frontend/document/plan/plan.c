@@ -116,6 +116,7 @@ static void put_policy(cz_report *r)
     cz_report_put_real(r, "tolerance", policy->tolerance);
     cz_report_put_real(r, "wire", policy->wire);
     cz_json_int(json, "tokens", policy->tokens);
+    cz_json_int(json, "active", policy->active);
     cz_json_close(json);
 }
 

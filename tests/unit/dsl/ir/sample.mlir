@@ -1,9 +1,9 @@
 // A small module with everything in it: two rules, four stages, a schedule.
 // Mesh dp = 2, tp = 2.  Not a good plan, but one of the right form.
 module {
-  "canzona.program"() {name = "sample", source_hash = "00", compiler = "0", format = 8 : i64, strict = 1 : i64} : () -> ()
+  "canzona.program"() {name = "sample", source_hash = "00", compiler = "0", format = 9 : i64, strict = 1 : i64} : () -> ()
   "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 2, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
-  "canzona.policy"() {tolerance = 0.0 : f64, wire = 0.5 : f64, wire_is_free = 0 : i64, tokens = 1048576 : i64, master_dtype = "f32", clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, bucket_is_free = 0 : i64, joins_updates = 0 : i64, layout_is_free = 0 : i64, micro_group_bytes = 0 : i64, tp_strategy = "auto", geometry = "uneven", layout = "engine", form = "auto", tp_subgroup = 0 : i64, memory_bytes = 0 : i64} : () -> ()
+  "canzona.policy"() {tolerance = 0.0 : f64, wire = 0.5 : f64, wire_is_free = 0 : i64, tokens = 1048576 : i64, active = 1000000 : i64, master_dtype = "f32", clip = 1.000000e+00 : f64, skip = 1 : i64, bucket_elements = 1000 : i64, bucket_is_free = 0 : i64, joins_updates = 0 : i64, layout_is_free = 0 : i64, micro_group_bytes = 0 : i64, tp_strategy = "auto", geometry = "uneven", layout = "engine", form = "auto", tp_subgroup = 0 : i64, memory_bytes = 0 : i64} : () -> ()
   "canzona.machine"() {name = "m", constants = ["gpus_per_node", "sms", "tile_rows", "tile_columns", "symmetric", "bf16_rate", "f32_rate", "memory_rate", "launch", "node_rate", "node_latency", "network_rate", "network_latency"], values = array<i64: 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22>, measured = array<i64: 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, sources = ["s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz", "s.cz"]} : () -> ()
   "canzona.timing"() {optimizer = "mat", shape = array<i64: 4, 6>, batch = 2 : i64, subgroup_size = 1 : i64, time = 77 : i64} : () -> ()
   "canzona.uneven_reduce"() {link = "node", bytes = 8 : i64, roots = 3 : i64, thousandths = 750 : i64, measured = 1 : i64} : () -> ()

@@ -21,7 +21,7 @@ static const char format[] =
     "\"canzona.policy\"() {master_dtype = \"f32\", geometry = \"uneven\", "
     "layout = \"engine\", form = \"auto\", memory_bytes = 0 : i64,"
     " tolerance = 0.0 : f64, wire = 0.5 : f64, wire_is_free = 0 : i64, tokens "
-    "= 1048576 : i64,"
+    "= 1048576 : i64, active = 1000000 : i64,"
     " clip = 0.0 : f64, skip = 0 : i64, bucket_elements = 100 : i64, "
     "bucket_is_free = 0 : i64,"
     " joins_updates = 0 : i64, layout_is_free = 0 : i64, micro_group_bytes = 0 "

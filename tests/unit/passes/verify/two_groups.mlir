@@ -1,7 +1,7 @@
 module {
-  "canzona.program"() {compiler = "test", format = 8 : i64, name = "two_groups", source_hash = "", strict = 0 : i64} : () -> ()
+  "canzona.program"() {compiler = "test", format = 9 : i64, name = "two_groups", source_hash = "", strict = 0 : i64} : () -> ()
   "canzona.mesh"() {axes = ["dp", "tp"], sizes = array<i64: 2, 2>, names = ["dp", "tp"], sets = array<i64: 1, 2>} : () -> ()
-  "canzona.policy"() {tolerance = 0.0 : f64, wire = 0.5 : f64, wire_is_free = 0 : i64, tokens = 1048576 : i64, bucket_elements = 400000000 : i64, bucket_is_free = 0 : i64, joins_updates = 0 : i64, layout_is_free = 0 : i64, clip = 1.000000e+00 : f64, micro_group_bytes = 0 : i64, master_dtype = "f32", skip = 1 : i64, tp_strategy = "auto", geometry = "uneven", layout = "engine", form = "auto", tp_subgroup = 0 : i64, memory_bytes = 0 : i64} : () -> ()
+  "canzona.policy"() {tolerance = 0.0 : f64, wire = 0.5 : f64, wire_is_free = 0 : i64, tokens = 1048576 : i64, active = 1000000 : i64, bucket_elements = 400000000 : i64, bucket_is_free = 0 : i64, joins_updates = 0 : i64, layout_is_free = 0 : i64, clip = 1.000000e+00 : f64, micro_group_bytes = 0 : i64, master_dtype = "f32", skip = 1 : i64, tp_strategy = "auto", geometry = "uneven", layout = "engine", form = "auto", tp_subgroup = 0 : i64, memory_bytes = 0 : i64} : () -> ()
   "canzona.reduction"() {dtype = "f32", sym_name = "r", reduce_axes = array<i64: 0>, split_axes = array<i64: 0>, n_grads = 1 : i64, divisor = 2 : i64} : () -> ()
   "canzona.use"() {defaults = array<f64: 1.000000e-01>, has_default = array<i64: 1>, hypers = ["lr"], optimizer = "unit", sym_name = "matrices"} : () -> ()
   "canzona.use"() {defaults = array<f64: 1.000000e-01, 9.000000e-01, 0.000000e+00>, has_default = array<i64: 1, 1, 1>, hypers = ["lr", "momentum", "decay"], optimizer = "sgd", sym_name = "rest"} : () -> ()
