@@ -28,7 +28,7 @@ set(share ${CMAKE_INSTALL_DATAROOTDIR})
 install(FILES ${gen}/canzona DESTINATION ${share}/bash-completion/completions)
 install(FILES ${gen}/_canzona DESTINATION ${share}/zsh/site-functions)
 install(FILES ${gen}/canzona.fish DESTINATION ${share}/fish/vendor_completions.d)
-install(FILES docs/NOTICE.md CHANGELOG.md examples/embed/lesson.c
+install(FILES docs/NOTICE.md CHANGELOG.md dsl/LANGUAGE.md docs/WRITING.md examples/embed/lesson.c
   examples/embed/lesson.cz DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Editors: VS Code's is a folder to copy; the others look where theirs lies.
 install(DIRECTORY dsl/editor DESTINATION ${share}/canzona

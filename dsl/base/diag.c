@@ -269,10 +269,28 @@ static void print_one(const cz_diag *diag, cz_text *out, bool colour)
         put_source_line(out, span, colour ? style->colour : "");
 }
 
+/* A source that is read again has the same warnings. */
+static bool is_printed(const cz_diags *diags, int i)
+{
+    const cz_diag *one = &diags->list[i];
+    for (int k = 0; k < i && one->severity == CZ_WARNING; k++)
+        if (diags->list[k].severity == CZ_WARNING &&
+            diags->list[k].span.offset == one->span.offset &&
+            diags->list[k].code == one->code &&
+            strcmp(diags->list[k].message, one->message) == 0)
+            return true;
+    return false;
+}
+
 void cz_diags_print(const cz_diags *diags, cz_text *out, bool colour)
 {
-    for (int i = 0; i < diags->n; i++)
-        print_one(&diags->list[i], out, colour);
+    bool is_repeated = false; /* and so are its notes */
+    for (int i = 0; i < diags->n; i++) {
+        if (diags->list[i].severity != CZ_NOTE)
+            is_repeated = is_printed(diags, i);
+        if (!is_repeated)
+            print_one(&diags->list[i], out, colour);
+    }
     if (diags->n_errors >= CZ_MAX_ERRORS)
         cz_text_printf(out, "note: stopped after %d errors\n", CZ_MAX_ERRORS);
 }

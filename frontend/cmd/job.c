@@ -250,6 +250,8 @@ int cz_job_open(cz_job *job, const cz_cmd_options *options, cz_job_goal goal)
     cz_clocks_begin(&job->clocks);
     job->ir = read_input(job, options);
     cz_clocks_end(&job->clocks, CZ_CLOCK_FRONT);
+    if (options->one_rank && job->diags.n_errors == 0)
+        cz_diags_init(&job->diags, &job->arena); /* warned of on all ranks */
     if (job->ir && goal == CZ_JOB_AFTER)
         plan_up_to(job, options, options->ir + strlen(CZ_AFTER), has_gpu);
     else if (job->ir && goal != CZ_JOB_LOWERED)

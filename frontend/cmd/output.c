@@ -67,6 +67,16 @@ static bool is_input(const cz_cmd_options *given, const struct stat *target)
     return false;
 }
 
+/* Where the file says that it is ours, whatever bytes are around; or NULL. */
+static const char *find_mark(const char *bytes, size_t n)
+{
+    const size_t n_mark = strlen(CZ_GENERATED);
+    for (size_t i = 0; i < MARK_BYTES && i + n_mark <= n; i++)
+        if (memcmp(bytes + i, CZ_GENERATED, n_mark) == 0)
+            return bytes + i;
+    return NULL;
+}
+
 /* Nothing is lost with the file: it is empty, what would be written, or ours.
  */
 static bool is_generated(const place *p)
@@ -80,9 +90,9 @@ static bool is_generated(const place *p)
                             &why))
         return false;
     const char *bytes = cz_text_string(&there);
-    const char *mark = strstr(bytes, CZ_GENERATED);
+    const char *mark = find_mark(bytes, there.n);
     const bool is_ours =
-        there.n == 0 || (mark && mark - bytes < MARK_BYTES) ||
+        there.n == 0 || mark ||
         (there.n == text->n && memcmp(bytes, text->bytes, text->n) == 0);
     cz_text_fini(&there);
     return is_ours;

@@ -237,6 +237,9 @@ void cz_tensors_print(const cz_tensor *list, int n, cz_text *out)
 
     cz_json_init(&json, &header);
     cz_json_open(&json, NULL, '{');
+    cz_json_open(&json, "__metadata__", '{');
+    cz_json_string(&json, "generator", CZ_GENERATED);
+    cz_json_close(&json);
     for (int i = 0; i < n; i++) {
         print_entry(&json, &list[i], at, at + bytes_of(&list[i]));
         at += bytes_of(&list[i]);

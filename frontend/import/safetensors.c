@@ -44,6 +44,15 @@ static const format_dtype *find_dtype(const char *name)
 
 /* ---- one tensor ---- */
 
+/* Of normalisation over batches, as PyTorch calls them. */
+static bool is_statistic(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    const char *last = dot ? dot + 1 : name;
+    return strcmp(last, "running_mean") == 0 ||
+           strcmp(last, "running_var") == 0;
+}
+
 /* Where a tensor's data lie in its file, behind the header. */
 typedef struct extent {
     int64_t begin, end;
@@ -134,6 +143,11 @@ static bool read_tensor(header *h, const cz_json_entry *member,
                       "F32 and F64 are supported",
                       member->key, dtype->name);
         return false;
+    }
+    if (is_statistic(member->key)) {
+        cz_import_list_leave_out(&h->text, &h->tensors->list, member->key,
+                                 "(a statistic of what passes, not trained)");
+        return true;
     }
     if (dtype->treatment == LEFT_OUT) {
         cz_import_list_leave_out(

@@ -100,6 +100,22 @@ void cz_instance_allow(const cz_instance *instance, cz_options *options)
 
 /* ---- the configuration ---- */
 
+/* A list that says which layers have experts is not read. */
+static void warn_of_list(const cz_config *config, cz_diags *diags)
+{
+    static const char key[] = "mlp_only_layers";
+    const cz_config_entry *entry = cz_config_find(config, key);
+    const cz_span place =
+        entry ? cz_config_place(config, key) : (cz_span){.source = NULL};
+    if (!entry || entry->is_scalar || !place.source)
+        return;
+    const char *list = config->source->bytes + place.offset + place.length;
+    list += strspn(list, ": \t\r\n");
+    if (*list == '[' && list[1 + strspn(list + 1, " \t\r\n")] != ']')
+        cz_diag_warning(diags, CZ_BAD_CONFIG, place,
+                        "%s is not read: all layers have experts here", key);
+}
+
 /* The path is relative to the main file, which alone names one. */
 static bool read_config(cz_instance *instance, cz_scope *scope, cz_arena *arena,
                         cz_diags *diags)
@@ -112,6 +128,7 @@ static bool read_config(cz_instance *instance, cz_scope *scope, cz_arena *arena,
     if (!source ||
         !cz_config_read(arena, source, string->span, diags, &instance->config))
         return false;
+    warn_of_list(&instance->config, diags);
     const cz_config_entry *type =
         cz_config_find(&instance->config, "model_type");
     if (!type || !type->is_scalar || type->value.kind != CZ_VALUE_STRING ||

@@ -357,6 +357,15 @@ static cz_use with_others(const chooser *c, int number)
     return use;
 }
 
+/* What such a use matches is not known. */
+static bool any_broken(const cz_uses *uses)
+{
+    bool any = false;
+    for (int i = 0; i < uses->n; i++)
+        any = any || uses->list[i].broken;
+    return any;
+}
+
 static void check_uses(chooser *c)
 {
     for (int i = 0; i < c->uses->n; i++) {
@@ -369,7 +378,7 @@ static void check_uses(chooser *c)
                           cz_use_condition(use->node)->span,
                           "this holds for no parameter that '%s' matches",
                           cz_item(paths, 0)->text);
-        else if (!use->taken)
+        else if (!use->taken && !any_broken(c->uses))
             cz_diag_warning(c->diags, CZ_NEVER_CHOSEN, use->node->span,
                             "every parameter that '%s' matches follows an "
                             "earlier use",

@@ -141,24 +141,6 @@ static bool cut(chunker *c, const cz_pattern *pattern, cz_pattern *some, int k)
     return true;
 }
 
-/* Whoever has FSDP cuts something over it; what other errors left out counts.
- */
-static void warn_of_whole(const chunker *c)
-{
-    int64_t fsdp;
-    bool any = c->diags->n_errors > 0;
-    cz_mesh_find(c->mesh, "fsdp", &fsdp);
-    for (int i = 0; i < c->n; i++)
-        for (int d = 0; d < c->patterns[i].n_dims; d++)
-            any = any || (c->patterns[i].shard[d] & fsdp);
-    if (!any && cz_mesh_extent(c->mesh, fsdp) > 1)
-        cz_diag_warning(c->diags, CZ_BAD_SCHEDULE, (cz_span){0},
-                        "no parameter is cut over fsdp, of %lld ranks: "
-                        "`shard dim 0 over fsdp chunk` in the schedule cuts "
-                        "all as torch does",
-                        (long long)cz_mesh_extent(c->mesh, fsdp));
-}
-
 bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
                     cz_arena *arena, cz_diags *diags, cz_model *model)
 {
@@ -176,8 +158,39 @@ bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
              ok;
     model->patterns = c.patterns;
     model->n = c.n;
-    warn_of_whole(&c);
     return ok;
+}
+
+static bool is_cut_over(const cz_model *model, int64_t set)
+{
+    bool any = false;
+    for (int i = 0; i < model->n; i++) {
+        any = any || (model->patterns[i].expert_axes & set);
+        for (int d = 0; d < model->patterns[i].n_dims; d++)
+            any = any || (model->patterns[i].shard[d] & set);
+    }
+    return any;
+}
+
+/* Ranks that hold the same would be taken for ranks that share the work. */
+void cz_chunk_warn(const cz_model *model, const cz_mesh *mesh, cz_diags *diags)
+{
+    static const struct {
+        const char *axis, *remedy;
+    } table[] = {{"fsdp", "`shard dim 0 over fsdp chunk` in the schedule cuts "
+                          "all as torch does"},
+                 {"tp", "a shape says it, as `[d/tp, d]`, or `shard dim 0 over "
+                        "tp` in the schedule"},
+                 {"ep", "a path says it, as `experts[e < n/ep]`"}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        int64_t set = 0;
+        if (cz_mesh_find(mesh, table[i].axis, &set) &&
+            cz_mesh_extent(mesh, set) > 1 && !is_cut_over(model, set))
+            cz_diag_warning(diags, CZ_BAD_SCHEDULE, (cz_span){0},
+                            "no parameter is cut over %s, of %lld ranks: %s",
+                            table[i].axis, (long long)cz_mesh_extent(mesh, set),
+                            table[i].remedy);
+    }
 }
 
 /* ---- shards ---- */

@@ -140,6 +140,7 @@ static bool check(front *f, const cz_compile_options *options)
                   &f->compilation.choices);
     if (f->diags->n_errors > 0)
         return false;
+    cz_chunk_warn(&f->compilation.model, &f->compilation.mesh, f->diags);
     cz_names_warn(f->compilation.scope, false, f->diags);
     return true;
 }

@@ -174,6 +174,8 @@ bool cz_tile_is_mapped(const cz_pattern *pattern, cz_storage_view view,
  * after reporting one that cannot be cut so, or a path that matches nothing. */
 bool cz_chunk_model(const cz_policy *policy, const cz_mesh *mesh,
                     cz_arena *arena, cz_diags *diags, cz_model *model);
+/* Warns of an axis fsdp, tp or ep over which nothing is cut. */
+void cz_chunk_warn(const cz_model *model, const cz_mesh *mesh, cz_diags *diags);
 /* The first stored element along dimension `d`, and the end, of the shard that
  * has `coordinate` over the axes which cut it. */
 void cz_chunk_shard(const cz_mesh *mesh, const cz_pattern *pattern, int d,

@@ -309,6 +309,13 @@ static bool choose(const reader *r, const cz_node *file,
         first = node;
         *out = (choice){node->text, node->span};
     }
+    for (int i = 0; i < cz_n_items(file) && !first && !said; i++)
+        if (cz_item(file, i)->kind == CZ_AST_MACHINE)
+            cz_diag_warning(r->diags, CZ_NO_EFFECT, cz_item(file, i)->span,
+                            "the plan is made for %s: `machine %s` on a line "
+                            "of its own, or -D machine=%s, chooses this one",
+                            default_name, cz_item(file, i)->text,
+                            cz_item(file, i)->text);
     if (said && said->kind != CZ_AST_NAME) {
         cz_diag_error(r->diags, CZ_BAD_OPTION, said->span,
                       "a machine is chosen by its name");

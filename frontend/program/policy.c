@@ -299,9 +299,12 @@ enum { N_CLAUSES = sizeof table / sizeof *table };
 
 static void read_clause(cz_clauses *c, const cz_node *node)
 {
-    if (c->seen[node->kind] && node->kind != CZ_AST_AXIS_STRATEGY &&
-        node->kind != CZ_AST_GRADS && node->kind != CZ_AST_SHARD) {
-        cz_clause_repeated(c, node, c->seen[node->kind]);
+    const cz_node *seen = c->seen[node->kind];
+    const bool is_misspelt = node->kind == CZ_AST_AXIS_STRATEGY && seen &&
+                             strcmp(node->text, seen->text) != 0;
+    if (seen && !is_misspelt && node->kind != CZ_AST_GRADS &&
+        node->kind != CZ_AST_SHARD) {
+        cz_clause_repeated(c, node, seen);
         return;
     }
     c->seen[node->kind] = node;

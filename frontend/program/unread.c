@@ -130,6 +130,11 @@ static void check_def(cz_scope *scope, const cz_node *def, cz_diags *diags)
 static void check_statement(cz_scope *scope, const cz_node *node,
                             bool rules_alone, cz_diags *diags)
 {
+    if (node->kind == CZ_AST_OPTIMIZER &&
+        reads_in(cz_optimizer_block(node), "grad").n_reads == 0)
+        warn(diags, node, node->text,
+             "never reads grad: it learns nothing, and gradients are reduced "
+             "in vain");
     if (node->kind == CZ_AST_MODEL || node->kind == CZ_AST_OPTIMIZER)
         check_below(node, node, diags);
     else if (node->kind == CZ_AST_DEF)

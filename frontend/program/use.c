@@ -190,6 +190,29 @@ static void bind_arguments(cz_use *use, const cz_options *options)
     }
 }
 
+/* An argument by its bare name stays open: a let of the name is not meant. */
+static void warn_of_open(const cz_use *use, cz_diags *diags)
+{
+    const cz_node *call = cz_use_call(use->node);
+    const cz_node *formals = cz_rule_formals(use->rule.optimizer);
+    for (int i = 0; i < cz_n_items(call) && i < cz_n_items(formals); i++) {
+        const cz_node *arg = cz_item(call, i), *value = cz_arg_value(arg);
+        if (arg->text || value->kind != CZ_AST_NAME ||
+            strcmp(value->text, cz_item(formals, i)->text) != 0)
+            continue;
+        const cz_node *let =
+            cz_scope_find(use->rule.scope, CZ_AST_LET, value->text);
+        if (!let)
+            continue;
+        cz_diag_warning(diags, CZ_NO_EFFECT, value->span,
+                        "'%s' stays open here, for the trainer to set: it is "
+                        "not the `let` of this name",
+                        value->text);
+        cz_diag_note(diags, let->span, "`%s = %s` in the use takes its value",
+                     value->text, value->text);
+    }
+}
+
 void cz_uses_bind(cz_uses *uses, const cz_options *options, bool clip,
                   cz_diags *diags)
 {
@@ -201,6 +224,7 @@ void cz_uses_bind(cz_uses *uses, const cz_options *options, bool clip,
             use->broken |= uses->list[i - 1].broken;
         if (use->broken)
             continue;
+        warn_of_open(use, diags);
         use->rule.clip = clip;
         bind_arguments(use, options);
         use->broken =

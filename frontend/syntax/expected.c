@@ -201,14 +201,19 @@ void cz_expected_report(const cz_expected *expected, cz_parser *parser,
     if (parser->error_line == token.span.line)
         return;
     parser->error_line = token.span.line;
+    const char *meant =
+        token.text ? nearest_keyword(expected, token.text) : NULL;
+    if (meant && strcmp(meant, token.text) == 0) {
+        cz_diag_error(parser->diags, CZ_SYNTAX, token.span,
+                      "'%s' takes its value without '='", meant);
+        return;
+    }
     if (token.text && kind != TOK_STRING)
         cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected '%s'%s",
                       token.text, list);
     else
         cz_diag_error(parser->diags, CZ_SYNTAX, token.span, "unexpected %s%s",
                       cz_token_name(kind), list);
-    const char *meant =
-        token.text ? nearest_keyword(expected, token.text) : NULL;
     if (meant)
         cz_diag_note(parser->diags, (cz_span){0}, "did you mean '%s'?", meant);
     note_brought(parser, kind, token);

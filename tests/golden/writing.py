@@ -34,7 +34,7 @@ def load_file(path):
     start = 8 + struct.unpack("<Q", data[:8])[0]
     return {name: np.frombuffer(data[start:], "f4", (at[1] - at[0]) // 4, at[0])
                     .reshape(t["shape"])
-            for name, t in json.loads(data[8:start]).items()
+            for name, t in json.loads(data[8:start]).items() if name != "__metadata__"
             for at in [t["data_offsets"]]}
 """
 TIME = re.compile(r"[\d.]+ s per step")

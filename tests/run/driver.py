@@ -43,6 +43,22 @@ optimizer mine(lr, unread = 0.5, seldom = 0.5, often = true) for [m, n] {
 use mine(lr = 1) on **
 """
 
+# A let that an open argument hides, a rule without gradients, a machine that is not the
+# plan's, and axes over which nothing is cut.
+SILENT = """let lr = 0.5
+mesh dp = 2, tp = 2, ep = 2 of dp
+machine mine from h100 { sms = 10 }
+model tiny() { params f32 { a : [8, 8] } }
+optimizer blind(lr) for any { param <- param * (1 - lr) }
+use blind(lr) on **
+"""
+
+# A number that is small in f32: what it divides is not finite.
+NOT_FINITE = """model tiny() { params f32 { a : [8, 8] } }
+optimizer mine(lr = 1.0) for any { param <- param + lr * grad / (abs(grad) * 1e-50) }
+use mine() on **
+"""
+
 # Nothing reads `spare`, `idle` or `f`, and `a` reads `n`.
 UNREAD_LET = """let spare = 3, n = 8
 model tiny(idle = 4) {
@@ -137,6 +153,16 @@ CASES = [
     (["plan", "-D", "active=1", EXAMPLES / "qwen3-235b-a22b.cz"], OK,
      "forward and backward take 4.06 s at 45 % of bf16"),
     (["plan", "-D", "active=2", GPT], ERRORS, "active is the part of experts"),
+    (["check", "silent.cz"], OK, "silent.cz:6:11: warning: 'lr' stays open here, for the trainer"),
+    (["check", "silent.cz"], OK, "'blind' never reads grad: it learns nothing"),
+    (["check", "silent.cz"], OK, "warning: the plan is made for h100: `machine mine` on a line"),
+    (["check", "silent.cz"], OK, "warning: no parameter is cut over tp, of 2 ranks"),
+    (["check", "silent.cz"], OK, "warning: no parameter is cut over ep, of 2 ranks"),
+    (["plan", "--mesh=dp=4", GPT], USAGE, 'did you mean "-D mesh.dp=4"?'),
+    (["run", "--out=run.safetensors", GPT], OK, "gpt: 1 steps"),
+    (["run", "--out=run.safetensors", GPT], OK, "gpt: 1 steps"),
+    (["run", "--out=not_finite.safetensors", "not_finite.cz"], ERRORS,
+     "the last step made 'a' something that is not finite"),
     (["doc", "moun"], USAGE, 'there is no entry "moun"; did you mean "muon"?'),
     (["explain"], OK, "\n  E0501  a path that no parameter matches\n"),
     (["explain", "e0501"], OK, "E0501: a path that no parameter matches\n\n"),
@@ -432,6 +458,8 @@ def main():
         (folder / "full.cz").write_text(FULL)
         (folder / "unread.cz").write_text(UNREAD)
         (folder / "unread_let.cz").write_text(UNREAD_LET)
+        (folder / "silent.cz").write_text(SILENT)
+        (folder / "not_finite.cz").write_text(NOT_FINITE)
         (folder / "string.json").write_text(CONFIG.read_text().replace(
             '"hidden_size": 5120', '"hidden_size": "abc"'))
         (folder / "rules.cz").write_text(RULES)

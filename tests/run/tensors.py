@@ -51,7 +51,9 @@ def load(path):
     data = path.read_bytes()
     start = 8 + struct.unpack("<Q", data[:8])[0]
     found, end = {}, 0
-    for name, at in json.loads(data[8:start]).items():
+    header = json.loads(data[8:start])
+    assert "canzona" in header.pop("__metadata__")["generator"]
+    for name, at in header.items():
         first, last = at["data_offsets"]
         assert first == end and start % 8 == 0, name
         end = last

@@ -130,6 +130,8 @@ bool cz_command_accepts(const cz_command *command, int argc, char **argv)
         const char *nearest = nearest_option(options, name, names);
         char define[MAX_DEFINE];
         snprintf(define, sizeof define, "-D %s", word + 2);
+        if (word[n] == '=' && strchr(word + n + 1, '='))
+            define[n + 1] = '.'; /* --mesh=dp=4 is -D mesh.dp=4 */
         if (!nearest && word[n] == '=' && find_key(options, 'D'))
             nearest = define; /* a value of the source, as --tokens=4M */
         if (!nearest)

@@ -241,5 +241,5 @@ bool cz_run_write_results(cz_job *job, const cz_cmd_options *given,
     cz_tensors_print(list, result->n_tensors, &output.text);
     const bool ok = cz_cmd_write(&all, &job->diags, &output, 1);
     cz_text_fini(&output.text);
-    return ok;
+    return ok && are_finite(job, result);
 }
