@@ -284,14 +284,12 @@ static void fill(const cz_op_prices *p, int64_t *ps, int64_t value)
         ps[r] = value;
 }
 
-/* A map over its own slice, on each rank that has the bucket. */
-static void fill_own(const cz_op_prices *p, const cz_document_bucket *bucket,
-                     int64_t bytes, int64_t *ps)
+void cz_op_fill_own(const cz_op_prices *p, const int64_t *own,
+                    int64_t split_set, int64_t bytes, int64_t *ps)
 {
-    const int64_t set = p->document->reductions[bucket->reduction].split_set;
     for (int r = 0; r < p->n_ranks; r++)
         ps[r] = cz_time_map(
-            p->machine, (cz_wide)bucket->own[coordinate_of(p, set, r)] * bytes);
+            p->machine, (cz_wide)own[coordinate_of(p, split_set, r)] * bytes);
 }
 
 static void fill_kernel(const cz_op_prices *p, const cz_document_op *op,
@@ -339,7 +337,8 @@ cz_timeline_op cz_op_time(cz_op_prices *p, int number)
         if (cz_op_extent(p, how->reduce_set) > 1)
             fill(p, ps, message_ps(p, number));
         else
-            fill_own(p, bucket, how->grad_bytes + NORM_BYTES, ps);
+            cz_op_fill_own(p, bucket->own, how->split_set,
+                           how->grad_bytes + NORM_BYTES, ps);
         break;
     }
     case CZ_STEP_ALL_GATHER:
@@ -352,7 +351,9 @@ cz_timeline_op cz_op_time(cz_op_prices *p, int number)
         break;
     case CZ_STEP_SQUARE_SUM:
         assert(bucket);
-        fill_own(p, bucket, NORM_BYTES, ps);
+        cz_op_fill_own(p, bucket->own,
+                       p->document->reductions[bucket->reduction].split_set,
+                       NORM_BYTES, ps);
         break;
     case CZ_STEP_ALL_REDUCE:
     case CZ_STEP_GUARD:

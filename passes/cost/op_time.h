@@ -47,6 +47,10 @@ int64_t cz_op_gather_ps(cz_op_prices *prices, cz_wide bytes, int64_t set,
 int64_t cz_op_send_ps(cz_op_prices *prices, cz_wide bytes, int64_t set);
 /* The ranks over a set agree on something. */
 int64_t cz_op_agree_ps(cz_op_prices *prices, int64_t set);
+/* A map over `bytes` for each element of its own slice, one of those over
+ * split_set, on each rank. */
+void cz_op_fill_own(const cz_op_prices *prices, const int64_t *own,
+                    int64_t split_set, int64_t bytes, int64_t *ps);
 
 /* Operation `number` of the document, without its waits. */
 cz_timeline_op cz_op_time(cz_op_prices *prices, int number);

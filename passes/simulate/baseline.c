@@ -105,6 +105,22 @@ static int list_launch(cz_simulation *s, cz_simulate_role role,
     return cz_simulate_append(s, role, launch);
 }
 
+/* Each rank sums up the squares of its own slice of a message, behind its
+ * reduction, as plans do bucket by bucket. */
+static int list_squares(cz_simulation *s, const cz_document_message *message,
+                        const int *reduced)
+{
+    const int64_t set = s->document->reductions[message->reduction].split_set;
+    int64_t *ps = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
+    cz_op_fill_own(&s->prices, message->own, set, GRADIENT_BYTES, ps);
+    for (int r = 0; r < s->document->n_ranks; r++)
+        if (!cz_op_is_resident(&s->prices, &message->residents, r))
+            ps[r] = -1;
+    return cz_simulate_append(
+        s, CZ_SIMULATE_DECIDE,
+        (cz_timeline_op){.ps = ps, .waits = reduced, .n_waits = 1});
+}
+
 /* The guard, the decision and the prologue, as plans have them, behind n
  * operations, which become what the update waits for. */
 static void list_decision(cz_simulation *s, const int **behind, int *n)
@@ -148,6 +164,7 @@ void cz_simulate_list_baseline(cz_simulation *s, void *kept)
     const int n = l->messages.n;
     int n_waits = n;
     int *reduced = CZ_NEW(s->arena, int, n);
+    int *squared = CZ_NEW(s->arena, int, n);
     const int *waits = reduced;
     int *updated = CZ_NEW(s->arena, int, 1);
     int *backward = CZ_NEW(s->arena, int, s->layers.n);
@@ -161,6 +178,11 @@ void cz_simulate_list_baseline(cz_simulation *s, void *kept)
             s, CZ_SIMULATE_REDUCE,
             over(s, set, &message->residents, reduce_ps(s, l, message),
                  &backward[l->messages.first_layer[l->order[i]]], 1));
+    }
+    for (int i = 0; s->document->decides > 0 && i < n; i++) {
+        squared[i] = list_squares(s, &baseline->messages[l->order[i]],
+                                  &reduced[i]);
+        waits = squared;
     }
     list_decision(s, &waits, &n_waits);
     updated[0] = cz_simulate_append(

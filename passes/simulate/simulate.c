@@ -372,7 +372,7 @@ cz_simulate_times cz_simulate_baseline(const cz_document *document,
     cz_arena arena;
     cz_simulation s;
     begin(&s, &arena, document, options,
-          2 * document->baselines[baseline].n_messages, all_of(document));
+          3 * document->baselines[baseline].n_messages, all_of(document));
     return finish(&s, cz_simulate_baseline_lister(&s, baseline),
                   cz_simulate_list_baseline);
 }

@@ -523,6 +523,10 @@ class Simulation:
                 axes, ps, _ = self.message_costs(base, base["messages"][m])
                 after.append(self.add("reduce", i, 1, dict.fromkeys(ranks[m], ps),
                                       [backward[min(held[m])]], axes))
+            if policy["skip"] or policy["clip"] != "0":
+                after = [self.add("decide", i, 0, self.squares(
+                    base["messages"][m], ranks[m]), [reduced])
+                         for m, reduced in zip(reversed(by_need), after)]
             if policy["clip"] == "0":
                 after = [self.add("decide", i, 1, agreed, after, everywhere)]
             if policy["skip"] or policy["clip"] != "0":
@@ -542,6 +546,12 @@ class Simulation:
                     gathers[m] = self.add("gather", i, 1,
                                           dict.fromkeys(ranks[m], ps),
                                           [update], split)
+
+    def squares(self, message, ranks):
+        """Of its own slice, on each of the ranks."""
+        split = self.how[message["reduction"]]["split_axes"]
+        own = message["slices"]
+        return {r: self.costs.map(own[self.mesh.coordinate(r, split)] * 4) for r in ranks}
 
     def message_costs(self, base, message):
         """Axes and time of a reduction, and time of a gather."""
