@@ -81,8 +81,9 @@ void cz_solve_batch_add(cz_arena *scratch, const cz_solve_problem *problem,
 
 typedef struct descent {
     cz_counts *counts;
-    int shift; /* by which the largest load has few enough bits */
-    int tries; /* that are left */
+    int shift;       /* by which the largest load has few enough bits */
+    int tries;       /* that are left */
+    bool by_fullest; /* the fuller of two is what counts */
 } descent;
 
 /* Of a kind, in one batch with one that the slot has. */
@@ -124,7 +125,7 @@ static void apply(cz_counts *counts, const exchange *e)
 /* What is above caps on the two ranks, and the sum of fourth powers of their
  * loads: the fullest counts most, and of the others what they have together. */
 typedef struct level {
-    int64_t excess;
+    int64_t excess, fullest;
     cz_wide powers;
 } level;
 
@@ -138,13 +139,14 @@ static void add_rank(const descent *d, int layer, int rank, level *sum)
     for (int s = rank * hosts; s < (rank + 1) * hosts; s++) {
         const cz_wide load = counts->load_ps[s] >> d->shift;
         sum->powers += load * load * load * load;
+        sum->fullest = cz_solve_max(sum->fullest, counts->load_ps[s]);
     }
 }
 
 static level level_of(const descent *d, const exchange *e)
 {
     const int hosts = d->counts->problem->n_hosts;
-    level sum = {0, 0};
+    level sum = {0};
     add_rank(d, e->layer, e->a / hosts, &sum);
     if (e->a / hosts != e->b / hosts)
         add_rank(d, e->layer, e->b / hosts, &sum);
@@ -159,7 +161,9 @@ static bool try_exchange(descent *d, const exchange *e)
     apply(d->counts, e);
     const level after = level_of(d, e);
     d->tries--;
-    if (after.excess <= before.excess && after.powers < before.powers)
+    if (after.excess <= before.excess &&
+        (d->by_fullest ? after.fullest < before.fullest
+                       : after.powers < before.powers))
         return true;
     apply(d->counts, &back);
     return false;
@@ -210,17 +214,26 @@ static void begin(cz_counts *counts)
             }
 }
 
+static void descend(descent *d)
+{
+    const cz_counts *counts = d->counts;
+    for (bool any = true; any && d->tries > 0;) {
+        any = false;
+        for (int layer = 0; layer < counts->n_layers; layer++)
+            for (int a = 0; a < counts->n_slots; a++)
+                for (int b = 0; b < counts->n_slots; b++)
+                    any |= a != b && try_slots(d, layer, a, b);
+    }
+}
+
+/* A second batch of a kind costs powers, and may yet leave the fullest less. */
 void cz_counts_batch(cz_counts *counts)
 {
     descent d = {.counts = counts, .tries = MOST_TRIES};
     begin(counts);
     while (cz_counts_max(counts) >> d.shift >= 1 << BITS)
         d.shift++;
-    for (bool any = true; any && d.tries > 0;) {
-        any = false;
-        for (int layer = 0; layer < counts->n_layers; layer++)
-            for (int a = 0; a < counts->n_slots; a++)
-                for (int b = 0; b < counts->n_slots; b++)
-                    any |= a != b && try_slots(&d, layer, a, b);
-    }
+    descend(&d);
+    d.by_fullest = true;
+    descend(&d);
 }

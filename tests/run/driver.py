@@ -253,7 +253,7 @@ CASES = [
      "node_rate cannot be 0: it is a whole number of at least 1"),
     (["plan", GPT], OK, "iteration   4.05 ms of 1,048,576 tokens"),
     (["plan", "-D", "layers=12", "-D", "width=768", "-D", "mesh.dp=16", "-D", "mesh.tp=1", GPT],
-     OK, "chosen for it: bucket 100M"),
+     OK, "chosen for it: bucket 40M"),
     (["plan", "-D", "width=5120", "-D", "layers=1", "-D", "mesh.dp=8", "-D", "mesh.tp=4",
       "-D", "tokens=16K", GPT], OK, "chosen for it: wire 4"),
     (["plan", "-D", "width=5120", "-D", "layers=1", "-D", "mesh.dp=8", "-D", "mesh.tp=4",

@@ -62,6 +62,36 @@ static void offer_batches(cz_arena *arena, const cz_solve_problem *problem,
     cz_choice_offer_counts(arena, problem, best, counts, "in batches");
 }
 
+/* So many of a kind where there is least to do, kind by kind. */
+static void put_together(cz_counts *counts, int n_together)
+{
+    for (int k = 0; k < counts->n_kinds; k++)
+        for (int left = counts->numbers[k]; left > 0; left -= n_together) {
+            int slot = 0;
+            for (int s = 1; s < counts->n_slots; s++)
+                slot = counts->load_ps[s] < counts->load_ps[slot] ? s : slot;
+            cz_counts_put(counts, 0, slot, k,
+                          left < n_together ? left : n_together);
+        }
+}
+
+/* Of all buckets together: from what is longest first, and from half as many
+ * of a kind in one place as a slot has matrices. */
+static void try_joined(cz_arena *arena, const cz_solve_problem *problem,
+                       cz_solved *best, cz_counts *longest)
+{
+    cz_counts together = cz_counts_make(arena, problem, false);
+    int n = 0;
+    for (int k = 0; k < together.n_kinds; k++)
+        n += together.numbers[k];
+    offer_batches(arena, problem, best, longest);
+    const int half = n / together.n_slots / 2;
+    if (half < 2)
+        return;
+    put_together(&together, half);
+    offer_batches(arena, problem, best, &together);
+}
+
 /* Batches of each bucket, wherever in it they lie. */
 static void try_batches(cz_arena *arena, const cz_solve_problem *problem,
                         cz_solved *best)
@@ -104,7 +134,7 @@ void cz_solve_free(cz_arena *arena, const cz_solve_problem *problem,
     cz_counts_improve(&longest, work_of(problem));
     cz_choice_offer_counts(arena, problem, best, &longest, "longest first");
     if (cz_solve_has_batches(problem) && problem->is_joined)
-        offer_batches(arena, problem, best, &longest);
+        try_joined(arena, problem, best, &longest);
     if (!is_small(problem) && cz_solve_excess(problem, &best->score) == 0 &&
         best->score.max_load_ps - longest.goal_ps <= longest.goal_ps / CLOSE)
         return;
