@@ -9,7 +9,8 @@ enum { ROWS_OF_LAUNCH = 64 }; /* element-wise ones of an operation */
 
 /* What is asked of a set of axes again and again. */
 struct cz_op_axes {
-    cz_timeline_comm comm; /* n = 0: not made yet */
+    int *coordinates;      /* [n_ranks] over it; NULL: not made yet */
+    cz_timeline_comm comm; /* n = 0: likewise */
     bool has_link;
     cz_link link;
 };
@@ -44,9 +45,22 @@ int cz_op_extent(const cz_op_prices *p, int64_t set)
     return (int)cz_axes_extent(p->axes, set);
 }
 
+/* Of all ranks. */
+static const int *coordinates_over(const cz_op_prices *p, int64_t set)
+{
+    struct cz_op_axes *known = &p->known[set];
+    if (!known->coordinates) {
+        known->coordinates = CZ_NEW(p->arena, int, p->n_ranks);
+        for (int r = 0; r < p->n_ranks; r++)
+            known->coordinates[r] =
+                (int)cz_axes_coordinate(p->axes, set, p->ranks[r]);
+    }
+    return known->coordinates;
+}
+
 static int coordinate_of(const cz_op_prices *p, int64_t set, int rank)
 {
-    return (int)cz_axes_coordinate(p->axes, set, p->ranks[rank]);
+    return coordinates_over(p, set)[rank];
 }
 
 bool cz_op_is_resident(const cz_op_prices *p,
