@@ -1,6 +1,8 @@
 /* What the schedule leaves free, chosen by the iteration: the size of buckets,
  * the order inside them, whether updates of several are one operation, and what
- * ranks that share matrices may send. */
+ * ranks that share matrices may send.  The simpler plan stays, unless another
+ * is much quicker; or a baseline is quicker than it, and then any other will do
+ * that is. */
 #include "frontend/cmd/cmd.h"
 
 #include "dsl/plan/build/build.h"
@@ -33,6 +35,8 @@ typedef struct chooser {
     cz_fact_policy best; /* so far, its iteration, and the least that its
                           * kernels or links take */
     cz_simulate_times times;
+    int64_t gain;     /* one part in that another plan has to be quicker */
+    int64_t baseline; /* iteration of the best */
     int64_t least, bound;
     int64_t least_bound; /* that of kernels in larger batches, or shared */
 } chooser;
@@ -43,9 +47,11 @@ static void set_policy(cz_ir *ir, const cz_fact_policy *policy)
     cz_ir_add_policy(ir, policy);
 }
 
+/* With `baseline`, also the iteration of the best baseline, where it is shorter
+ * than the plan's; else that of the plan. */
 static bool simulate(const chooser *c, cz_arena *arena,
                      const cz_plan_view *view, cz_diags *diags,
-                     cz_simulate_times *out)
+                     cz_simulate_times *out, int64_t *baseline)
 {
     static const char hash[] = "00000000000000000000000000000000"
                                "00000000000000000000000000000000";
@@ -53,7 +59,7 @@ static bool simulate(const chooser *c, cz_arena *arena,
     cz_machine machine;
     const cz_document *document =
         cz_report_document(arena, view, cz_metrics_build(arena, view), hash,
-                           false, c->name, diags);
+                           baseline != NULL, c->name, diags);
     if (!document || !cz_cmd_machine(arena, c->name, document, NULL, NULL, 0,
                                      diags, &machine))
         return false;
@@ -64,6 +70,9 @@ static bool simulate(const chooser *c, cz_arena *arena,
     if (options.tokens < cz_document_replicas(document))
         return false;
     *out = cz_simulate_plan(document, &options);
+    if (baseline)
+        *baseline =
+            cz_simulate_best_baseline(document, &options, out->iteration);
     return true;
 }
 
@@ -96,15 +105,22 @@ static cz_simulate_times times_of(const chooser *c, const cz_ir *assigned,
     if (cz_passes_try(ir, "share", "schedule", &diags) &&
         (view = cz_plan_view_build(&arena, ir, &diags)) &&
         cz_cmd_caps_keep(&arena, view, true, &diags))
-        simulate(c, &arena, view, &diags, &times);
+        simulate(c, &arena, view, &diags, &times, NULL);
     cz_ir_close(ir);
     cz_arena_fini(&arena);
     return times;
 }
 
-static int64_t less(const chooser *c, int64_t ps)
+/* Whether a baseline is quicker than the best plan so far. */
+static bool is_behind(const chooser *c)
 {
-    return ps - ps / (c->is_small ? SMALL_GAIN : GAIN);
+    return c->least > c->baseline;
+}
+
+/* What another plan has to be below. */
+static int64_t less(const chooser *c, int64_t ps, int64_t gain)
+{
+    return ps > c->baseline ? ps : ps - ps / gain;
 }
 
 static void take(chooser *c, const cz_fact_policy *policy,
@@ -123,13 +139,13 @@ static void take(chooser *c, const cz_fact_policy *policy,
 /* Whether something much quicker is conceivable, with kernels as they are. */
 static bool may_gain(const chooser *c)
 {
-    return c->bound < less(c, c->least);
+    return c->bound < less(c, c->least, c->gain);
 }
 
 /* The same with others. */
 static bool may_change(const chooser *c)
 {
-    return c->least_bound < less(c, c->least);
+    return c->least_bound < less(c, c->least, c->gain);
 }
 
 /* Takes the plan of what was assigned, where its iteration is the least; that
@@ -180,7 +196,7 @@ static void try_room(chooser *c)
             may_change(c))
             last = try(c, &policy);
     }
-    if (c->least > before.least - before.least / GAIN)
+    if (c->least > less(c, before.least, GAIN))
         *c = before;
 }
 
@@ -242,14 +258,16 @@ static void try_wire(chooser *c, const cz_plan_view *view)
     if (!policy.wire_is_free || !may_change(c) || !may_share(view))
         return;
     try(c, &policy);
-    if (c->least > before.least - before.least / GAIN)
+    if (c->least > less(c, before.least, GAIN))
         *c = before;
 }
 
 /* Policies behind the first, one after another. */
 static void try_policies(chooser *c, const cz_plan_view *view)
 {
-    static const int64_t sizes[] = {100000000, 40000000, 10000000, 4000000};
+    enum { N_SIZES = 5 };
+    static const int64_t sizes[N_SIZES] = {100000000, 40000000, 10000000,
+                                           4000000, 200000000};
     const cz_fact_policy *first = view->policy;
     int n_misses = 0;
     if ((c->is_small ? view->n_buckets : count_unsharded(view)) > 1 &&
@@ -258,11 +276,12 @@ static void try_policies(chooser *c, const cz_plan_view *view)
     if (c->is_small)
         try_room(c);
     try_wire(c, view);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (int i = 0; i < N_SIZES; i++) {
         const int64_t before = c->least;
         cz_fact_policy policy = c->best;
         policy.bucket_elements = sizes[i];
-        if (!first->bucket_is_free || !may_gain(c) || n_misses > MOST_MISSES)
+        if (!first->bucket_is_free || !may_gain(c) ||
+            (n_misses > MOST_MISSES && !is_behind(c)))
             break;
         const bool is_same =
             sizes[i] / (c->is_small ? HALVES : 1) >= longest_bucket(view);
@@ -271,12 +290,18 @@ static void try_policies(chooser *c, const cz_plan_view *view)
         n_misses += (c->is_small || !is_same) && c->least == before;
     }
     /* That order has no subgroups. */
-    if (first->layout_is_free && may_gain(c) && !shares_matrices(view)) {
+    if (first->layout_is_free && may_gain(c) &&
+        (!shares_matrices(view) || is_behind(c))) {
         const chooser before = *c;
         cz_fact_policy policy = c->best;
         policy.layout = CZ_LAYOUT_TRAINER;
         try(c, &policy);
-        if (c->least >= less(c, before.least))
+        for (int i = 0; i < N_SIZES && first->bucket_is_free; i++) {
+            policy.bucket_elements = sizes[i];
+            if (is_behind(c))
+                try(c, &policy);
+        }
+        if (c->least >= less(c, before.least, c->gain))
             *c = before;
     }
 }
@@ -293,6 +318,7 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
                              (int64_t)view->n_params * view->n_ranks <= SMALL};
     cz_arena arena;
     cz_diags diags;
+    c.gain = c.is_small ? SMALL_GAIN : GAIN;
     c.may_join = c.is_small || count_unsharded(view) > 0;
     if ((!first->bucket_is_free && !first->layout_is_free &&
          !first->wire_is_free && !c.may_join) ||
@@ -302,7 +328,7 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
         return false;
     cz_arena_init(&arena);
     cz_diags_init(&diags, &arena);
-    if (!simulate(&c, &arena, view, &diags, &times)) {
+    if (!simulate(&c, &arena, view, &diags, &times, &c.baseline)) {
         cz_arena_fini(&arena);
         return false;
     }
@@ -314,7 +340,7 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
         try_policies(&c, view);
     cz_ir_close(c.stages);
     cz_arena_fini(&arena);
-    const bool is_other = c.least < less(&c, times.iteration);
+    const bool is_other = c.least < less(&c, times.iteration, c.gain);
     *out = (cz_report_iteration){first->tokens, c.options.mfu, first->active,
                                  is_other ? c.times : times};
     if (is_other)

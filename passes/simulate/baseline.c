@@ -78,6 +78,15 @@ static int64_t reduce_ps(cz_simulation *s, const lister *l,
                : ps;
 }
 
+static int64_t gather_ps(cz_simulation *s, const cz_document_baseline *baseline,
+                         const cz_document_message *message)
+{
+    const int64_t set = s->document->reductions[message->reduction].split_set;
+    return baseline->gathers ? cz_op_gather_ps(&s->prices, message->bytes, set,
+                                               is_uneven(message))
+                             : 0;
+}
+
 /* Together over a set of axes, on the ranks that have it. */
 static cz_timeline_op over(cz_simulation *s, int64_t set,
                            const cz_document_residents *residents, int64_t ps,
@@ -180,8 +189,8 @@ void cz_simulate_list_baseline(cz_simulation *s, void *kept)
                  &backward[l->messages.first_layer[l->order[i]]], 1));
     }
     for (int i = 0; s->document->decides > 0 && i < n; i++) {
-        squared[i] = list_squares(s, &baseline->messages[l->order[i]],
-                                  &reduced[i]);
+        squared[i] =
+            list_squares(s, &baseline->messages[l->order[i]], &reduced[i]);
         waits = squared;
     }
     list_decision(s, &waits, &n_waits);
@@ -194,11 +203,63 @@ void cz_simulate_list_baseline(cz_simulation *s, void *kept)
         const cz_document_message *message = &baseline->messages[m];
         const int64_t set =
             s->document->reductions[message->reduction].split_set;
-        const int64_t ps = cz_op_gather_ps(&s->prices, message->bytes, set,
-                                           is_uneven(message));
+        const int64_t ps = gather_ps(s, baseline, message);
         if (cz_op_extent(&s->prices, set) > 1)
             l->messages.gather_of[m] = cz_simulate_append(
                 s, CZ_SIMULATE_GATHER,
                 over(s, set, &message->residents, ps, updated, 1));
     }
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* On a rank a pass from the last layer to the first, and each message behind
+ * its first layer and the message before: reductions, or seen from the end of
+ * the forward pass, gathers. */
+static int64_t chain_of(const cz_simulation *s, const lister *l,
+                        int64_t *const *passes, const int64_t *links, int rank)
+{
+    int64_t pass = 0, end = 0;
+    for (int i = 0, layer = s->layers.n - 1; layer >= 0; layer--) {
+        pass = cz_time_add(pass, larger(passes[layer][rank], 0));
+        for (; i < l->messages.n; i++) {
+            const int m = l->order[i];
+            if (l->messages.first_layer[m] != layer)
+                break;
+            if (cz_op_is_resident(&s->prices,
+                                  &l->baseline->messages[m].residents, rank))
+                end = cz_time_add(larger(end, pass), links[m]);
+        }
+    }
+    return larger(end, pass);
+}
+
+bool cz_simulate_may_be_shorter(cz_simulation *s, int baseline, int64_t ps)
+{
+    const lister *l = cz_simulate_baseline_lister(s, baseline);
+    const cz_document_baseline *of = l->baseline;
+    const int n = l->messages.n, n_ranks = s->document->n_ranks;
+    const int64_t *update = update_ps(s, of);
+    int64_t *reduce = CZ_NEW(s->arena, int64_t, n);
+    int64_t *gather = CZ_NEW(s->arena, int64_t, n);
+    int busiest = 0;
+    for (int m = 0; m < n; m++) {
+        reduce[m] = reduce_ps(s, l, &of->messages[m]);
+        gather[m] = gather_ps(s, of, &of->messages[m]);
+    }
+    for (int r = 1; r < n_ranks; r++)
+        busiest = update[r] > update[busiest] ? r : busiest;
+    bool may = true;
+    for (int i = 0; i < n_ranks && may; i++) {
+        const int r = (busiest + i) % n_ranks;
+        const int64_t chains =
+            cz_time_add(chain_of(s, l, s->layers.backward, reduce, r),
+                        chain_of(s, l, s->layers.forward, gather, r));
+        may = cz_time_add(cz_time_add(chains, update[r]),
+                          cz_time_add(s->layers.fill, s->layers.drain)) < ps;
+    }
+    return may;
 }

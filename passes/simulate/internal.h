@@ -88,5 +88,8 @@ cz_timeline_times cz_simulate_contention(cz_simulation *s);
 
 void *cz_simulate_baseline_lister(cz_simulation *s, int baseline);
 void cz_simulate_list_baseline(cz_simulation *s, void *lister);
+/* Whether an iteration of it takes less on each rank, if that waits for no
+ * other: where it does not, none is so short. */
+bool cz_simulate_may_be_shorter(cz_simulation *s, int baseline, int64_t ps);
 
 #endif

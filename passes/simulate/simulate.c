@@ -377,6 +377,26 @@ cz_simulate_times cz_simulate_baseline(const cz_document *document,
                   cz_simulate_list_baseline);
 }
 
+int64_t cz_simulate_best_baseline(const cz_document *document,
+                                  const cz_simulate_options *options,
+                                  int64_t most)
+{
+    cz_arena arena;
+    cz_simulation s;
+    begin(&s, &arena, document, options, 0, all_of(document));
+    for (int i = 0; i < document->n_baselines; i++) {
+        if (document->baselines[i].is_grouped ||
+            !cz_simulate_may_be_shorter(&s, i, most))
+            continue;
+        const int64_t iteration =
+            cz_simulate_baseline(document, options, i).iteration;
+        if (iteration < most)
+            most = iteration;
+    }
+    cz_arena_fini(&arena);
+    return most;
+}
+
 cz_simulate_timeline cz_simulate_step(cz_arena *arena,
                                       const cz_document *document,
                                       const cz_simulate_options *options)

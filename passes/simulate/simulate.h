@@ -74,6 +74,11 @@ cz_simulate_times cz_simulate_plan(const cz_document *document,
 cz_simulate_times cz_simulate_baseline(const cz_document *document,
                                        const cz_simulate_options *options,
                                        int baseline);
+/* The shortest iteration of all baselines that is shorter than `most`; else
+ * that. */
+int64_t cz_simulate_best_baseline(const cz_document *document,
+                                  const cz_simulate_options *options,
+                                  int64_t most);
 
 /* Whether e says nothing of it: no message is reduced or gathered unevenly. */
 bool cz_simulate_is_even(const cz_document_baseline *baseline);

@@ -182,6 +182,11 @@ cz_script(plan_random_long "plan;nightly" 1800 ${random} 1000 1001)
 # Ours against the best baseline, by the iteration.
 set(never simulate/never_behind.py $<TARGET_FILE:canzona>)
 cz_script(plan_never_behind plan 300 ${never} 24 1)
+# Ranks that are level only with three matrices of a kind each, or with buckets that are
+# tried where a baseline is quicker.
+foreach(seed 1166 1244 1252)
+  cz_script(plan_never_behind_${seed} plan 60 ${never} 1 ${seed})
+endforeach()
 cz_script(plan_never_behind_long "plan;nightly" 3600 ${never} 300 1001)
 
 # Caps that no plan keeps, and the change that helps.

@@ -1,18 +1,18 @@
 #!/usr/bin/python3
 """Random models on random meshes, machines and lengths of iterations: ours is no
-slower than the best baseline by the simulator, or hardly.
+slower than the best baseline by the simulator.
 
     never_behind.py CANZONA COUNT [SEED]     models SEED, SEED + 1, ...
 
-Small models lose where a baseline happens to have larger batches: one model in fifty
-may be more than 2 % behind, none more than 15 %, and one in ten more than 0.1 %."""
+Where ranks that shard a matrix all compute it, nothing of it is scattered, and no plan of
+ours does so: one model in a hundred may be more than 0.05 % behind, none more than 0.2 %."""
 import concurrent.futures
 import json
 import random
 import subprocess
 import sys
 
-BEHIND, SLIGHTLY, FAR = 0.98, 0.999, 0.85
+FAR, BEHIND = 0.998, 0.9995
 # Where matrices are gathered; `replicated` has them whole, as no rank does then.
 GATHERED = "Megatron layer-wise, layer-sharded"
 
@@ -89,14 +89,12 @@ def main(canzona, count, first="1"):
     seeds = range(int(first), int(first) + int(count))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = sorted(pool.map(lambda seed: level(canzona, seed), seeds))
-    behind, slightly = ([f for f in found if f[0] < least]
-                        for least in (BEHIND, SLIGHTLY))
-    for ratio, name, seed in slightly:
-        print(f"seed {seed}: {name} takes {ratio:.3f} of ours")
-    print(f"seeds {seeds[0]} to {seeds[-1]}: {len(behind)} of {len(found)} more than 2 % "
-          f"behind, {len(slightly)} more than 0.1 %; median {found[len(found) // 2][0]:.3f}")
-    return (len(behind) * 50 > len(found) or len(slightly) * 10 > len(found) or
-            found[0][0] < FAR)
+    behind = [f for f in found if f[0] < BEHIND]
+    for ratio, name, seed in behind:
+        print(f"seed {seed}: {name} takes {ratio:.4f} of ours")
+    print(f"seeds {seeds[0]} to {seeds[-1]}: {len(behind)} of {len(found)} more than 0.05 % "
+          f"behind; least {found[0][0]:.5f}, median {found[len(found) // 2][0]:.3f}")
+    return len(behind) * 100 > len(found) or found[0][0] < FAR
 
 
 if __name__ == "__main__":
