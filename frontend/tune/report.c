@@ -99,6 +99,10 @@ static void put_table(cz_arena *arena, const cz_tune_result *r, cz_text *out)
         const int n = (int)strlen(cz_tune_mesh_text(arena, r->best[i].mesh));
         width = n > width ? n : width;
     }
+    cz_text_printf(out,
+                   "    %-*s  iteration, its ratio, and what it is made "
+                   "of, in ms\n",
+                   width, "");
     cz_text_printf(out, "    %-*s %9s %7s", width, "mesh", "iteration",
                    "ratio");
     for (int t = 0; t < N_TERMS; t++)
