@@ -1,6 +1,7 @@
 /* Names that the user's files give and nothing reads: each is a warning.  It
  * goes by the text, whatever branch is taken, so that it may miss one, and
  * never reports one that is read. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/program/internal.h"
@@ -14,43 +15,106 @@ typedef struct reads {
     bool averages_param; /* as those do who train on, and evaluate the mean */
 } reads;
 
-static bool targets(const cz_node *target, const char *name)
+/* Of all names that are given somewhere, in order. */
+typedef struct name_reads {
+    cz_arena *arena;
+    reads *list;
+    int n;
+} name_reads;
+
+/* ---- which names ---- */
+
+static void add_name(name_reads *names, const char *name)
 {
-    bool any = target->kind == CZ_AST_NAME && strcmp(target->text, name) == 0;
-    for (int i = 0; target->kind == CZ_AST_TUPLE && i < cz_n_items(target); i++)
-        any = any || targets(cz_item(target, i), name);
-    return any;
+    *CZ_PUSH(names->arena, names->list, names->n) = (reads){.name = name};
 }
 
-static void count(const cz_node *node, bool own, reads *found)
+static void add_targets(name_reads *names, const cz_node *target)
 {
-    if (node->kind == CZ_AST_FOR_SHAPE)
+    if (target->kind == CZ_AST_NAME)
+        add_name(names, target->text);
+    for (int i = 0; target->kind == CZ_AST_TUPLE && i < cz_n_items(target); i++)
+        add_targets(names, cz_item(target, i));
+}
+
+static void add_below(name_reads *names, const cz_node *node)
+{
+    if (node->kind == CZ_AST_FORMAL || node->kind == CZ_AST_LET ||
+        node->kind == CZ_AST_STATE)
+        add_name(names, node->text);
+    else if (node->kind == CZ_AST_BIND)
+        add_targets(names, cz_assign_target(node));
+    for (int i = 0; i < cz_n_children(node); i++)
+        add_below(names, cz_child(node, i));
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(((const reads *)left)->name, ((const reads *)right)->name);
+}
+
+static void sort(name_reads *names)
+{
+    int n = 0;
+    if (names->n > 0)
+        qsort(names->list, (size_t)names->n, sizeof *names->list, by_name);
+    for (int i = 0; i < names->n; i++)
+        if (n == 0 || by_name(&names->list[i], &names->list[n - 1]) != 0)
+            names->list[n++] = names->list[i];
+    names->n = n;
+}
+
+static reads *find(const name_reads *names, const char *name)
+{
+    const reads key = {.name = name};
+    return names->n > 0 ? bsearch(&key, names->list, (size_t)names->n,
+                                  sizeof key, by_name)
+                        : NULL;
+}
+
+/* ---- how often ---- */
+
+/* Under the value of a write of `own` alone, or NULL. */
+static void count_read(const name_reads *names, const cz_node *node, reads *own)
+{
+    reads *found = find(names, node->text);
+    if (own && strcmp(node->text, "param") == 0)
+        own->averages_param = true;
+    if (!found)
         return;
-    const bool is_read =
-        (node->kind == CZ_AST_NAME || node->kind == CZ_AST_CALL) &&
-        strcmp(node->text, found->name) == 0;
-    found->n_reads += is_read && !own;
-    found->n_own_reads += is_read && own;
-    found->averages_param |=
-        own && node->kind == CZ_AST_NAME && strcmp(node->text, "param") == 0;
-    found->n_calls += is_read && node->kind == CZ_AST_CALL;
+    found->n_own_reads += found == own;
+    found->n_reads += found != own;
+    found->n_calls += node->kind == CZ_AST_CALL;
+}
+
+static void count_writes(const name_reads *names, const cz_node *target)
+{
+    reads *found =
+        target->kind == CZ_AST_NAME ? find(names, target->text) : NULL;
+    if (found)
+        found->n_writes++;
+    for (int i = 0; target->kind == CZ_AST_TUPLE && i < cz_n_items(target); i++)
+        count_writes(names, cz_item(target, i));
+}
+
+static void count(const name_reads *names, const cz_node *node, reads *own)
+{
     const bool assigns = node->kind == CZ_AST_BIND ||
                          node->kind == CZ_AST_WRITE || node->kind == CZ_AST_FOR;
-    if (assigns && targets(cz_assign_target(node), found->name)) {
-        const bool writes = node->kind == CZ_AST_WRITE;
-        own = own || (writes && cz_assign_target(node)->kind == CZ_AST_NAME);
-        found->n_writes += writes;
+    if (node->kind == CZ_AST_FOR_SHAPE)
+        return;
+    if (node->kind == CZ_AST_NAME || node->kind == CZ_AST_CALL)
+        count_read(names, node, own);
+    if (node->kind == CZ_AST_WRITE) {
+        const cz_node *target = cz_assign_target(node);
+        count_writes(names, target);
+        own = target->kind == CZ_AST_NAME ? find(names, target->text) : NULL;
     }
     for (int i = assigns; i < cz_n_children(node); i++) /* 0 is the target */
-        count(cz_child(node, i), own, found);
+        count(names, cz_child(node, i), own);
 }
 
-static reads reads_in(const cz_node *where, const char *name)
-{
-    reads found = {.name = name};
-    count(where, false, &found);
-    return found;
-}
+/* ---- warnings ---- */
 
 static void warn(cz_diags *diags, const cz_node *node, const char *name,
                  const char *what)
@@ -58,97 +122,122 @@ static void warn(cz_diags *diags, const cz_node *node, const char *name,
     cz_diag_warning(diags, CZ_NO_EFFECT, node->span, "'%s' %s", name, what);
 }
 
-static void check_name(const cz_node *where, const cz_node *node,
+static bool is_read(const name_reads *names, const char *name)
+{
+    return find(names, name)->n_reads > 0;
+}
+
+static void check_name(const name_reads *names, const cz_node *node,
                        const char *name, cz_diags *diags)
 {
-    if (reads_in(where, name).n_reads == 0)
+    if (!is_read(names, name))
         warn(diags, node, name, "is read nowhere, and changes nothing");
 }
 
-static void check_state(const cz_node *where, const cz_node *state,
+static void check_state(const name_reads *names, const cz_node *state,
                         cz_diags *diags)
 {
-    const reads found = reads_in(where, state->text);
-    if (found.n_reads == 0 && !found.averages_param)
+    const reads *found = find(names, state->text);
+    if (found->n_reads == 0 && !found->averages_param)
         warn(diags, state, state->text,
-             found.n_own_reads > 0
+             found->n_own_reads > 0
                  ? "is read by its own updates alone, and changes no parameter"
                  : "is read nowhere, and changes no parameter");
-    else if (found.n_writes == 0)
+    else if (found->n_writes == 0)
         warn(diags, state, state->text,
              "is written nowhere, and stays as it begins");
 }
 
 /* Of a tuple whoever takes one value takes all. */
-static void check_binding(const cz_node *where, const cz_node *bind,
+static void check_binding(const name_reads *names, const cz_node *bind,
                           cz_diags *diags)
 {
     const cz_node *target = cz_assign_target(bind);
     bool any = false;
     for (int i = 0; target->kind == CZ_AST_TUPLE && i < cz_n_items(target); i++)
         any = any || cz_item(target, i)->kind != CZ_AST_NAME ||
-              reads_in(where, cz_item(target, i)->text).n_reads > 0;
+              is_read(names, cz_item(target, i)->text);
     if (target->kind == CZ_AST_NAME)
-        check_name(where, target, target->text, diags);
+        check_name(names, target, target->text, diags);
     else if (target->kind == CZ_AST_TUPLE && !any)
-        check_name(where, target, cz_item(target, 0)->text, diags);
+        check_name(names, target, cz_item(target, 0)->text, diags);
 }
 
 /* What is declared in a definition, and may be read in all of it. */
-static void check_below(const cz_node *where, const cz_node *node,
+static void check_below(const name_reads *names, const cz_node *node,
                         cz_diags *diags)
 {
     if (node->kind == CZ_AST_FORMAL || node->kind == CZ_AST_LET)
-        check_name(where, node, node->text, diags);
+        check_name(names, node, node->text, diags);
     else if (node->kind == CZ_AST_STATE)
-        check_state(where, node, diags);
+        check_state(names, node, diags);
     else if (node->kind == CZ_AST_BIND)
-        check_binding(where, node, diags);
+        check_binding(names, node, diags);
     for (int i = 0; i < cz_n_children(node); i++)
-        check_below(where, cz_child(node, i), diags);
+        check_below(names, cz_child(node, i), diags);
 }
 
-/* In all of the user's files. */
-static reads reads_of(cz_scope *scope, const char *name)
-{
-    reads found = {.name = name};
-    for (int f = 0; f < cz_scope_n_files(scope); f++)
-        if (!cz_scope_file_at(scope, f)->library)
-            count(cz_scope_file_at(scope, f)->tree, false, &found);
-    return found;
-}
+/* ---- definitions ---- */
 
 /* A def that is handed on has the arguments that others ask for. */
-static void check_def(cz_scope *scope, const cz_node *def, cz_diags *diags)
+static bool is_called_alone(const name_reads *globals, const cz_node *def)
 {
-    const reads found = reads_of(scope, def->text);
-    if (found.n_calls > 0 && found.n_calls == found.n_reads)
-        check_below(def, cz_rule_formals(def), diags);
-    check_below(def, cz_def_block(def), diags);
+    const reads *found = find(globals, def->text);
+    return found->n_calls > 0 && found->n_calls == found->n_reads;
 }
 
-static void check_statement(cz_scope *scope, const cz_node *node,
-                            bool rules_alone, cz_diags *diags)
+static void check_definition(const name_reads *globals, const cz_node *node,
+                             cz_diags *diags)
 {
-    if (node->kind == CZ_AST_OPTIMIZER &&
-        reads_in(cz_optimizer_block(node), "grad").n_reads == 0)
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    name_reads names = {.arena = &scratch};
+    add_name(&names, "grad");
+    add_below(&names, node);
+    sort(&names);
+    count(&names, node, NULL);
+    if (node->kind == CZ_AST_OPTIMIZER && !is_read(&names, "grad"))
         warn(diags, node, node->text,
              "never reads grad: it learns nothing, and gradients are reduced "
              "in vain");
-    if (node->kind == CZ_AST_MODEL || node->kind == CZ_AST_OPTIMIZER)
-        check_below(node, node, diags);
-    else if (node->kind == CZ_AST_DEF)
-        check_def(scope, node, diags);
-    else if (node->kind == CZ_AST_LET && !rules_alone &&
-             reads_of(scope, node->text).n_reads == 0)
-        warn(diags, node, node->text, "is read nowhere, and changes nothing");
+    if (node->kind != CZ_AST_DEF || is_called_alone(globals, node))
+        check_below(&names, node, diags);
+    else
+        check_below(&names, cz_def_block(node), diags);
+    cz_arena_fini(&scratch);
+}
+
+static void check_statement(const name_reads *globals, const cz_node *node,
+                            bool rules_alone, cz_diags *diags)
+{
+    if (node->kind == CZ_AST_MODEL || node->kind == CZ_AST_OPTIMIZER ||
+        node->kind == CZ_AST_DEF)
+        check_definition(globals, node, diags);
+    else if (node->kind == CZ_AST_LET && !rules_alone)
+        check_name(globals, node, node->text, diags);
 }
 
 void cz_names_warn(cz_scope *scope, bool rules_alone, cz_diags *diags)
 {
+    cz_arena scratch;
+    cz_arena_init(&scratch);
+    name_reads globals = {.arena = &scratch};
     for (int f = 0; f < cz_scope_n_files(scope); f++) {
         const cz_scope_file *file = cz_scope_file_at(scope, f);
         for (int i = 0; i < cz_n_items(file->tree) && !file->library; i++)
-            check_statement(scope, cz_item(file->tree, i), rules_alone, diags);
+            if (cz_item(file->tree, i)->kind == CZ_AST_LET ||
+                cz_item(file->tree, i)->kind == CZ_AST_DEF)
+                add_name(&globals, cz_item(file->tree, i)->text);
     }
+    sort(&globals);
+    for (int f = 0; f < cz_scope_n_files(scope); f++)
+        if (!cz_scope_file_at(scope, f)->library)
+            count(&globals, cz_scope_file_at(scope, f)->tree, NULL);
+    for (int f = 0; f < cz_scope_n_files(scope); f++) {
+        const cz_scope_file *file = cz_scope_file_at(scope, f);
+        for (int i = 0; i < cz_n_items(file->tree) && !file->library; i++)
+            check_statement(&globals, cz_item(file->tree, i), rules_alone,
+                            diags);
+    }
+    cz_arena_fini(&scratch);
 }

@@ -302,11 +302,14 @@ static cz_ints shard_axes(const cz_scheduler *s, int micro_group)
     return s->grid.row_axes;
 }
 
-/* Rows of matrices that stay say which shard they are of. */
-static cz_ints alone_axes(const cz_scheduler *s, int bucket)
+/* Rows of matrices that stay say which shard they are of, in whichever of its
+ * buckets. */
+static cz_ints alone_axes(const cz_scheduler *s, const cz_planned_op *op)
 {
     for (int i = 0; i < s->alone.n; i++)
-        if (s->alone.list[i].bucket == bucket && s->alone.list[i].n_owners > 1)
+        if (s->alone.list[i].bucket >= op->bucket &&
+            s->alone.list[i].bucket < op->bucket + op->n_buckets &&
+            s->alone.list[i].n_owners > 1)
             return s->grid.axes;
     return s->grid.row_axes;
 }
@@ -389,7 +392,7 @@ static cz_ints selector_of(const cz_scheduler *s, const cz_planned_op *op)
     case CZ_ROLE_ALL_GATHER:
         return cz_schedule_comm(s, op);
     case CZ_ROLE_ALONE:
-        return alone_axes(s, op->bucket);
+        return alone_axes(s, op);
     case CZ_ROLE_GUARD:
     case CZ_ROLE_KEEP:
     case CZ_ROLE_SUM:
