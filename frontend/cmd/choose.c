@@ -12,12 +12,14 @@
 enum {
     MOST_RANKS = 2048, /* beyond these, plans take seconds each */
     MOST_PARAMS = 1 << 16,
-    MOST_MISSES = 1,   /* buckets that are smaller, and no better */
-    GAIN = 50,         /* one part in: the simpler plan stays unless another is
-                        * so much quicker; */
-    SMALL_GAIN = 1000, /* of plans with so few parameters, and parameters times
-                        * ranks, where launches and messages count, and plans
-                        * are made in no time */
+    MOST_MISSES = 1,    /* buckets that are smaller, and no better */
+    GAIN = 50,          /* one part in: the simpler plan stays unless another is
+                         * so much quicker; */
+    SMALL_GAIN = 1000,  /* of plans with so few parameters, and parameters times
+                         * ranks, where launches and messages count, and plans
+                         * are made in no time */
+    BEHIND = 2000,      /* a baseline is quicker that is so much quicker, */
+    LEAST_GAIN = 10000, /* and then this will do */
     SMALL_PARAMS = 1000,
     SMALL = 100000,
     HALVES = 16 /* the last buckets are halves, down to that part of a size */
@@ -36,7 +38,7 @@ typedef struct chooser {
                           * kernels or links take */
     cz_simulate_times times;
     int64_t gain;     /* one part in that another plan has to be quicker */
-    int64_t baseline; /* iteration of the best */
+    int64_t baseline; /* above it the best one is quicker */
     int64_t least, bound;
     int64_t least_bound; /* that of kernels in larger batches, or shared */
 } chooser;
@@ -120,7 +122,7 @@ static bool is_behind(const chooser *c)
 /* What another plan has to be below. */
 static int64_t less(const chooser *c, int64_t ps, int64_t gain)
 {
-    return ps > c->baseline ? ps : ps - ps / gain;
+    return ps - ps / (ps > c->baseline ? LEAST_GAIN : gain);
 }
 
 static void take(chooser *c, const cz_fact_policy *policy,
@@ -332,6 +334,7 @@ bool cz_cmd_choose(cz_ir *source, const char *name, const cz_plan_view *view,
         cz_arena_fini(&arena);
         return false;
     }
+    c.baseline += c.baseline / BEHIND;
     take(&c, first, &times);
     c.unheard = &diags;
     c.stages = cz_ir_copy(source);

@@ -9,12 +9,14 @@ import pathlib
 import subprocess
 import sys
 
-PLANS = pathlib.Path(__file__).resolve().parent.parent / "fixtures" / "plans"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SMALL = ROOT / "tests/fixtures/plans/joined.cz"
+LARGE = ROOT / "examples/qwen3-32b.cz"
 
 
-def plan(canzona, *options):
+def plan(canzona, source):
     return json.loads(subprocess.run(
-        [canzona, "plan", "--json", "--no-baselines", *options, PLANS / "joined.cz"],
+        [canzona, "plan", "--json", "--no-baselines", source],
         capture_output=True, check=True).stdout)
 
 
@@ -26,8 +28,8 @@ def updates(data):
 
 
 def main(canzona):
-    joined = plan(canzona)
-    apart = plan(canzona, "-Dtokens=300000000")
+    joined = plan(canzona, SMALL)
+    apart = plan(canzona, LARGE)
     found = [(d["policy"]["joins_updates"], updates(d) == 1) for d in (joined, apart)]
     if found != [(True, True), (False, False)]:
         return f"joined, one operation: {found}"
