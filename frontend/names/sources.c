@@ -396,9 +396,11 @@ int cz_scope_n_files(const cz_scope *scope)
 
 bool cz_scope_is_library(const cz_scope *scope, const cz_source *source)
 {
-    for (int i = 0; source && i < scope->n_files; i++)
-        if (scope->files[i].source == source)
-            return scope->files[i].library;
+    for (int i = 0; source && i < scope->n_files; i++) {
+        const cz_scope_file *file = &scope->files[i];
+        if (file->source == source)
+            return file->library;
+    }
     return false;
 }
 
