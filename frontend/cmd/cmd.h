@@ -364,7 +364,8 @@ const cz_report_iteration *cz_cmd_report_iteration(cz_job *job,
 
 /* Of a module that no pass has seen, and its plan: whether other buckets, or
  * another order inside them, make an iteration at least 2 % shorter, or
- * shorter at all where a baseline's is, and the schedule leaves them free.
+ * shorter at all where a baseline's is by 0.05 %, and the schedule leaves them
+ * free.
  * Then the module has them.  Nothing is tried within 2 % of the least of its
  * kernels or links, if no baseline is shorter, or on more than 2048 ranks.
  * The iteration of what is chosen is *out, if that was simulated. */
