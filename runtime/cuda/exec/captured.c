@@ -303,12 +303,8 @@ static czr_status launch(czr_cuda_rank_group *rank_group,
 
     if (status == CZR_OK)
         status = meet(rank_group, true);
-    czr_profile_begin(captured >= rank_group->captured &&
-                              captured <
-                                  rank_group->captured + CZR_CUDA_CAPTURED
-                          ? "graph of a step"
-                          : "graph of a reduction",
-                      -1);
+    czr_profile_begin(
+        captured->phases ? "graph of a step" : "graph of a reduction", -1);
     if (status == CZR_OK)
         status = czr_graph_launch(&captured->graph, origin_of(rank_group));
     czr_profile_end();

@@ -47,6 +47,27 @@ static czr_status check_version(czr_nccl *nccl, char *message)
     return CZR_ERR_NO_NCCL;
 }
 
+/* Who had it before us may have made it read its environment. */
+static bool orders(const czr_nccl *nccl, bool was_there)
+{
+    const char *value = getenv(CZR_NCCL_ORDER);
+
+    if (nccl->version < CZR_NCCL_ORDER_VERSION)
+        return false;
+    if (value)
+        return strtoll(value, NULL, 0) != 0; /* as its param.cc reads it */
+    return !was_there && setenv(CZR_NCCL_ORDER, "1", 0) == 0;
+}
+
+static bool is_there(const char *path)
+{
+    void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+
+    if (library)
+        dlclose(library);
+    return library != NULL;
+}
+
 static czr_status start(czr_nccl *nccl, char *message)
 {
     if (!nccl->library) {
@@ -74,14 +95,17 @@ czr_status czr_nccl_open(const char *path, czr_nccl **out,
         snprintf(message, CZR_NCCL_MESSAGE, "no memory");
         return CZR_ERR_NO_MEMORY;
     }
+    if (!path)
+        path = "libnccl.so.2";
+    const bool was_there = is_there(path);
     /* Its threads outlive us: it stays mapped. */
-    nccl->library = dlopen(path ? path : "libnccl.so.2",
-                           RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    nccl->library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const czr_status status = start(nccl, message);
     if (status != CZR_OK) {
         czr_nccl_close(nccl);
         return status;
     }
+    nccl->is_ordered = orders(nccl, was_there);
     *out = nccl;
     return CZR_OK;
 }

@@ -61,17 +61,26 @@ typedef struct czr_nccl_config {
     int traffic_class;
 } czr_nccl_config;
 
+/* The environment variable of 2.26 by which kernels of several communicators
+ * begin in the order of the calls. */
+#define CZR_NCCL_ORDER "NCCL_LAUNCH_ORDER_IMPLICIT"
+enum { CZR_NCCL_ORDER_VERSION = 22600 };
+
 typedef struct czr_nccl {
     void *library;
     int version;
+    bool is_ordered; /* it does that; else callers keep one communicator's
+                      * kernels from another's */
 #define CZR_CALL(symbol, name, result, arguments) result(*name) arguments;
 #include "runtime/cuda/world/nccl_calls.def"
 #undef CZR_CALL
 } czr_nccl;
 
-/* The library at `path`, or where that is NULL libnccl.so.2.  If it fails, *out
- * is NULL and `message` says why: CZR_ERR_NO_NCCL where library or function is
- * missing or the version too old, CZR_ERR_NO_MEMORY. */
+/* The library at `path`, or where that is NULL libnccl.so.2.  Sets
+ * CZR_NCCL_ORDER to 1 where the environment has no such variable and nobody can
+ * have used the library, which reads it once.  If it fails, *out is NULL and
+ * `message` says why: CZR_ERR_NO_NCCL where library or function is missing or
+ * the version too old, CZR_ERR_NO_MEMORY. */
 czr_status czr_nccl_open(const char *path, czr_nccl **out,
                          char message[CZR_NCCL_MESSAGE]);
 /* NULL is allowed. */

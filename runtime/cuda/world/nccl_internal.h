@@ -34,6 +34,11 @@ typedef struct czr_nccl_message {
     const czr_box *only; /* travels from its place, or to it */
 } czr_nccl_message;
 
+/* Behind the last unit of a member, or of a world. */
+typedef struct czr_nccl_last_unit {
+    void *event, *stream; /* stream: NULL, nobody has to wait */
+} czr_nccl_last_unit;
+
 typedef struct czr_nccl_member {
     czr_comm comm;
     struct czr_nccl_member *next;
@@ -49,9 +54,9 @@ typedef struct czr_nccl_member {
     size_t slot_bytes, box_bytes;
     czr_address table; /* [size] the slots, device */
     czr_nccl_buffers buffers;
-    czr_nccl_message *messages;               /* [size] sent, [size] received */
-    czr_range *ranges;                        /* [size] of the unit under way */
-    void *event, *last_stream;                /* behind the last unit */
+    czr_nccl_message *messages; /* [size] sent, [size] received */
+    czr_range *ranges;          /* [size] of the unit under way */
+    czr_nccl_last_unit last;
     int64_t *marks;                           /* pinned, CZR_NCCL_N_MARKS */
     int64_t seen[CZR_NCCL_N_MARKS], since_ms; /* the watchdog's */
     czr_status status;                        /* of the last unit */
@@ -64,6 +69,10 @@ typedef struct czr_world_nccl {
     czr_nccl_comm parent;
     czr_nccl_member *members;
     void *stream; /* of host units */
+    czr_nccl_last_unit
+        last;          /* of all members, where NCCL does not order them */
+    void *step_stream; /* where the last part of a step begins and ends */
+    void *step_event;  /* of host units, which come behind it */
     const czr_program *program;
     czr_range **ranges; /* [n_ops] of all members, NULL where none */
     czr_address marks;  /* int64 [n_marks], device: each its own number */

@@ -120,7 +120,8 @@ static bool open_arrays(czr_nccl_member *member, const int *ranks)
 static czr_status open_memory(czr_world_nccl *world, czr_nccl_member *member)
 {
     void *marks;
-    czr_status status = czr_context_open_event(world->context, &member->event);
+    czr_status status =
+        czr_context_open_event(world->context, &member->last.event);
 
     if (status == CZR_OK)
         status = czr_context_alloc_pinned(
@@ -209,7 +210,7 @@ czr_status czr_nccl_join(czr_world *base, czr_channel channel, const int *ranks,
 void czr_nccl_member_close(czr_world_nccl *world, czr_nccl_member *member)
 {
     czr_nccl_comm_close(&member->nccl, world->base.deadline_ms);
-    czr_context_close_event(world->context, member->event);
+    czr_context_close_event(world->context, member->last.event);
     czr_context_free(world->context, member->staging);
     czr_context_free(world->context, member->table);
     czr_context_free_pinned(world->context, member->marks);

@@ -183,15 +183,54 @@ static void put_mark(const czr_nccl_work *work, bool has_ended)
                      work->stream);
 }
 
-/* Behind the member's last unit, where that is on another stream. */
+/* Units of several communicators are in the order of calls, which is that of
+ * the list on all ranks: by NCCL, or one behind the other. */
+static bool is_ordered(const czr_world_nccl *world)
+{
+    return world->options.nccl->is_ordered;
+}
+
+static czr_nccl_last_unit *last_unit_of(czr_world_nccl *world,
+                                        czr_nccl_member *member)
+{
+    return is_ordered(world) || member->comm.size == 1 ? &member->last
+                                                       : &world->last;
+}
+
+/* What was captured is no last unit: a host unit comes behind all of the step.
+ */
+static void follow_step(czr_nccl_work *work)
+{
+    const czr_world_nccl *world = work->world;
+
+    if (work->collective->stream || !world->step_stream || is_ordered(world))
+        return;
+    work->status = czr_context_record(world->context, world->step_event,
+                                      world->step_stream);
+    if (work->status == CZR_OK)
+        work->status =
+            czr_context_wait(world->context, work->stream, world->step_event);
+}
+
+/* Behind the last unit, where that is on another stream. */
 static void follow_last(czr_nccl_work *work)
 {
-    const czr_nccl_member *member = work->member;
+    const czr_nccl_last_unit *last = last_unit_of(work->world, work->member);
 
-    if (work->status == CZR_OK && member->last_stream &&
-        member->last_stream != work->stream)
+    follow_step(work);
+    if (work->status == CZR_OK && last->stream && last->stream != work->stream)
         work->status =
-            czr_context_wait(work->world->context, work->stream, member->event);
+            czr_context_wait(work->world->context, work->stream, last->event);
+}
+
+static void end_unit(czr_nccl_work *work)
+{
+    czr_nccl_last_unit *last = last_unit_of(work->world, work->member);
+
+    if (work->status == CZR_OK)
+        work->status =
+            czr_context_record(work->world->context, last->event, work->stream);
+    last->stream = work->stream;
 }
 
 static czr_status start(const czr_nccl_work *work)
@@ -254,10 +293,7 @@ void czr_nccl_post(czr_comm *comm, const czr_collective *collective)
     else
         run_for_host(&work);
     put_mark(&work, true);
-    if (work.status == CZR_OK)
-        work.status =
-            czr_context_record(world->context, member->event, work.stream);
-    member->last_stream = work.stream;
+    end_unit(&work);
     member->status = work.status;
     give_up(&work);
 }
@@ -276,6 +312,8 @@ czr_status czr_nccl_wait(czr_comm *comm, const czr_collective *collective,
                                          2 * world->base.deadline_ms);
     if (!collective->stream && status != CZR_OK)
         czr_context_drain(world->context, world->stream);
+    if (!collective->stream && status == CZR_OK)
+        last_unit_of(world, member)->stream = NULL;
     const czr_status failure = czr_nccl_failure(world);
     if (failure != CZR_OK || (status == CZR_OK && !collective->stream))
         return czr_world_nccl_check(&world->base, why);

@@ -47,7 +47,9 @@ czr_status czr_world_nccl_begin(czr_world *base, void *stream)
 
     for (czr_nccl_member *member = world->members; member;
          member = member->next)
-        member->last_stream = NULL;
+        member->last.stream = NULL;
+    world->last.stream = NULL;
+    world->step_stream = stream;
     if (status == CZR_OK)
         status = czr_context_enter(world->context);
     return status == CZR_OK ? czr_nccl_heartbeat(world, stream) : status;
@@ -259,6 +261,10 @@ static czr_status open_memory(czr_world_nccl *world)
     if (status == CZR_OK)
         status = czr_context_open_stream(world->context, &world->stream);
     if (status == CZR_OK)
+        status = czr_context_open_event(world->context, &world->last.event);
+    if (status == CZR_OK)
+        status = czr_context_open_event(world->context, &world->step_event);
+    if (status == CZR_OK)
         status = czr_context_alloc_pinned(
             world->context, sizeof *world->heartbeat_now, &pinned);
     world->heartbeat_now = pinned;
@@ -406,6 +412,8 @@ void czr_world_nccl_close(czr_world *base)
     czr_context_free(world->context, world->marks);
     czr_context_free(world->context, world->heartbeat);
     czr_context_free_pinned(world->context, world->heartbeat_now);
+    czr_context_close_event(world->context, world->last.event);
+    czr_context_close_event(world->context, world->step_event);
     czr_context_close_stream(world->context, world->stream);
     if (world->has_lock) {
         pthread_cond_destroy(&world->wake);

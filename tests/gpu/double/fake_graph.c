@@ -248,10 +248,12 @@ static bool is_ready(const graph_body *graph, const bool *is_done, int number)
     return !is_done[number];
 }
 
-/* Communication goes on in the order in which it was captured. */
+/* Communication goes on in the order in which it was captured where NCCL sees
+ * to that, else in any that the graph permits. */
 static int draw_ready(const graph_body *graph, const bool *is_done)
 {
     int n = 0, drawn = -1;
+    const bool is_ordered = fake_nccl_is_ordered();
     bool meets = true;
 
     for (int i = 0; i < graph->n; i++) {
@@ -259,7 +261,8 @@ static int draw_ready(const graph_body *graph, const bool *is_done)
         if (is_next && is_ready(graph, is_done, i) &&
             fake_draw((uint32_t)++n) == 0)
             drawn = i;
-        meets = meets && (graph->nodes[i]->kind != MEET || is_done[i]);
+        meets = meets &&
+                (graph->nodes[i]->kind != MEET || is_done[i] || !is_ordered);
     }
     return drawn;
 }

@@ -8,7 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEFAULT_VERSION = 22809, MOST_POLLS = 3, LEAST_CONFIG = 48 };
+enum {
+    DEFAULT_VERSION = 22809,
+    FIRST_ORDERED = 22600,
+    MOST_POLLS = 3,
+    LEAST_CONFIG = 48
+};
 
 static struct {
     int version;
@@ -19,6 +24,7 @@ static struct {
     int64_t n_aborted;
     int64_t n_reduces, n_broadcasts;
     const char *last_error;
+    bool has_launched, is_ordered;
 } state = {.version = DEFAULT_VERSION};
 
 static _Thread_local int depth; /* of groups */
@@ -94,6 +100,20 @@ void fake_nccl_reset(void)
     }
     memset(&state, 0, sizeof state);
     state.version = DEFAULT_VERSION;
+}
+
+/* NCCL_LAUNCH_ORDER_IMPLICIT came with 2.26, and is 0 by default (NCCL's user
+ * guide, Environment Variables); enqueue.cc asks for it as it launches first,
+ * and param.cc keeps what it got. */
+bool fake_nccl_is_ordered(void)
+{
+    const char *value = getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+
+    if (!state.has_launched)
+        state.is_ordered = state.version >= FIRST_ORDERED && value &&
+                           strtoll(value, NULL, 0) != 0;
+    state.has_launched = true;
+    return state.is_ordered;
 }
 
 /* ---- communicators ------------------------------------------------------ */

@@ -1,5 +1,14 @@
 /* What communicators put on streams, and how it meets: the k-th send of a to b
- * is the k-th receive of b from a, the k-th collective of all is one. */
+ * is the k-th receive of b from a, the k-th collective of all is one.
+ *
+ * A kernel keeps its place on the GPU until its partners have come, and there
+ * may be no place for another communicator's beside it.  "Using multiple NCCL
+ * communicators per-device required serializing the order of all communication
+ * operations (via CUDA stream dependencies or synchronization) into a
+ * consistent total global order otherwise deadlocks could ensue" (NCCL's user
+ * guide, Using multiple NCCL communicators concurrently).  From 2.26 on NCCL
+ * can do so by the order of calls, by the same page with CUDA launch completion
+ * events: a kernel begins when the one before it has. */
 #include "tests/gpu/double/fake_nccl_state.h"
 
 #include <stdlib.h>
@@ -30,6 +39,9 @@ void fake_post_add(fake_post *post, fake_op op)
     post->ops[post->n++] = op;
 }
 
+/* Of each device, those that were launched and are not over. */
+static fake_post *launched[FAKE_MAX_RANKS];
+
 void fake_post_drop(fake_post *post)
 {
     fake_post **at = &post->comm->clique->posts;
@@ -37,6 +49,11 @@ void fake_post_drop(fake_post *post)
     while (*at != post)
         at = &(*at)->next;
     *at = post->next;
+    for (at = &launched[post->comm->device]; *at; at = &(*at)->next_launched)
+        if (*at == post) {
+            *at = post->next_launched;
+            break;
+        }
     for (at = &post->comm->clique->arrived; *at; at = &(*at)->next_arrived)
         if (*at == post) {
             *at = post->next_arrived;
@@ -46,10 +63,16 @@ void fake_post_drop(fake_post *post)
     fake_drop(post);
 }
 
-/* As it comes behind all that the communicator has. */
+/* As it comes behind all that the communicator and the device have. */
 static void number(fake_post *post)
 {
     fake_comm *comm = post->comm;
+    fake_post **at = &launched[comm->device];
+
+    while (*at)
+        at = &(*at)->next_launched;
+    *at = post;
+    post->is_large = fake_draw(2) == 0;
 
     for (int i = 0; i < post->n; i++) {
         fake_op *op = &post->ops[i];
@@ -152,10 +175,29 @@ static bool is_over(const fake_post *post)
     return true;
 }
 
+/* Whether the device has a place for it, and it is its turn. */
+static bool can_arrive(const fake_post *post)
+{
+    bool is_earlier = true;
+
+    for (const fake_post *p = launched[post->comm->device]; p;
+         p = p->next_launched) {
+        is_earlier = is_earlier && p != post;
+        if (p->comm == post->comm || !p->comm->is_alive)
+            continue;
+        if (p->has_arrived ? p->is_large || post->is_large
+                           : is_earlier && fake_nccl_is_ordered())
+            return false;
+    }
+    return true;
+}
+
 bool fake_can_meet(const fake_post *post)
 {
-    if (!post->has_arrived || !post->comm->is_alive || is_over(post))
+    if (!post->comm->is_alive || is_over(post))
         return true;
+    if (!post->has_arrived)
+        return can_arrive(post);
     for (int i = 0; i < post->n; i++)
         if (can_do(post, &post->ops[i]))
             return true;
@@ -262,7 +304,7 @@ static void meet_all(const fake_post *post, fake_op *op)
 
 static void arrive(fake_post *post)
 {
-    if (post->has_arrived)
+    if (post->has_arrived || !can_arrive(post))
         return;
     post->has_arrived = true;
     post->next_arrived = post->comm->clique->arrived;
@@ -271,9 +313,11 @@ static void arrive(fake_post *post)
 
 bool fake_meet(fake_post *post)
 {
-    arrive(post);
     if (!post->comm->is_alive)
         return true;
+    arrive(post);
+    if (!post->has_arrived)
+        return false;
     for (int i = 0; i < post->n; i++) {
         fake_op *op = &post->ops[i];
         if (!can_do(post, op))

@@ -38,10 +38,12 @@ typedef struct fake_op {
 /* What is put on a stream at once. */
 typedef struct fake_post {
     struct fake_post *next, *next_arrived;
+    struct fake_post *next_launched; /* of its device, in order of calls */
     struct fake_comm *comm;
     fake_op *ops;
     int n, room;
     bool has_arrived; /* at the head of its stream */
+    bool is_large;    /* leaves no room for another's kernel */
 } fake_post;
 
 /* The ranks of one communicator. */

@@ -157,6 +157,9 @@ bool fake_meet(struct fake_post *post);
 void fake_post_drop(struct fake_post *post);
 /* So many more graphs, or fewer, that have captured it. */
 void fake_post_capture(struct fake_post *post, int n_graphs);
+/* Whether captured communication keeps the order of its capture, whatever its
+ * streams say. */
+bool fake_nccl_is_ordered(void);
 /* What was captured, once more. */
 struct fake_post *fake_post_again(const struct fake_post *post);
 

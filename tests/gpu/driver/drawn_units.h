@@ -125,7 +125,7 @@ static inline void units_draw_sum(units_plan *plan, int op, uint64_t *random)
     sum->how = units_draw(random, CZR_N_EXCHANGES);
     sum->dtype = (czr_dtype)(sum->how == CZR_EXCHANGE_GATHER
                                  ? 1 + units_draw(random, 2)
-                                 : units_draw(random, CZR_N_DTYPES));
+                                 : units_draw(random, CZR_F16));
     sum->count = units_draw(random, UNITS_LONGEST);
     if (sum->how != CZR_EXCHANGE_SUM)
         sum->count = sum->count / n * n;

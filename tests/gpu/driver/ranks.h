@@ -68,6 +68,20 @@ static inline void ranks_run(test_rank *ranks, int size,
         pthread_join(threads[i], NULL);
 }
 
+/* Before NCCL is opened: who orders kernels of several communicators.  An NCCL
+ * that cannot, or one that others may have used before, or one that was told
+ * to. */
+static inline void ranks_draw_order(uint64_t seed)
+{
+    const uint64_t drawn = seed / 3 % 3;
+
+    unsetenv(CZR_NCCL_ORDER);
+    if (drawn == 0)
+        fake_nccl_set_version(CZR_NCCL_ORDER_VERSION - 95);
+    if (drawn == 2)
+        setenv(CZR_NCCL_ORDER, "1", 1);
+}
+
 /* The double as new, with as many GPUs as ranks, one each. */
 static inline void ranks_init(test_rank *ranks, int size, uint64_t seed,
                               const czr_driver *driver, const czr_nccl *nccl)

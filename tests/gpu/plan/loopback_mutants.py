@@ -178,11 +178,10 @@ MUTANTS = [
      "    add_counts(rank_group, captured->counts, 1);", ""),
     ("a graph does not wait for the ranks' streams", "loopback", "exec/captured.c",
      "        status = meet(rank_group, true);\n"
-     "    if (status == CZR_OK)\n"
-     "        status = czr_graph_launch",
-     "        ;\n"
-     "    if (status == CZR_OK)\n"
-     "        status = czr_graph_launch"),
+     "    czr_profile_begin(", "        ;\n"
+     "    czr_profile_begin("),
+    ("units of two communicators are in no order", "nccl_several",
+     "world/nccl_unit.c", "return world->options.nccl->is_ordered;", "return true;"),
     ("a bucket's graph is the first one's", "buckets", "exec/captured.c",
      "&rank_group->reductions[op], put)", "&rank_group->reductions[0], put)"),
     ("what was captured is waited for", "nccl_signs", "exec/captured.c",

@@ -6,6 +6,7 @@
  *
  * nccl_plan [PLAN.so PROGRAM] [ORDERS [FAILURES]], or with CANZONA_FAULTS=N,
  * so many drawn faults alone */
+#define _POSIX_C_SOURCE 200809L
 #include "tests/gpu/driver/bench.h"
 #include "tests/gpu/plan/host_plan.h"
 #include "tests/gpu/plan/loopback_kernels.h"
@@ -38,6 +39,7 @@ static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
         w->deadline_ms = DEADLINE_MS;
     fake_reset(order, 0);
     RANK_CHECK(czr_driver_open(FAKE_PATH, &driver, message) == CZR_OK);
+    ranks_draw_order(order);
     RANK_CHECK(czr_nccl_open(FAKE_PATH, &nccl, message) == CZR_OK);
     ranks_init(ranks, n_ranks, order, driver, nccl);
     RANK_CHECK(driver->init(0) == 0);

@@ -183,8 +183,10 @@ static inline void nccl_bench_open(nccl_bench *bench, int size, uint64_t order)
     fake_register("pack", sums_run_pack);
     assert_int_equal(czr_driver_open(FAKE_PATH, &bench->driver, message),
                      CZR_OK);
+    ranks_draw_order(order);
     assert_int_equal(czr_nccl_open(FAKE_PATH, &bench->nccl, message), CZR_OK);
     ranks_init(bench->ranks, size, order, bench->driver, bench->nccl);
+    fake_set_memory((size_t)1 << 30);
     fake_register("leaves", sums_run_leaves);
     fake_register("slice", sums_run_slice);
     fake_register("pack", sums_run_pack);

@@ -72,6 +72,45 @@ static void names_the_function_that_is_missing(void **state)
     }
 }
 
+/* Whether kernels are in the order of the calls, and what the environment says
+ * then. */
+static void expect_order(const char *path, const char *asked, bool is_ordered,
+                         const char *said)
+{
+    char message[CZR_NCCL_MESSAGE];
+    czr_nccl *nccl;
+
+    if (asked)
+        setenv(CZR_NCCL_ORDER, asked, 1);
+    else
+        unsetenv(CZR_NCCL_ORDER);
+    assert_int_equal(czr_nccl_open(path, &nccl, message), CZR_OK);
+    assert_int_equal(nccl->is_ordered, is_ordered);
+    const char *value = getenv(CZR_NCCL_ORDER);
+    assert_true(said ? value && !strcmp(value, said) : !value);
+    czr_nccl_close(nccl);
+    unsetenv(CZR_NCCL_ORDER);
+}
+
+static void asks_for_an_order(void **state)
+{
+    char place[SPOILED_BYTES];
+
+    (void)state;
+    fake_reset(seed, 0);
+    spoil_library(FAKE_PATH, NULL, place);
+    expect_order(place, NULL, true, "1");
+    expect_order(place, NULL, false, NULL); /* it has stayed mapped */
+    unlink(place);
+    /* The double is there from the beginning. */
+    expect_order(FAKE_PATH, NULL, false, NULL);
+    expect_order(FAKE_PATH, "1", true, "1");
+    expect_order(FAKE_PATH, "0", false, "0");
+    expect_order(FAKE_PATH, "", false, "");
+    fake_nccl_set_version(CZR_NCCL_ORDER_VERSION - 1);
+    expect_order(FAKE_PATH, "1", false, "1");
+}
+
 /* ---- communicators ------------------------------------------------------ */
 
 typedef struct parts {
@@ -149,6 +188,89 @@ static void opens_and_splits(void **state)
         assert_int_equal(fake_nccl_aborted(), 0);
         close_parts(&p);
     }
+}
+
+/* Two communicators of all ranks, on a stream each: rank 0 calls the first
+ * first, others as is_same says. */
+typedef struct crossing {
+    parts p;
+    bool is_same;
+} crossing;
+
+static void cross(test_rank *self, void *user)
+{
+    const crossing *c = user;
+    const parts *p = &c->p;
+    const bool is_back = self->rank && !c->is_same;
+    czr_nccl_comm comms[2];
+    void *streams[2];
+    czr_address data;
+
+    RANK_CHECK(czr_nccl_comm_open(self->nccl, &p->id, self->size, self->rank,
+                                  DEADLINE_MS, &comms[0],
+                                  self->message) == CZR_OK);
+    RANK_CHECK(czr_nccl_comm_split(&comms[0], 0, self->size, self->rank,
+                                   DEADLINE_MS, &comms[1],
+                                   self->message) == CZR_OK);
+    RANK_CHECK(czr_context_alloc(self->context, sizeof(int64_t), &data) ==
+               CZR_OK);
+    for (int i = 0; i < 2; i++)
+        RANK_CHECK(czr_context_open_stream(self->context, &streams[i]) ==
+                   CZR_OK);
+    for (int i = 0; i < 2; i++) {
+        const int k = is_back ? 1 - i : i;
+        void *at = czr_pointer_of(data);
+        const int code =
+            self->nccl->all_reduce(at, at, 1, CZR_NCCL_INT64, CZR_NCCL_SUM,
+                                   comms[k].handle, streams[k]);
+        RANK_CHECK(czr_nccl_settle(&comms[k], code, DEADLINE_MS, "a sum",
+                                   self->message) == CZR_OK);
+    }
+    self->status = CZR_OK;
+    for (int i = 0; i < 2; i++) {
+        const czr_status status =
+            czr_context_synchronize(self->context, streams[i], p->deadline_ms);
+        if (status != CZR_OK)
+            self->status = status;
+    }
+    for (int i = 1; i >= 0; i--)
+        if (self->status == CZR_OK)
+            czr_nccl_comm_close(&comms[i], DEADLINE_MS);
+        else
+            czr_nccl_comm_abort(&comms[i]);
+    for (int i = 0; i < 2; i++)
+        czr_context_close_stream(self->context, streams[i]);
+    czr_context_free(self->context, data);
+}
+
+/* Of so many orders, those that hang. */
+static int count_hangs(const char *asked, bool is_same)
+{
+    enum { ORDERS = 12 };
+    int n = 0;
+
+    for (int i = 0; i < ORDERS; i++) {
+        crossing c = {.is_same = is_same};
+        open_parts(&c.p, 2, seed + (uint64_t)i);
+        c.p.deadline_ms = SHORT_MS;
+        setenv(CZR_NCCL_ORDER, asked, 1);
+        ranks_run(c.p.ranks, 2, cross, &c);
+        unsetenv(CZR_NCCL_ORDER);
+        n += c.p.ranks[0].status != CZR_OK || c.p.ranks[1].status != CZR_OK;
+        czr_nccl_close(c.p.nccl);
+        czr_driver_close(c.p.driver);
+    }
+    return n;
+}
+
+/* Of the double: kernels of two communicators end where ranks launch them in
+ * one order and NCCL keeps to that. */
+static void hangs_by_two_orders(void **state)
+{
+    (void)state;
+    assert_int_equal(count_hangs("1", true), 0);
+    assert_true(count_hangs("1", false) > 0);
+    assert_true(count_hangs("0", true) > 0);
 }
 
 static void says_what_nccl_says(void **state)
@@ -282,6 +404,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(says_that_there_is_none),
         cmocka_unit_test(says_that_it_is_too_old),
         cmocka_unit_test(names_the_function_that_is_missing),
+        cmocka_unit_test(asks_for_an_order),
+        cmocka_unit_test(hangs_by_two_orders),
         cmocka_unit_test(opens_and_splits),
         cmocka_unit_test(says_what_nccl_says),
         cmocka_unit_test(waits_no_longer_than_the_deadline),

@@ -246,17 +246,23 @@ static void ends_what_is_aborted(void **state)
     nccl_bench_close(&s.bench);
 }
 
-/* Calls of the double in one session. */
+/* Calls of the double in one session, at least: a rank asks as often as it has
+ * time to while others begin. */
 static int64_t count_calls(void)
 {
-    static session s;
+    enum { SESSIONS = 10 };
+    int64_t least = INT64_MAX;
 
-    run_session(&s, NONE, seed);
-    const int64_t before = fake_calls();
-    ranks_run(s.bench.ranks, 3, run_rank, &s);
-    const int64_t n = fake_calls() - before;
-    nccl_bench_close(&s.bench);
-    return n;
+    for (int i = 0; i < SESSIONS; i++) {
+        static session s;
+        run_session(&s, NONE, seed);
+        const int64_t before = fake_calls();
+        ranks_run(s.bench.ranks, 3, run_rank, &s);
+        const int64_t n = fake_calls() - before;
+        least = n < least ? n : least;
+        nccl_bench_close(&s.bench);
+    }
+    return least;
 }
 
 /* Whether a rank that says OK has what it should have. */
