@@ -12,7 +12,6 @@
 enum {
     MOST_RANKS = 2048, /* beyond these, plans take seconds each */
     MOST_PARAMS = 1 << 16,
-    MOST_MISSES = 1,    /* buckets that are smaller, and no better */
     GAIN = 50,          /* one part in: the simpler plan stays unless another is
                          * so much quicker; */
     SMALL_GAIN = 1000,  /* of plans with so few parameters, and parameters times
@@ -161,6 +160,15 @@ static int64_t try_assigned(chooser *c, const cz_ir *assigned,
     return times.iteration;
 }
 
+/* The same of the plan with a policy. */
+static int64_t try_alone(chooser *c, const cz_fact_policy *policy)
+{
+    cz_ir *ir = assign(c, policy);
+    const int64_t ps = ir ? try_assigned(c, ir, policy) : INT64_MAX;
+    cz_ir_close(ir);
+    return ps;
+}
+
 /* The policy, with updates joined or not; the least iteration of the two.  In
  * the trainer's order owners are the same. */
 static int64_t try(chooser *c, const cz_fact_policy *policy)
@@ -172,13 +180,12 @@ static int64_t try(chooser *c, const cz_fact_policy *policy)
         return INT64_MAX;
     const int64_t least = try_assigned(c, ir, &tried);
     const bool may_join = c->may_join && cz_ir_count(ir, CZ_FACT_bucket) > 1;
+    int64_t joined = INT64_MAX;
     tried.joins_updates = 1;
-    if (may_join && policy->layout != CZ_LAYOUT_TRAINER) {
-        cz_ir_close(ir);
-        ir = assign(c, &tried);
-    }
-    const int64_t joined =
-        may_join && ir ? try_assigned(c, ir, &tried) : INT64_MAX;
+    if (may_join)
+        joined = policy->layout == CZ_LAYOUT_TRAINER
+                     ? try_assigned(c, ir, &tried)
+                     : try_alone(c, &tried);
     cz_ir_close(ir);
     return joined < least ? joined : least;
 }
@@ -259,7 +266,7 @@ static void try_wire(chooser *c, const cz_plan_view *view)
     policy.wire = WIRE;
     if (!policy.wire_is_free || !may_change(c) || !may_share(view))
         return;
-    try(c, &policy);
+    try_alone(c, &policy);
     if (c->least > less(c, before.least, GAIN))
         *c = before;
 }
@@ -271,10 +278,13 @@ static void try_policies(chooser *c, const cz_plan_view *view)
     static const int64_t sizes[N_SIZES] = {100000000, 40000000, 10000000,
                                            4000000, 200000000};
     const cz_fact_policy *first = view->policy;
+    const int most_misses = c->is_small ? 1 : 0;
     int n_misses = 0;
+    cz_fact_policy joined = *first;
+    joined.joins_updates = 1;
     if ((c->is_small ? view->n_buckets : count_unsharded(view)) > 1 &&
-        may_change(c))
-        try(c, first);
+        c->may_join && may_change(c))
+        try_alone(c, &joined);
     if (c->is_small)
         try_room(c);
     try_wire(c, view);
@@ -283,7 +293,7 @@ static void try_policies(chooser *c, const cz_plan_view *view)
         cz_fact_policy policy = c->best;
         policy.bucket_elements = sizes[i];
         if (!first->bucket_is_free || !may_gain(c) ||
-            (n_misses > MOST_MISSES && !is_behind(c)))
+            (n_misses > most_misses && !is_behind(c)))
             break;
         const bool is_same =
             sizes[i] / (c->is_small ? HALVES : 1) >= longest_bucket(view);
@@ -297,7 +307,7 @@ static void try_policies(chooser *c, const cz_plan_view *view)
         const chooser before = *c;
         cz_fact_policy policy = c->best;
         policy.layout = CZ_LAYOUT_TRAINER;
-        try(c, &policy);
+        (c->is_small ? try : try_alone)(c, &policy);
         for (int i = 0; i < N_SIZES && first->bucket_is_free; i++) {
             policy.bucket_elements = sizes[i];
             if (is_behind(c))

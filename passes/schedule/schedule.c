@@ -8,7 +8,7 @@
  * to a fifth shorter.  Of other micro-groups a few are worth it; many more end
  * the update sooner, and what the forward pass needs first later.  Where
  * nothing is sharded the order of need is the best. */
-enum { BY_NEED = 1, GROUPS_EFFORT = 3000000, SHARED_EFFORT = 300000000 };
+enum { BY_NEED = 1, GROUPS_EFFORT = 3000000, SHARED_EFFORT = 100000000 };
 
 cz_ints cz_schedule_comm(const cz_scheduler *s, const cz_planned_op *op)
 {

@@ -374,12 +374,14 @@ static void order_op(walk *w, int op, wait_list *waits)
 {
     clock *start = &w->started[op];
     start_clock(w, op, waits);
-    for (int i = op - 1; i > all_done(w, start); i--) {
+    int done = all_done(w, start);
+    for (int i = op - 1; i > done; i--) {
         if (w->is_skipped[i] || i <= start->done[w->streams[i]] ||
             !conflict(&w->touched[i], &w->touched[op]))
             continue;
         *CZ_PUSH(w->s->arena, waits->v, waits->n) = i;
         join(w, start, i);
+        done = all_done(w, start);
     }
     w->last[w->streams[op]] = op;
 }
