@@ -98,21 +98,26 @@ static cz_simulation_row *simulate(simulation *s, int *n)
     show_progress("the plan");
     *CZ_PUSH(&s->arena, rows, *n) = (cz_simulation_row){
         "plan", -1, false, cz_simulate_plan(f, &s->options)};
+    const cz_simulate_baselines *baselines =
+        cz_simulate_baselines_make(&s->arena, f, &s->options);
     for (int i = 0; i < s->n_baselines; i++) {
         const cz_document_baseline *of = &f->baselines[i];
+        cz_simulation_row row = {.name = of->name,
+                                 .bucket_elements = of->bucket_elements,
+                                 .is_even = cz_simulate_is_even(of)};
+        int at = 1;
         if (of->is_grouped)
             continue;
         show_progress(of->name);
-        const cz_simulation_row row = {of->name, of->bucket_elements,
-                                       cz_simulate_is_even(of),
-                                       cz_simulate_baseline(f, &s->options, i)};
-        int at = 1;
         while (at < *n && strcmp(rows[at].name, of->name) != 0)
             at++;
+        if (!cz_simulate_baseline(
+                baselines, i, at < *n ? rows[at].times.iteration : INT64_MAX,
+                &row.times))
+            continue;
         if (at == *n)
-            *CZ_PUSH(&s->arena, rows, *n) = row;
-        else if (row.times.iteration < rows[at].times.iteration)
-            rows[at] = row;
+            CZ_PUSH(&s->arena, rows, *n);
+        rows[at] = row;
     }
     return rows;
 }

@@ -8,6 +8,9 @@ typedef struct lister {
     const cz_document_baseline *baseline;
     cz_simulate_buckets messages;
     int *order; /* [n_messages] as they become complete */
+    /* Operations of every iteration, without what they wait for. */
+    cz_timeline_op *reduce, *squares, *gather; /* [n_messages] */
+    cz_timeline_op agree, launch, update;
 } lister;
 
 void *cz_simulate_baseline_lister(cz_simulation *s, int baseline)
@@ -89,8 +92,7 @@ static int64_t gather_ps(cz_simulation *s, const cz_document_baseline *baseline,
 
 /* Together over a set of axes, on the ranks that have it. */
 static cz_timeline_op over(cz_simulation *s, int64_t set,
-                           const cz_document_residents *residents, int64_t ps,
-                           const int *waits, int n_waits)
+                           const cz_document_residents *residents, int64_t ps)
 {
     int64_t *of_rank = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
     for (int r = 0; r < s->document->n_ranks; r++)
@@ -98,26 +100,13 @@ static cz_timeline_op over(cz_simulation *s, int64_t set,
     return (cz_timeline_op){.stream = CZ_TIMELINE_LINK,
                             .comm =
                                 cz_op_comm(&s->prices, set, (cz_block){0, 0}),
-                            .ps = of_rank,
-                            .waits = waits,
-                            .n_waits = n_waits};
+                            .ps = of_rank};
 }
 
-/* A launch on all ranks, behind n operations. */
-static int list_launch(cz_simulation *s, cz_simulate_role role,
-                       const int *behind, int n)
-{
-    const cz_document_residents all = {0};
-    cz_timeline_op launch =
-        over(s, 0, &all, s->options->machine->launch, behind, n);
-    launch.stream = CZ_TIMELINE_COMPUTE;
-    return cz_simulate_append(s, role, launch);
-}
-
-/* Each rank sums up the squares of its own slice of a message, behind its
- * reduction, as plans do bucket by bucket. */
-static int list_squares(cz_simulation *s, const cz_document_message *message,
-                        const int *reduced)
+/* Each rank sums up the squares of its own slice of a message, as plans do
+ * bucket by bucket. */
+static cz_timeline_op squares_of(cz_simulation *s,
+                                 const cz_document_message *message)
 {
     const int64_t set = s->document->reductions[message->reduction].split_set;
     int64_t *ps = CZ_NEW(s->arena, int64_t, s->document->n_ranks);
@@ -125,31 +114,7 @@ static int list_squares(cz_simulation *s, const cz_document_message *message,
     for (int r = 0; r < s->document->n_ranks; r++)
         if (!cz_op_is_resident(&s->prices, &message->residents, r))
             ps[r] = -1;
-    return cz_simulate_append(
-        s, CZ_SIMULATE_DECIDE,
-        (cz_timeline_op){.ps = ps, .waits = reduced, .n_waits = 1});
-}
-
-/* The guard, the decision and the prologue, as plans have them, behind n
- * operations, which become what the update waits for. */
-static void list_decision(cz_simulation *s, const int **behind, int *n)
-{
-    const cz_document_residents all = {0};
-    const int64_t set = s->prices.apart, ps = cz_op_agree_ps(&s->prices, set);
-    int *last = CZ_NEW(s->arena, int, 4);
-    for (int i = 0; i < s->document->guards + s->document->decides; i++) {
-        last[i] = cz_simulate_append(s, CZ_SIMULATE_DECIDE,
-                                     over(s, set, &all, ps, *behind, *n));
-        *behind = &last[i];
-        *n = 1;
-    }
-    if (s->document->decides) {
-        last[2] = list_launch(s, CZ_SIMULATE_DECIDE, *behind, *n);
-        *behind = &last[2];
-    }
-    last[3] = list_launch(s, CZ_SIMULATE_UPDATE, *behind, *n);
-    *behind = &last[3];
-    *n = 1;
+    return (cz_timeline_op){.ps = ps};
 }
 
 /* On each rank: its kernels, and a launch for each that is element-wise. */
@@ -166,10 +131,63 @@ static const int64_t *update_ps(cz_simulation *s,
     return ps;
 }
 
+void cz_simulate_make_ops(cz_simulation *s, void *kept)
+{
+    lister *l = kept;
+    const int n = l->messages.n;
+    const cz_document_residents all = {0};
+    const int64_t set = s->prices.apart;
+    l->reduce = CZ_NEW(s->arena, cz_timeline_op, n);
+    l->squares = CZ_NEW(s->arena, cz_timeline_op, n);
+    l->gather = CZ_NEW(s->arena, cz_timeline_op, n);
+    for (int m = 0; m < n; m++) {
+        const cz_document_message *message = &l->baseline->messages[m];
+        const cz_document_reduction *how =
+            &s->document->reductions[message->reduction];
+        l->reduce[m] = over(s, how->reduce_set, &message->residents,
+                            reduce_ps(s, l, message));
+        l->squares[m] = squares_of(s, message);
+        l->gather[m] = over(s, how->split_set, &message->residents,
+                            gather_ps(s, l->baseline, message));
+    }
+    l->agree = over(s, set, &all, cz_op_agree_ps(&s->prices, set));
+    l->launch = over(s, 0, &all, s->options->machine->launch);
+    l->launch.stream = CZ_TIMELINE_COMPUTE;
+    l->update = (cz_timeline_op){.ps = update_ps(s, l->baseline)};
+}
+
+/* Behind n operations. */
+static int append(cz_simulation *s, cz_simulate_role role, cz_timeline_op op,
+                  const int *behind, int n)
+{
+    op.waits = behind;
+    op.n_waits = n;
+    return cz_simulate_append(s, role, op);
+}
+
+/* The guard, the decision and the prologue, as plans have them, behind n
+ * operations, which become what the update waits for. */
+static void list_decision(cz_simulation *s, const lister *l, const int **behind,
+                          int *n)
+{
+    int *last = CZ_NEW(s->arena, int, 4);
+    for (int i = 0; i < s->document->guards + s->document->decides; i++) {
+        last[i] = append(s, CZ_SIMULATE_DECIDE, l->agree, *behind, *n);
+        *behind = &last[i];
+        *n = 1;
+    }
+    if (s->document->decides) {
+        last[2] = append(s, CZ_SIMULATE_DECIDE, l->launch, *behind, *n);
+        *behind = &last[2];
+    }
+    last[3] = append(s, CZ_SIMULATE_UPDATE, l->launch, *behind, *n);
+    *behind = &last[3];
+    *n = 1;
+}
+
 void cz_simulate_list_baseline(cz_simulation *s, void *kept)
 {
     lister *l = kept;
-    const cz_document_baseline *baseline = l->baseline;
     const int n = l->messages.n;
     int n_waits = n;
     int *reduced = CZ_NEW(s->arena, int, n);
@@ -179,35 +197,24 @@ void cz_simulate_list_baseline(cz_simulation *s, void *kept)
     int *backward = CZ_NEW(s->arena, int, s->layers.n);
     cz_simulate_list_forward(s, &l->messages);
     cz_simulate_list_backward(s, backward);
-    for (int i = 0; i < n; i++) {
-        const cz_document_message *message = &baseline->messages[l->order[i]];
-        const int64_t set =
-            s->document->reductions[message->reduction].reduce_set;
-        reduced[i] = cz_simulate_append(
-            s, CZ_SIMULATE_REDUCE,
-            over(s, set, &message->residents, reduce_ps(s, l, message),
-                 &backward[l->messages.first_layer[l->order[i]]], 1));
-    }
+    for (int i = 0; i < n; i++)
+        reduced[i] = append(s, CZ_SIMULATE_REDUCE, l->reduce[l->order[i]],
+                            &backward[l->messages.first_layer[l->order[i]]], 1);
     for (int i = 0; s->document->decides > 0 && i < n; i++) {
-        squared[i] =
-            list_squares(s, &baseline->messages[l->order[i]], &reduced[i]);
+        squared[i] = append(s, CZ_SIMULATE_DECIDE, l->squares[l->order[i]],
+                            &reduced[i], 1);
         waits = squared;
     }
-    list_decision(s, &waits, &n_waits);
-    updated[0] = cz_simulate_append(
-        s, CZ_SIMULATE_UPDATE,
-        (cz_timeline_op){
-            .ps = update_ps(s, baseline), .waits = waits, .n_waits = n_waits});
-    for (int i = n - 1; baseline->gathers && i >= 0; i--) {
+    list_decision(s, l, &waits, &n_waits);
+    updated[0] = append(s, CZ_SIMULATE_UPDATE, l->update, waits, n_waits);
+    for (int i = n - 1; l->baseline->gathers && i >= 0; i--) {
         const int m = l->order[i];
-        const cz_document_message *message = &baseline->messages[m];
         const int64_t set =
-            s->document->reductions[message->reduction].split_set;
-        const int64_t ps = gather_ps(s, baseline, message);
+            s->document->reductions[l->baseline->messages[m].reduction]
+                .split_set;
         if (cz_op_extent(&s->prices, set) > 1)
-            l->messages.gather_of[m] = cz_simulate_append(
-                s, CZ_SIMULATE_GATHER,
-                over(s, set, &message->residents, ps, updated, 1));
+            l->messages.gather_of[m] =
+                append(s, CZ_SIMULATE_GATHER, l->gather[m], updated, 1);
     }
 }
 
@@ -237,9 +244,9 @@ static int64_t chain_of(const cz_simulation *s, const lister *l,
     return larger(end, pass);
 }
 
-bool cz_simulate_may_be_shorter(cz_simulation *s, int baseline, int64_t ps)
+bool cz_simulate_may_be_shorter(cz_simulation *s, void *kept, int64_t ps)
 {
-    const lister *l = cz_simulate_baseline_lister(s, baseline);
+    const lister *l = kept;
     const cz_document_baseline *of = l->baseline;
     const int n = l->messages.n, n_ranks = s->document->n_ranks;
     const int64_t *update = update_ps(s, of);

@@ -79,17 +79,19 @@ void cz_simulate_list_forward(cz_simulation *s,
                               const cz_simulate_buckets *buckets);
 void cz_simulate_list_backward(cz_simulation *s, int *ops);
 
-/* An iteration is forward, backward, then what follows; gathers of one are
- * waited for in the next.  What a lister keeps between iterations is its own.
- */
 /* Times of all that is listed: kernels are lengthened by what they share with
  * links, in rounds, each by what the one before it had. */
 cz_timeline_times cz_simulate_contention(cz_simulation *s);
 
+/* An iteration is forward, backward, then what follows; gathers of one are
+ * waited for in the next.  What a lister keeps between iterations is its own.
+ */
 void *cz_simulate_baseline_lister(cz_simulation *s, int baseline);
-void cz_simulate_list_baseline(cz_simulation *s, void *lister);
 /* Whether an iteration of it takes less on each rank, if that waits for no
  * other: where it does not, none is so short. */
-bool cz_simulate_may_be_shorter(cz_simulation *s, int baseline, int64_t ps);
+bool cz_simulate_may_be_shorter(cz_simulation *s, void *lister, int64_t ps);
+/* What iterations have, before the first of them is listed. */
+void cz_simulate_make_ops(cz_simulation *s, void *lister);
+void cz_simulate_list_baseline(cz_simulation *s, void *lister);
 
 #endif

@@ -356,13 +356,16 @@ static int64_t *times_of(cz_simulation *s, const layer_work *work)
     const cz_wide rate = (cz_wide)s->options->machine->bf16_rate *
                          s->options->mfu / CZ_TIME_MILLION;
     int64_t *ps = CZ_NEW(s->arena, int64_t, s->prices.n_ranks);
+    cz_wide timed = 0; /* many ranks have as much */
+    int64_t products = 0;
     for (int r = 0; r < s->prices.n_ranks; r++) {
         const layer_work *w = &work[r];
         ps[r] = -1;
         if (w->flops < 0)
             continue;
-        const int64_t products =
-            cz_time_of(w->flops, rate > 1 ? (int64_t)rate : 1);
+        if (w->flops != timed)
+            products = cz_time_of(w->flops, rate > 1 ? (int64_t)rate : 1);
+        timed = w->flops;
         const int64_t computes = cz_time_add(products, w->links);
         ps[r] = computes > w->gathers ? computes : w->gathers;
         s->layers.links[r] = cz_time_add(s->layers.links[r], ps[r] - products);

@@ -3,6 +3,10 @@
 
 enum { N_ITERATIONS = 4 };
 
+struct cz_simulate_baselines {
+    cz_simulation common; /* without a list */
+};
+
 /* ---- what is slower ---- */
 
 /* SplitMix64: a number for each key, with no state. */
@@ -296,14 +300,19 @@ static int64_t all_of(const cz_document *document)
     return ((int64_t)1 << document->n_axes) - 1;
 }
 
+/* Of an iteration that has so many operations besides the model's. */
+static void limit_times(cz_simulation *s, int n_ops)
+{
+    s->prices.most_ps =
+        CZ_MAX_PS / N_ITERATIONS / (n_ops + 2 * s->layers.n + 10);
+}
+
 /* A list without operations, of which an iteration will have n_ops, on ranks
- * that differ along `apart`; `arena` is initialised, and the caller's to let
- * go. */
+ * that differ along `apart`. */
 static void begin(cz_simulation *s, cz_arena *arena,
                   const cz_document *document,
                   const cz_simulate_options *options, int n_ops, int64_t apart)
 {
-    cz_arena_init(arena);
     *s = (cz_simulation){
         .arena = arena, .document = document, .options = options};
     s->prices = cz_op_prices_make(arena, document, options->machine, apart);
@@ -312,8 +321,7 @@ static void begin(cz_simulation *s, cz_arena *arena,
     s->list.n_ranks = document->n_ranks;
     cz_simulate_make_layers(s);
     pick_stragglers(s);
-    s->prices.most_ps =
-        CZ_MAX_PS / N_ITERATIONS / (n_ops + 2 * s->layers.n + 10);
+    limit_times(s, n_ops);
 }
 
 static cz_simulate_times finish(cz_simulation *s, void *lister,
@@ -323,9 +331,7 @@ static cz_simulate_times finish(cz_simulation *s, void *lister,
         list(s, lister);
     s->list = cz_timeline_fold(s->arena, &s->list, &s->n_alike);
     const cz_timeline_times times = cz_simulate_contention(s);
-    const cz_simulate_times out = read_times(s, &times);
-    cz_arena_fini(s->arena);
-    return out;
+    return read_times(s, &times);
 }
 
 cz_simulate_model cz_simulate_passes(const cz_document *document,
@@ -337,6 +343,7 @@ cz_simulate_model cz_simulate_passes(const cz_document *document,
     int64_t apart = 0;
     for (int p = 0; p < document->n_params; p++)
         apart |= document->params[p].residents.set;
+    cz_arena_init(&arena);
     begin(&s, &arena, document, options, 0, apart);
     const cz_simulate_layers *l = &s.layers;
     for (int r = 0; r < s.prices.n_ranks; r++) {
@@ -361,20 +368,38 @@ cz_simulate_times cz_simulate_plan(const cz_document *document,
 {
     cz_arena arena;
     cz_simulation s;
+    cz_arena_init(&arena);
     begin(&s, &arena, document, options, document->n_ops, all_of(document));
-    return finish(&s, make_lister(&s), list_plan);
+    const cz_simulate_times times = finish(&s, make_lister(&s), list_plan);
+    cz_arena_fini(&arena);
+    return times;
 }
 
-cz_simulate_times cz_simulate_baseline(const cz_document *document,
-                                       const cz_simulate_options *options,
-                                       int baseline)
+cz_simulate_baselines *
+cz_simulate_baselines_make(cz_arena *arena, const cz_document *document,
+                           const cz_simulate_options *options)
+{
+    cz_simulate_baselines *of = CZ_NEW(arena, cz_simulate_baselines, 1);
+    begin(&of->common, arena, document, options, 0, all_of(document));
+    return of;
+}
+
+bool cz_simulate_baseline(const cz_simulate_baselines *of, int number,
+                          int64_t most, cz_simulate_times *out)
 {
     cz_arena arena;
-    cz_simulation s;
-    begin(&s, &arena, document, options,
-          3 * document->baselines[baseline].n_messages, all_of(document));
-    return finish(&s, cz_simulate_baseline_lister(&s, baseline),
-                  cz_simulate_list_baseline);
+    cz_simulation s = of->common;
+    cz_arena_init(&arena);
+    s.arena = &arena;
+    limit_times(&s, 3 * s.document->baselines[number].n_messages);
+    void *lister = cz_simulate_baseline_lister(&s, number);
+    const bool may_be = cz_simulate_may_be_shorter(&s, lister, most);
+    if (may_be) {
+        cz_simulate_make_ops(&s, lister);
+        *out = finish(&s, lister, cz_simulate_list_baseline);
+    }
+    cz_arena_fini(&arena);
+    return may_be && out->iteration < most;
 }
 
 int64_t cz_simulate_best_baseline(const cz_document *document,
@@ -382,17 +407,14 @@ int64_t cz_simulate_best_baseline(const cz_document *document,
                                   int64_t most)
 {
     cz_arena arena;
-    cz_simulation s;
-    begin(&s, &arena, document, options, 0, all_of(document));
-    for (int i = 0; i < document->n_baselines; i++) {
-        if (document->baselines[i].is_grouped ||
-            !cz_simulate_may_be_shorter(&s, i, most))
-            continue;
-        const int64_t iteration =
-            cz_simulate_baseline(document, options, i).iteration;
-        if (iteration < most)
-            most = iteration;
-    }
+    cz_simulate_times times;
+    cz_arena_init(&arena);
+    const cz_simulate_baselines *of =
+        cz_simulate_baselines_make(&arena, document, options);
+    for (int i = 0; i < document->n_baselines; i++)
+        if (!document->baselines[i].is_grouped &&
+            cz_simulate_baseline(of, i, most, &times))
+            most = times.iteration;
     cz_arena_fini(&arena);
     return most;
 }
@@ -406,6 +428,7 @@ cz_simulate_timeline cz_simulate_step(cz_arena *arena,
     int64_t *end = CZ_NEW(arena, int64_t, n_all);
     cz_arena scratch;
     cz_simulation s;
+    cz_arena_init(&scratch);
     begin(&s, &scratch, document, options, document->n_ops, all_of(document));
     for (int i = 0; i < document->n_ops; i++) {
         const cz_document_op *op = &document->ops[i];

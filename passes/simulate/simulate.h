@@ -68,12 +68,19 @@ typedef struct cz_simulate_model {
 cz_simulate_model cz_simulate_passes(const cz_document *document,
                                      const cz_simulate_options *options);
 
-/* The plan itself, and one of its baselines. */
 cz_simulate_times cz_simulate_plan(const cz_document *document,
                                    const cz_simulate_options *options);
-cz_simulate_times cz_simulate_baseline(const cz_document *document,
-                                       const cz_simulate_options *options,
-                                       int baseline);
+
+/* What baselines have in common, which belongs to the arena. */
+typedef struct cz_simulate_baselines cz_simulate_baselines;
+cz_simulate_baselines *
+cz_simulate_baselines_make(cz_arena *arena, const cz_document *document,
+                           const cz_simulate_options *options);
+
+/* One of them, whose iteration is shorter than `most`; else false. */
+bool cz_simulate_baseline(const cz_simulate_baselines *of, int number,
+                          int64_t most, cz_simulate_times *out);
+
 /* The shortest iteration of all baselines that is shorter than `most`; else
  * that. */
 int64_t cz_simulate_best_baseline(const cz_document *document,

@@ -300,6 +300,20 @@ static cz_document_message message_of(const fixture *f, const int64_t *param,
                                  .own = f->own};
 }
 
+/* Its one baseline. */
+static cz_simulate_times simulated(const cz_document *document,
+                                   const cz_simulate_options *options)
+{
+    cz_arena arena;
+    cz_simulate_times times;
+    cz_arena_init(&arena);
+    assert_true(cz_simulate_baseline(
+        cz_simulate_baselines_make(&arena, document, options), 0, INT64_MAX,
+        &times));
+    cz_arena_fini(&arena);
+    return times;
+}
+
 static cz_simulate_times
 times_of(fixture *f, const cz_document_message *messages, int n_messages)
 {
@@ -313,7 +327,7 @@ times_of(fixture *f, const cz_document_message *messages, int n_messages)
                                            .messages = messages};
     f->document.n_baselines = 1;
     f->document.baselines = &baseline;
-    return cz_simulate_baseline(&f->document, &options, 0);
+    return simulated(&f->document, &options);
 }
 
 /* All dense messages stand before those of experts.  The dense one of the first
@@ -401,8 +415,7 @@ static void test_a_baseline_reduces_all_then_waits_for_all(void **unused)
                                      .messages = messages};
     f.document.n_baselines = 1;
     f.document.baselines = &baseline;
-    const cz_simulate_times times =
-        cz_simulate_baseline(&f.document, &options, 0);
+    const cz_simulate_times times = simulated(&f.document, &options);
     const int64_t reduce = 2 * (7 + 20000), gather = 7 + 10000;
     assert_int_equal(times.update, 3000);
     assert_int_equal(times.reduce, 2 * reduce);
