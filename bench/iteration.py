@@ -21,6 +21,7 @@ MESHES = {
     "qwen3-30b-a3b": MIDDLE, "qwen3-32b": LARGE, "llama-3-70b": LARGE,
     "llama-3-405b": ("dp=128,tp=8", "dp=256,tp=4", "pp=8,dp=32,tp=8"),
     "qwen3-235b-a22b": ("dp=64,tp=4", "dp=128,tp=4", "pp=4,dp=32,tp=4"),
+    "qwen3-coder-480b-a35b": ("dp=64,tp=4", "dp=128,tp=4", "pp=2,dp=64,tp=4"),
     "deepseek-v3": ("dp=64,tp=8", "dp=128,tp=8", "pp=8,dp=16,tp=8"),
 }
 # Experts are dealt out over these ranks.
@@ -30,6 +31,9 @@ EXPERTS = {
     "qwen3-235b-a22b": {"dp=64,tp=4": "edp = 8, ep = 32",
                         "dp=128,tp=4": "edp = 16, ep = 32",
                         "pp=4,dp=32,tp=4": "edp = 4, ep = 32"},
+    "qwen3-coder-480b-a35b": {"dp=64,tp=4": "edp = 8, ep = 32",
+                              "dp=128,tp=4": "edp = 16, ep = 32",
+                              "pp=2,dp=64,tp=4": "edp = 8, ep = 32"},
     "deepseek-v3": {"dp=64,tp=8": "edp = 8, ep = 64", "dp=128,tp=8": "edp = 16, ep = 64",
                     "pp=8,dp=16,tp=8": "edp = 2, ep = 64"},
 }
