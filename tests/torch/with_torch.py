@@ -13,7 +13,8 @@ import subprocess
 import sys
 import venv
 
-PACKAGES = ["numpy", "torch", "transformers", "accelerate", "torchtitan"]
+PACKAGES = ["numpy", "torch", "transformers", "accelerate", "torchtitan",
+            "megatron-core"]
 SKIPPED = 77
 INSTALL_S = 2400
 

@@ -2,6 +2,7 @@
 source.  Sharding is read from the placements of DTensors; what no plan expresses is a
 ValueError that names parameter and placement."""
 import math
+import operator
 import re
 
 import torch
@@ -131,7 +132,12 @@ def _factoring(axes, sizes, names):
 class Mesh:
     """How ranks are factored: `axes` maps axes to sizes, major to minor, `experts` those
     of experts, if they have their own.  `ranks` are those of torch.distributed in that
-    order.  Of a dict of axes, of ranks that need not be there, it has no ranks."""
+    order.  Of a dict of axes, of ranks that need not be there, it has no ranks.
+
+    Trainers that shard without DTensors have a class of their own, which reads another
+    way: axis_placements, whole_shape, pieces, grad_of and grad_dtype."""
+
+    grad_of = operator.attrgetter("grad")
 
     def __init__(self, params, device_mesh):
         meshes = [p.device_mesh for p in params.values() if hasattr(p, "placements")]
@@ -213,6 +219,18 @@ class Mesh:
         return [(self.axes_of[dim], placement, size)
                 for (dim, placement), size in zip(found, sizes) if size > 1]
 
+    def whole_shape(self, name, param):
+        """Of all ranks' parts together."""
+        return param.shape
+
+    def pieces(self, name, param):
+        """Names of the tensors of equal rows that it joins, if it is fused storage: a rank
+        along tp has its rows of the first, then of the second."""
+        return ()
+
+    def grad_dtype(self, param):
+        return param.dtype
+
 
 class Shape:
     """A parameter as a source has it: `text` is its shape, `clauses` what the schedule
@@ -221,11 +239,12 @@ class Shape:
     The first of three dimensions counts matrices, as of experts.  Where FSDP cuts it
     inside the shards of ep, rank c has part order[c] of it in torch, and part c in the
     plan: to an optimizer one matrix is as good as another, though a rule that draws random
-    numbers draws others.  Else `order` is None."""
+    numbers draws others.  So have ranks along tp parts of the pieces of fused storage.
+    Else `order` is None."""
 
     def __init__(self, name, param, mesh):
         self.name, self.mesh, self.order = name, mesh, None
-        self.shape = [int(size) for size in param.shape]
+        self.shape = [int(size) for size in mesh.whole_shape(name, param)]
         self.left, self.axes = list(self.shape), [[] for _ in self.shape]
         self.clauses, self.is_batch = [], len(self.shape) == 3
         shards = []
@@ -249,6 +268,19 @@ class Shape:
         sizes = ["/".join([str(n), *axes]) for n, axes in zip(self.shape, self.axes)]
         self.text = (f"[{', '.join(sizes) or 1}]" +
                      (" view matrix" if len(sizes) > 3 else ""))
+        self.pieces = mesh.pieces(name, param)
+        if self.pieces:
+            self._join(mesh.axes["tp"] if "tp" in self.axes[0] else 1)
+
+    def _join(self, n):
+        """The pieces, of which each of n ranks has some rows."""
+        many = len(self.pieces)
+        if self.shape[0] % (n * many):
+            raise ValueError(f"{self.name} {tuple(self.shape)}: {self.shape[0]} rows are no "
+                             f"{' and '.join(self.pieces)} of {n} ranks")
+        rows = ", ".join(f"{piece} = {self.shape[0] // (n * many)}" for piece in self.pieces)
+        self.text += f" blocks {n} {{ {rows} }}"
+        self.order = [p * n + rank for rank in range(n) for p in range(many)]
 
     def _divide(self, d, axis, size, at):
         """Over an axis of the model's: to equal shards, or as torch.chunk does."""
@@ -298,6 +330,15 @@ class Shape:
         n = self.shape[0] // len(self.order)
         return self.order[row // n] * n + row % n
 
+    def torch_runs(self, row, rows):
+        """(row in torch, the first of these rows, how many) of runs of the plan's."""
+        n = self.shape[0] // len(self.order) if self.order else row + rows
+        first = row
+        while first < row + rows:
+            behind = min(row + rows, first - first % n + n)
+            yield self.torch_row(first), first - row, behind - first
+            first = behind
+
 
 def source(params, mesh, rules, reduces, clauses):
     """The whole text.  `rules` come first, so that errors count their lines; `clauses`
@@ -309,10 +350,11 @@ def source(params, mesh, rules, reduces, clauses):
         if shape.clauses:
             clauses_of[name] = shape.clauses
     arrive = "partial over dp" if reduces else "reduced"
-    first = next(iter(params.values())).dtype
+    grads = {name: mesh.grad_dtype(param) for name, param in params.items()}
+    first = next(iter(grads.values()))
     schedule.append(f"grads {DTYPES[first]} {arrive}")
-    schedule += [f"grads {DTYPES[p.dtype]} {arrive} on {name}"
-                 for name, p in params.items() if p.dtype != first]
+    schedule += [f"grads {DTYPES[dtype]} {arrive} on {name}"
+                 for name, dtype in grads.items() if dtype != first]
     usual = "shard dim 0 over fsdp chunk"
     if len(clauses_of) == len(params) and all(
             own == [f"{usual} on {name}"] for name, own in clauses_of.items()):

@@ -60,7 +60,7 @@ class Optimizer(torch.optim.Optimizer):
                              "torch does not keep: reduces or strict, not both")
         try:
             named, rules = layout.read(params, rules)
-            where = layout.Mesh(named, mesh)
+            where = mesh if isinstance(mesh, layout.Mesh) else layout.Mesh(named, mesh)
         except Exception as error:
             if mesh is None and layout.n_processes() > 1:  # the others expect all
                 World(list(range(layout.n_processes())), deadline).agree(error)
@@ -141,9 +141,9 @@ class Optimizer(torch.optim.Optimizer):
     @staticmethod
     def _first_grad(one):
         """Stored tensors of several matrices want both; any place will do."""
-        if one.param.dim() != 3:
+        if one.param.dim() != 3 and not one.layout.pieces:
             return None
-        one.zero = torch.zeros_like(one.local(one.param))
+        one.zero = torch.zeros_like(one.local(one.param), dtype=one.grad_dtype)
         return ct.byref(describe(one.zero))
 
     def _read_hypers(self):
@@ -291,15 +291,17 @@ class Optimizer(torch.optim.Optimizer):
             name, bracket, matrix = tensor.name.decode().partition("[")
             one, n, boxes = by_name[name], tensor.n_dims, []
             if bracket:  # of a batch
-                matrix = re.sub(r"^\d+", lambda m: str(one.torch_row(int(m[0]))), matrix)
+                matrix = re.sub(r"^\d+", lambda m: str(one.layout.torch_row(int(m[0]))), matrix)
+            is_stored = not bracket and (n == 3 or tensor.shape[:n] == one.layout.shape)
             for k in range(tensor.n_boxes):
                 self._check(czr.lib.czr_checkpoint_get_box(self._engine, i, k, ct.byref(box)))
-                start = box.start[:n]
-                if n == 3:
-                    start[0] = one.torch_row(start[0])
-                window = tuple(slice(a, a + size) for a, size in zip(start, box.shape[:n]))
-                boxes.append((window, _memory(box.data, box.shape[:n], box.strides[:n],
-                                              tensor.dtype)))
+                memory = _memory(box.data, box.shape[:n], box.strides[:n], tensor.dtype)
+                window = tuple(slice(a, a + size) for a, size in zip(box.start[:n], memory.shape))
+                if not is_stored:
+                    boxes.append((window, memory))
+                    continue
+                boxes += [((slice(row, row + rows), *window[1:]), memory[first:first + rows])
+                          for row, first, rows in one.layout.torch_runs(box.start[0], len(memory))]
             yield one.param, tensor.state.decode() + bracket + matrix, tensor, boxes
 
     def state_names(self):
@@ -334,13 +336,19 @@ class Optimizer(torch.optim.Optimizer):
         with self._together():
             found = self._match(state_dict)
         super().load_state_dict({**state_dict, "state": {}})
+        self._fill(lambda param, state, window: found[param][state][window],
+                   [int(found[one.param]["step"]) for one in self.bound])
+
+    def _fill(self, value_of, steps):
+        """All states and masters, by value_of(parameter, name, window); and each
+        parameter's step."""
         for param, state, _, boxes in self._checkpoint():
             for window, memory in boxes:
-                memory.copy_(found[param][state][window])
-        step = max(int(state["step"]) for state in found.values())
+                if memory.numel():
+                    memory.copy_(value_of(param, state, window))
+        step = max(steps)
         self._check(czr.lib.czr_step_set(self._engine, step))
-        for one in self.bound:
-            own = int(found[one.param]["step"])
+        for one, own in zip(self.bound, steps):
             for number in one.numbers if own < step else ():
                 self._check(czr.lib.czr_param_step_set(self._engine, number, own))
         self._note_step(step)

@@ -11,7 +11,7 @@ DTYPES = {torch.float32: czr.F32, torch.bfloat16: czr.BF16}
 # A step of many small tensors is mostly Python, which asks all of them for one thing in
 # one go: map(DATA, tensors).
 DATA, STRIDE = torch.Tensor.data_ptr, torch.Tensor.stride
-GRAD, DTYPE = operator.attrgetter("grad"), operator.attrgetter("dtype")
+DTYPE = operator.attrgetter("dtype")
 
 
 def describe(tensor):
@@ -26,7 +26,8 @@ class Bound:
 
     def __init__(self, index, name, param, mesh):
         self.index, self.name, self.param, self.key = index, name, param, name.encode()
-        self.torch_row = layout.Shape(name, param, mesh).torch_row
+        self.layout, self.grad_of = layout.Shape(name, param, mesh), mesh.grad_of
+        self.grad_dtype = mesh.grad_dtype(param)
         self.is_folded, self.is_shared = layout.is_folded(param), hasattr(param, "placements")
         self.is_plain, self.dtype = not (self.is_folded or self.is_shared), param.dtype
         self.has_master = param.dtype != torch.float32
@@ -51,16 +52,16 @@ class Bound:
         """This rank's part of the gradient; None if it has none, and there is no other
         rank.  RuntimeError if there is none that fits."""
         param = self.param
-        grad = param.grad
+        grad = self.grad_of(param)
         if (self.is_plain and type(grad) is torch.Tensor and  # no DTensor
-                grad.dtype is self.dtype and grad.layout is torch.strided):
+                grad.dtype is self.grad_dtype and grad.layout is torch.strided):
             return grad
         if grad is None and self.is_alone:
             return None
         if grad is None:
             raise RuntimeError(f"{self.name} has no gradient: call backward() before step(), "
                                "and take from the optimizer what never gets one")
-        if grad.layout != torch.strided or grad.dtype != param.dtype:
+        if grad.layout != torch.strided or grad.dtype != self.grad_dtype:
             raise RuntimeError(f"{self.name}: its gradient is {grad.layout} {grad.dtype}")
         found, own = (getattr(tensor, "placements", None) for tensor in (grad, param))
         if found != own:
@@ -120,7 +121,8 @@ class Gradients:
 
     def __init__(self, parameters):
         self.parameters, self.bound = parameters, parameters.bound
-        self.dtypes = [one.dtype for one in self.bound]
+        self.dtypes = [one.grad_dtype for one in self.bound]
+        self.grad_of = self.bound[0].grad_of
         self.engine, self.data, self.strides, self.pick = None, [], [], None
 
     def follow(self, engine):
@@ -149,7 +151,7 @@ class Gradients:
         """This rank's parts but of those that were told, None for these; addresses and
         strides; and which have none.  Errors as in Bound.take_grad."""
         if self.parameters.are_plain and not told:
-            parts = list(map(GRAD, self.parameters.all))
+            parts = list(map(self.grad_of, self.parameters.all))
             if set(map(type, parts)) == {torch.Tensor} and \
                     list(map(DTYPE, parts)) == self.dtypes:
                 try:  # sparse ones have no strides
