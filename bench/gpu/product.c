@@ -149,8 +149,7 @@ static bool put(gpu_product *g, gpu_way by)
 
     switch (by) {
     case GPU_OURS:
-        return gpu_is_ok(m,
-                         czr_product_kernel_put(&g->kernel, false, m->stream));
+        return gpu_is_ok(m, czr_product_kernel_put(&g->kernel, m->stream));
     case GPU_CUBLAS:
         return gpu_cublas_multiply(m->cublas, &g->product);
     case GPU_LIBRARY:

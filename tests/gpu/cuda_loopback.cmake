@@ -85,7 +85,6 @@ if(TARGET double_collect)
   set_target_properties(present_cublaslt PROPERTIES OUTPUT_NAME cublasLt
     SUFFIX .so.13 LIBRARY_OUTPUT_DIRECTORY ${present})
   add_dependencies(cuda_batch_run present_cublaslt)
-  set_tests_properties(cuda_batch_run PROPERTIES ENVIRONMENT CZR_CUDA_OVERLAP=1)
   cz_cuda_check(cuda_batch_library 300 cuda cuda_batch_run library)
   set_tests_properties(cuda_batch_library PROPERTIES ENVIRONMENT
     LD_LIBRARY_PATH=${present}:$ENV{LD_LIBRARY_PATH})

@@ -51,15 +51,6 @@ static czr_status check_ordinal(czr_context *context, int ordinal)
                              "GPU %d", ordinal);
 }
 
-/* Graphs have it since CUDA 12.3. */
-static bool can_overlap(const czr_context *context)
-{
-    const char *asked = getenv("CZR_CUDA_OVERLAP");
-
-    return asked && strcmp(asked, "1") == 0 && context->major >= 9 &&
-           context->driver->version >= 12030;
-}
-
 static czr_status ask_attributes(czr_context *context)
 {
     const struct {
@@ -85,7 +76,6 @@ static czr_status ask_attributes(czr_context *context)
             driver->device_attribute(rows[i].value, rows[i].attribute,
                                      context->device),
             "asking %s for attribute %d", context->name, rows[i].attribute);
-    context->overlaps = can_overlap(context);
     return status;
 }
 

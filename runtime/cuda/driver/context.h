@@ -24,8 +24,6 @@ typedef struct czr_context {
     int n_processors;        /* multiprocessors */
     int shared_memory_bytes; /* of one block, at most, when a kernel asks for it
                               */
-    bool overlaps;           /* launches may, as czr_launch has it: the device
-                              * can, and CZR_CUDA_OVERLAP=1 asks for it */
     bool is_capturing;       /* between the begin and the end of a graph */
     czr_status status;       /* of the first failure */
     char error[CZR_DRIVER_MESSAGE]; /* its sentence, "" if none */

@@ -65,21 +65,11 @@ enum {
     CZR_TENSOR_MAP_MAX_RANK = 5
 };
 
-/* CUlaunchAttribute, of those that are an int:
- * CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION. */
-enum { CZR_LAUNCH_OVERLAPS = 6 };
-typedef struct czr_launch_attribute {
-    int id;
-    char pad[4];
-    int value;
-    char rest[60];
-} czr_launch_attribute;
-
 /* CUlaunchConfig. */
 typedef struct czr_launch_config {
     unsigned grid[3], block[3], shared_memory_bytes;
     void *stream;
-    const czr_launch_attribute *attributes;
+    const void *attributes; /* none */
     unsigned n_attributes;
 } czr_launch_config;
 

@@ -77,13 +77,8 @@ czr_status czr_module_launch(czr_context *context, void *kernel,
                              const czr_launch *launch, void **arguments,
                              void *stream)
 {
-    const czr_launch_attribute overlaps = {.id = CZR_LAUNCH_OVERLAPS,
-                                           .value = 1};
     czr_launch_config config = {
-        .shared_memory_bytes = launch->shared_memory_bytes,
-        .stream = stream,
-        .attributes = &overlaps,
-        .n_attributes = launch->overlaps && context->overlaps};
+        .shared_memory_bytes = launch->shared_memory_bytes, .stream = stream};
 
     memcpy(config.grid, launch->grid, sizeof config.grid);
     memcpy(config.block, launch->block, sizeof config.block);

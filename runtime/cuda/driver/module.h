@@ -22,8 +22,6 @@ typedef struct czr_launch {
     unsigned grid[3], block[3];
     unsigned shared_memory_bytes; /* dynamic, as czr_module_find was reported at
                                      most */
-    bool overlaps; /* it begins while what was launched before on the stream
-                    * ends, where the device can: the kernel calls grid_begin */
 } czr_launch;
 
 /* A kernel that lives as long as the module and may ask for `shared_bytes` of

@@ -16,18 +16,6 @@ DEV u32 shared_address(const void *p)
     return (u32)__cvta_generic_to_shared(p);
 }
 
-// In front of a kernel's first access to global memory: all that was launched
-// before on the stream has ended, and what it wrote is seen.  What is launched
-// next may come to multiprocessors that have room from now on, and waits here.
-DEV void grid_begin()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\n"
-                 "griddepcontrol.wait;" ::
-                     : "memory");
-#endif
-}
-
 // Two f32 rounded to nearest even, the first in the lower half.
 DEV u32 pack_bf16(float low, float high)
 {

@@ -35,7 +35,6 @@ enum {
 // Where a step is skipped kernels write nothing; no pointer: none is.
 DEV bool is_skipped(const int *skip)
 {
-    grid_begin();
     return skip && *skip;
 }
 

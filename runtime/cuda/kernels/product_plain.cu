@@ -261,7 +261,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 {
     u64 row, column;
 
-    grid_begin();
     if (skip && *skip)
         return;
     for (u64 t = blockIdx.x; t < count_tiles(p); t += gridDim.x) {
@@ -280,7 +279,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 {
     u64 row, column;
 
-    grid_begin();
     if (skip && *skip)
         return;
     for (u64 t = blockIdx.x; t < count_tiles(p); t += gridDim.x) {

@@ -301,7 +301,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     SHARED_DYNAMIC(bytes);
     const u32 shared = shared_address(bytes);
 
-    grid_begin();
     if (skip && *skip)
         return;
     for (int n = blockIdx.x; n < count_work(list); n += gridDim.x) {

@@ -407,6 +407,8 @@ extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
     SHARED_DYNAMIC(shared);
     const shared_plan p = plan_shared(shared_address(shared));
 
+    if (skip && *skip)
+        return;
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             mbarrier_init(p.full + 8 * i, 1);
@@ -414,9 +416,6 @@ extern "C" __global__ void __launch_bounds__(WARPGROUP *(CONSUMERS + 1), 1)
         }
         mbarrier_init_fence();
     }
-    grid_begin();
-    if (skip && *skip)
-        return;
     __syncthreads();
     if (threadIdx.x / WARPGROUP == CONSUMERS) {
         registers_shrink<SPLIT.producer>();

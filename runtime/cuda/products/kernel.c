@@ -186,27 +186,23 @@ czr_status czr_product_kernel_take(czr_context *context,
     return status;
 }
 
-static czr_status launch(czr_product_kernel *k, bool is_end, bool overlaps,
-                         void *stream)
+static czr_status launch(czr_product_kernel *k, bool is_end, void *stream)
 {
     const int n_split = k->list.n_tiles - k->list.n_full;
     czr_launch at = k->launch;
 
     if (is_end && at.grid[0] > (unsigned)n_split)
         at.grid[0] = (unsigned)n_split;
-    at.overlaps = overlaps;
     k->list.is_end = is_end;
     return czr_module_launch(k->context, k->kernel, &at, k->arguments, stream);
 }
 
-czr_status czr_product_kernel_put(czr_product_kernel *kernel, bool overlaps,
-                                  void *stream)
+czr_status czr_product_kernel_put(czr_product_kernel *kernel, void *stream)
 {
     const bool is_split = kernel->list.n_full < kernel->list.n_tiles;
-    const czr_status status = launch(kernel, false, overlaps, stream);
+    const czr_status status = launch(kernel, false, stream);
 
-    return status == CZR_OK && is_split ? launch(kernel, true, true, stream)
-                                        : status;
+    return status == CZR_OK && is_split ? launch(kernel, true, stream) : status;
 }
 
 void czr_product_kernel_close(czr_product_kernel *kernel)

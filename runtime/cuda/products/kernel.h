@@ -76,9 +76,8 @@ czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
                                   const czr_cuda_product_plan *plan,
                                   czr_address sums, czr_address skip);
 /* c is computed behind what the stream has: by two launches if the plan is
- * split, of which the first `overlaps` as czr_launch has it. */
-czr_status czr_product_kernel_put(czr_product_kernel *kernel, bool overlaps,
-                                  void *stream);
+ * split. */
+czr_status czr_product_kernel_put(czr_product_kernel *kernel, void *stream);
 /* What was started has ended before. */
 void czr_product_kernel_close(czr_product_kernel *kernel);
 

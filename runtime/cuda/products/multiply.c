@@ -188,8 +188,7 @@ static czr_status put_plain(const czr_cuda_call *call,
     const int32_t *skip = call->skip;
     void *pointers[] = {&arguments, &skip};
     const czr_launch launch = {.grid = {czr_plain_blocks(product), 1, 1},
-                               .block = {CZR_PLAIN_THREADS, 1, 1},
-                               .overlaps = call->overlaps};
+                               .block = {CZR_PLAIN_THREADS, 1, 1}};
 
     return czr_module_launch(call->stages->context, known->plain, &launch,
                              pointers, call->stream);

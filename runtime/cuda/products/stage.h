@@ -55,7 +55,6 @@ typedef struct czr_cuda_call {
     int32_t *status;     /* keeps the first failure; 0 is CZR_OK */
     const int32_t *skip; /* not 0: kernels write nothing; NULL: they do */
     void *stream;
-    bool overlaps; /* its next launch, as czr_launch.overlaps */
 } czr_cuda_call;
 
 /* Compiles by `nvrtc`, or takes from the cache (which may be NULL), for the

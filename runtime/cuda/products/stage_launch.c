@@ -113,8 +113,7 @@ static czr_status put(const czr_cuda_call *call, void *kernel, size_t n_blocks,
     const size_t most = (size_t)context->n_processors * BLOCKS_EACH;
     const czr_launch launch = {
         .grid = {(unsigned)(n_blocks < most ? n_blocks : most), 1, 1},
-        .block = {THREADS, 1, 1},
-        .overlaps = call->overlaps};
+        .block = {THREADS, 1, 1}};
 
     return n_blocks == 0 ? CZR_OK
                          : czr_module_launch(context, kernel, &launch,
@@ -549,17 +548,11 @@ static size_t put_step(const czr_cuda_call *calls, size_t n, czr_status *status)
 czr_status czr_cuda_stages_put(czr_cuda_call *calls, size_t n)
 {
     czr_status status = CZR_OK;
-    bool overlaps = false; /* behind a launch of these */
 
     for (bool is_over = false; !is_over && status == CZR_OK;) {
         is_over = true;
-        for (size_t i = 0; i < n && status == CZR_OK;) {
-            const czr_cuda_stage_step_kind kind = calls[i].next->kind;
-            calls[i].overlaps = overlaps;
+        for (size_t i = 0; i < n && status == CZR_OK;)
             i += put_step(&calls[i], n - i, &status);
-            overlaps =
-                kind == CZR_CUDA_END ? overlaps : kind != CZR_CUDA_FACTOR_STEP;
-        }
         for (size_t i = 0; i < n; i++) {
             calls[i].next += calls[i].next->kind != CZR_CUDA_END;
             is_over = is_over && calls[i].next->kind == CZR_CUDA_END;

@@ -248,6 +248,6 @@ bool czr_cuda_tensor_put(const czr_cuda_call *call, czr_cuda_known *known,
                                      czr_address_of(call->workspace),
                                      czr_address_of(call->skip));
     if (*status == CZR_OK)
-        *status = czr_product_kernel_put(kernel, call->overlaps, call->stream);
+        *status = czr_product_kernel_put(kernel, call->stream);
     return true;
 }

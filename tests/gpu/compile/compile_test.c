@@ -153,13 +153,9 @@ static bool has_room(const target *t, const czr_nvrtc_code *code,
 static bool check_cubin(const target *t, const char *text,
                         const czr_nvrtc_code *code)
 {
-    static const int wanted_90[] = {CUBIN_HGMMA,
-                                    CUBIN_UTMALDG,
-                                    CUBIN_UTMASTG,
-                                    CUBIN_STSM,
-                                    CUBIN_USETMAXREG,
-                                    CUBIN_ACQBULK,
-                                    0};
+    static const int wanted_90[] = {CUBIN_HGMMA,      CUBIN_UTMALDG,
+                                    CUBIN_UTMASTG,    CUBIN_STSM,
+                                    CUBIN_USETMAXREG, 0};
     static const int wanted_80[] = {CUBIN_HMMA, CUBIN_LDSM, CUBIN_LDGSTS, 0};
     static const int wanted_eigen[] = {CUBIN_FFMA, 0};
     const int *wanted = t->body == CZR_SOURCE_PRODUCT_SM90   ? wanted_90
@@ -176,7 +172,6 @@ static bool check_cubin(const target *t, const char *text,
     const bool is_serial = !has_watchdog(t) && cubin_is_serial(&k, code->log);
     return has_all(&k, wanted) && !is_serial && has_room(t, code, &k) &&
            k.registers > 0 && k.registers <= t->registers &&
-           (wanted != wanted_90 || k.n_early == 0) &&
            (!t->consumers || has_split(t, text, &k));
 }
 

@@ -59,8 +59,6 @@ static void count(view text, cubin_kernel *out)
         const int opcode = at[0] | (at[1] & 0xf) << 8;
         const int n = out->n_of[opcode]++;
         out->n_instructions++;
-        out->n_early += !out->n_of[CUBIN_ACQBULK] &&
-                        (opcode == CUBIN_LDG || opcode == CUBIN_UTMALDG);
         out->n_waits +=
             opcode == CUBIN_WARPGROUP && (at[WAITS_AT] & WAITS_BIT) != 0;
         if (opcode == CUBIN_USETMAXREG && n < CUBIN_MAX_SETMAXREG)

@@ -12,7 +12,6 @@ typedef struct cubin_kernel {
     /* Of the one kernel a file has; -1: it does not say. */
     int registers, frame_bytes;
     int n_instructions, n_of[1 << 12];
-    int n_early; /* loads of global memory in front of CUBIN_ACQBULK */
     int n_waits; /* for wgmma, WARPGROUP.DEPBAR: of n_of[CUBIN_WARPGROUP] */
     /* What each setmaxnreg asks for, as many as n_of[CUBIN_USETMAXREG] and no
      * more than there is room for: in the order of instructions. */
@@ -21,8 +20,6 @@ typedef struct cubin_kernel {
 
 enum {
     CUBIN_FFMA = 0x223,
-    CUBIN_ACQBULK = 0x82e, /* griddepcontrol.wait */
-    CUBIN_LDG = 0x981,
     CUBIN_HMMA = 0x23c,
     CUBIN_HGMMA = 0x9f0,
     CUBIN_LDSM = 0x83b,

@@ -278,10 +278,8 @@ static int check_launch(const czr_launch_config *config,
     if (shared > UNASKED_SHARED &&
         config->shared_memory_bytes > (unsigned)kernel->most_shared)
         return CZR_CUDA_INVALID_VALUE;
-    /* Others we would not know. */
-    for (unsigned i = 0; i < config->n_attributes; i++)
-        if (config->attributes[i].id != CZR_LAUNCH_OVERLAPS)
-            return CZR_CUDA_INVALID_VALUE;
+    if (config->n_attributes) /* which we would not know */
+        return CZR_CUDA_INVALID_VALUE;
     return find_body(kernel) ? CZR_CUDA_SUCCESS : CZR_CUDA_NOT_FOUND;
 }
 

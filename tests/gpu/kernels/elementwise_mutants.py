@@ -15,8 +15,6 @@ FORMS, PARTS = elementwise.PROGRAMS[-2:]
 HEADER = "elementwise.cuh"
 # name, program, file (None: the generated one), what stands there, the mutant
 MUTANTS = [
-    ("a kernel begins while earlier launches run", FORMS, HEADER, "    grid_begin();\n",
-     ""),
     ("warps' sums are read before all are there", FORMS, HEADER,
      "sums[threadIdx.x / WARP] = x;\n    __syncthreads();",
      "sums[threadIdx.x / WARP] = x;"),

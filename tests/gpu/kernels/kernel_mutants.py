@@ -30,8 +30,6 @@ TURNED = ("-DSYMMETRIC=1", "-DM_MAJOR=1", "-DN_MAJOR=1")
 
 # name, test and specialisation, file, what stands there, what the mutant has
 MUTANTS = [
-    ("a product begins while earlier launches run", SM90 + SYMMETRIC,
-     "product_sm90.cu", "    grid_begin();\n", ""),
     ("below the diagonal nothing is mirrored", SM90 + SYMMETRIC,
      "product_sm90.cu", "is_diagonal = SYMMETRIC && r0 == c0",
      "is_diagonal = false"),

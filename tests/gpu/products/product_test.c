@@ -206,7 +206,7 @@ static czr_status compute_all(test_bench *bench, trial *t, uint16_t *c)
     if (status == CZR_OK)
         status = open_kernel(bench, t);
     if (status == CZR_OK)
-        status = czr_product_kernel_put(&t->kernel, false, t->stream);
+        status = czr_product_kernel_put(&t->kernel, t->stream);
     if (status == CZR_OK)
         status = czr_context_copy(bench->context, czr_address_of(c),
                                   t->product.c.address, t->bytes[3], t->stream);

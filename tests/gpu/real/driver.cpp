@@ -81,11 +81,6 @@ static_assert(CZR_DRIVER_VERSION <= CUDA_VERSION, "CUDA_VERSION");
     static_assert(offsetof(ours, field) == offsetof(theirs, its), #its)
 #define SIZE(ours, theirs)                                                     \
     static_assert(sizeof(ours) == sizeof(theirs), #theirs)
-SAME(CZR_LAUNCH_OVERLAPS,
-     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
-SIZE(czr_launch_attribute, CUlaunchAttribute);
-PLACE(czr_launch_attribute, value, CUlaunchAttribute,
-      value.programmaticStreamSerializationAllowed);
 SIZE(czr_launch_config, CUlaunchConfig);
 SIZE(czr_tensor_map, CUtensorMap);
 static_assert(alignof(czr_tensor_map) >= alignof(CUtensorMap), "alignment");

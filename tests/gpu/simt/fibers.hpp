@@ -28,7 +28,6 @@ struct fiber {
     unsigned number;
     index thread, block;
     bool is_done;
-    bool has_begun; // grid_begin
     const char *waits_at;
 };
 
@@ -101,7 +100,6 @@ inline void prepare()
         f.thread.x = i;
         f.block = block;
         f.is_done = false;
-        f.has_begun = false;
         f.waits_at = "the start";
         const auto end =
             (reinterpret_cast<std::uintptr_t>(f.stack.get()) + STACK_BYTES) &

@@ -102,7 +102,6 @@ DEV void tma_load(u32 to, const tensor_map *map, u32 barrier, int x, int y,
                   int z)
 {
     const tensor_map m = *map;
-    simt::check_begun();
     simt::check_shared(to, simt::BOX_BYTES, 1024);
     simt::find_barrier(barrier);
     simt::pending.push_back([=] {
