@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dsl/base/checked.h"
@@ -21,6 +22,30 @@ void cz_json_init(cz_json *json, cz_text *out)
     *json = (cz_json){.out = out};
 }
 
+void cz_json_init_tree(cz_json *json)
+{
+    *json = (cz_json){.out = NULL};
+}
+
+json_t *cz_json_tree(const cz_json *json)
+{
+    return json->open[1];
+}
+
+/* Of a tree: takes the value, of which there is one in memory. */
+static json_t *add(const cz_json *json, const char *key, json_t *value)
+{
+    json_t *parent = json->open[json->depth];
+    int status = value ? 0 : -1;
+    if (parent && key)
+        status = json_object_set_new_nocheck(parent, key, value);
+    else if (parent)
+        status = json_array_append_new(parent, value);
+    if (status != 0)
+        abort();
+    return value;
+}
+
 static void put_control(const cz_json *json, char byte)
 {
     static const char letters[] = "btn\0fr"; /* from '\b' on */
@@ -30,6 +55,12 @@ static void put_control(const cz_json *json, char byte)
     else
         cz_text_printf(json->out, json->is_indented ? "\\u%04X" : "\\u%04x",
                        (unsigned)byte);
+}
+
+/* Of n bytes; 0: the first byte is of none. */
+static void put_character(cz_text *out, const char *string, size_t n)
+{
+    cz_text_put(out, n ? string : "\xef\xbf\xbd", n ? n : 3);
 }
 
 static void put_string(const cz_json *json, const char *string)
@@ -43,10 +74,25 @@ static void put_string(const cz_json *json, const char *string)
         else if (n == 1 && *string < ' ')
             put_control(json, *string);
         else
-            cz_text_put(json->out, n ? string : "\xef\xbf\xbd", n ? n : 3);
+            put_character(json->out, string, n);
         n += n == 0;
     }
     cz_text_put(json->out, "\"", 1);
+}
+
+static json_t *string_of(const char *string)
+{
+    const char *end = string + strlen(string);
+    json_t *value = json_string(string);
+    cz_text text = {0};
+    for (size_t n; !value && string < end; string += n + (n == 0)) {
+        n = cz_utf8_length(string, (size_t)(end - string));
+        put_character(&text, string, n);
+    }
+    if (!value)
+        value = json_string(cz_text_string(&text));
+    cz_text_fini(&text);
+    return value;
 }
 
 static void put_line(const cz_json *json)
@@ -73,8 +119,14 @@ static void begin(cz_json *json, const char *key)
 
 void cz_json_open(cz_json *json, const char *key, char bracket)
 {
-    begin(json, key);
     assert(json->depth + 1 < CZ_JSON_MAX_DEPTH);
+    if (!json->out) {
+        json->open[json->depth + 1] =
+            add(json, key, bracket == '{' ? json_object() : json_array());
+        json->depth++;
+        return;
+    }
+    begin(json, key);
     cz_text_put(json->out, &bracket, 1);
     json->has_element[++json->depth] = false;
     json->closing[json->depth] = bracket == '{' ? '}' : ']';
@@ -83,6 +135,10 @@ void cz_json_open(cz_json *json, const char *key, char bracket)
 void cz_json_close(cz_json *json)
 {
     assert(json->depth > 0);
+    if (!json->out) {
+        json->depth--;
+        return;
+    }
     const char closing = json->closing[json->depth];
     const bool was_empty = !json->has_element[json->depth--];
     if (json->is_indented && !was_empty)
@@ -94,18 +150,30 @@ void cz_json_close(cz_json *json)
 
 void cz_json_int(cz_json *json, const char *key, int64_t value)
 {
+    if (!json->out) {
+        add(json, key, json_integer(value));
+        return;
+    }
     begin(json, key);
     cz_text_put_int(json->out, value);
 }
 
 void cz_json_bool(cz_json *json, const char *key, bool value)
 {
+    if (!json->out) {
+        add(json, key, json_boolean(value));
+        return;
+    }
     begin(json, key);
     cz_text_puts(json->out, value ? "true" : "false");
 }
 
 void cz_json_string(cz_json *json, const char *key, const char *string)
 {
+    if (!json->out) {
+        add(json, key, string ? string_of(string) : json_null());
+        return;
+    }
     begin(json, key);
     if (string)
         put_string(json, string);
@@ -132,6 +200,7 @@ void cz_json_optional(cz_json *json, const char *key, int64_t value)
 
 void cz_json_millionths(cz_json *json, const char *key, int64_t value)
 {
+    assert(json->out);
     begin(json, key);
     cz_text_printf(json->out, "%" PRId64 ".%06" PRId64, value / 1000000,
                    value % 1000000);

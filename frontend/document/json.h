@@ -14,7 +14,8 @@ enum { CZ_JSON_MAX_DEPTH = 16 };
 /* Keys in the order of the calls.  Numbers are integers, or decimals of them.
  * Bytes that are no UTF-8 become U+FFFD. */
 typedef struct cz_json {
-    cz_text *out;
+    cz_text *out; /* NULL: to a tree, which is what a reader of the text has */
+    json_t *open[CZ_JSON_MAX_DEPTH]; /* of a tree; [1] is the root */
     int depth;
     char closing[CZ_JSON_MAX_DEPTH];
     bool has_element[CZ_JSON_MAX_DEPTH]; /* the next one needs a comma */
@@ -24,6 +25,9 @@ typedef struct cz_json {
 } cz_json;
 
 void cz_json_init(cz_json *json, cz_text *out);
+/* Without decimals.  What cz_json_tree() returns is the caller's. */
+void cz_json_init_tree(cz_json *json);
+json_t *cz_json_tree(const cz_json *json);
 /* A value: of an object with its key, else with NULL. */
 void cz_json_open(cz_json *json, const char *key, char bracket); /* '{', '[' */
 void cz_json_close(cz_json *json);

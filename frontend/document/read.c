@@ -716,21 +716,36 @@ bool cz_document_is(const cz_text *text)
     return start[strspn(start, " \t\r\n")] == '{';
 }
 
+static void read_document(reader *r, const cz_json_at *root)
+{
+    *r->out = (cz_document){0};
+    if (!r->reading.failed)
+        read_header(r, root);
+    if (!r->reading.failed)
+        read_lists(r, root);
+    if (!r->reading.failed)
+        read_metrics(r, root);
+    if (!r->reading.failed)
+        read_baselines(r, root);
+}
+
+bool cz_document_read_tree(cz_arena *arena, const char *name,
+                           const json_t *tree, cz_diags *diags,
+                           cz_document *out)
+{
+    reader r = {.reading = {arena, diags, name, false}, .out = out};
+    const cz_json_at root = {&r.reading, NULL, NULL, 0, tree};
+    read_document(&r, &root);
+    return !r.reading.failed;
+}
+
 bool cz_document_read(cz_arena *arena, const char *name, const cz_text *text,
                       cz_diags *diags, bool with_digests, cz_document *out)
 {
     reader r = {.reading = {arena, diags, name, false}, .out = out};
     cz_json_at root = {&r.reading, NULL, NULL, 0, NULL};
     json_t *tree = cz_json_parse(&root, text);
-    *out = (cz_document){0};
-    if (tree)
-        read_header(&r, &root);
-    if (!r.reading.failed)
-        read_lists(&r, &root);
-    if (!r.reading.failed)
-        read_metrics(&r, &root);
-    if (!r.reading.failed)
-        read_baselines(&r, &root);
+    read_document(&r, &root);
     if (!r.reading.failed && with_digests)
         cz_document_find_digests(&root, out);
     json_decref(tree);

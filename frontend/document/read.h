@@ -17,6 +17,11 @@ bool cz_document_is(const cz_text *text);
 bool cz_document_read(cz_arena *arena, const char *name, const cz_text *text,
                       cz_diags *diags, bool with_digests, cz_document *out);
 
+/* The same of JSON that is a tree, without digests. */
+bool cz_document_read_tree(cz_arena *arena, const char *name,
+                           const json_t *tree, cz_diags *diags,
+                           cz_document *out);
+
 /* What digests are of. */
 extern const char *const cz_document_members[CZ_DOCUMENT_N_MEMBERS];
 

@@ -145,19 +145,20 @@ static void find_times(cz_report *r)
     r->rank_ps = cz_rank_times(r->arena, r->view, r->times);
 }
 
-void cz_report_json(const cz_plan_view *view, const cz_metrics *metrics,
-                    const char *hash, bool baselines, cz_text *out)
+static json_t *put_plan(const cz_json *json, const cz_plan_view *view,
+                        const cz_metrics *metrics, const char *hash,
+                        bool baselines)
 {
     cz_arena arena;
     cz_arena_init(&arena);
     cz_report r = {.arena = &arena,
+                   .json = *json,
                    .view = view,
                    .metrics = metrics,
                    .frequencies = cz_frequencies(&arena, view, CZ_MEAN_UPDATE)};
     r.spare_bytes = cz_report_spare(view, r.metrics);
     find_groups(&arena, &r);
     find_times(&r);
-    cz_json_init(&r.json, out);
     cz_json_open(&r.json, NULL, '{');
     put_header(&r, hash);
     put_mesh(&r);
@@ -176,6 +177,15 @@ void cz_report_json(const cz_plan_view *view, const cz_metrics *metrics,
     cz_report_put_gpu(&r);
     cz_json_close(&r.json);
     cz_arena_fini(&arena);
+    return cz_json_tree(&r.json);
+}
+
+void cz_report_json(const cz_plan_view *view, const cz_metrics *metrics,
+                    const char *hash, bool baselines, cz_text *out)
+{
+    cz_json json;
+    cz_json_init(&json, out);
+    put_plan(&json, view, metrics, hash, baselines);
 }
 
 const cz_document *cz_report_document(cz_arena *arena, const cz_plan_view *view,
@@ -184,9 +194,10 @@ const cz_document *cz_report_document(cz_arena *arena, const cz_plan_view *view,
                                       const char *name, cz_diags *diags)
 {
     cz_document *out = CZ_NEW(arena, cz_document, 1);
-    cz_text text = {0};
-    cz_report_json(view, metrics, hash, baselines, &text);
-    const bool ok = cz_document_read(arena, name, &text, diags, false, out);
-    cz_text_fini(&text);
+    cz_json json;
+    cz_json_init_tree(&json);
+    json_t *tree = put_plan(&json, view, metrics, hash, baselines);
+    const bool ok = cz_document_read_tree(arena, name, tree, diags, out);
+    json_decref(tree);
     return ok ? out : NULL;
 }

@@ -13,7 +13,7 @@
 void cz_report_json(const cz_plan_view *view, const cz_metrics *metrics,
                     const char *hash, bool baselines, cz_text *out);
 
-/* That JSON, read back.  `name` is that of the plan in messages; everything
+/* What that JSON says, as it is read.  `name` is that of the plan in messages; everything
  * belongs to the arena.  NULL after reporting. */
 const cz_document *cz_report_document(cz_arena *arena, const cz_plan_view *view,
                                       const cz_metrics *metrics,

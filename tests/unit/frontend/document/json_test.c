@@ -1,4 +1,4 @@
-/* Canonical JSON: commas, lines, escapes; entries by table. */
+/* Canonical JSON: commas, lines, escapes; trees; entries by table. */
 #include "frontend/document/json.h"
 
 #include <setjmp.h>
@@ -59,6 +59,42 @@ static void test_for_people_it_is_indented(void **unused)
     assert_string_equal(cz_text_string(&out),
                         "{\n  \"a\": \"\\t\\n\\u001F\xef\xbf\xbd\",\n"
                         "  \"b\": [\n    1,\n    []\n  ]\n}\n");
+    cz_text_fini(&out);
+}
+
+static void put_one_of_each(cz_json *json)
+{
+    cz_json_open(json, NULL, '{');
+    cz_json_int(json, "least", INT64_MIN);
+    cz_json_string(json, "word", "a\"b\\c\n\x01 \xc3\xa9\xff");
+    cz_json_string(json, "none", NULL);
+    cz_json_open(json, "list", '[');
+    cz_json_open(json, NULL, '{');
+    cz_json_ints(json, "numbers", (const int64_t[]){1, 2}, 2);
+    cz_json_optional(json, "optional", -1);
+    cz_json_close(json);
+    cz_json_bool(json, NULL, true);
+    cz_json_bool(json, NULL, false);
+    cz_json_open(json, NULL, '[');
+    cz_json_close(json);
+    cz_json_close(json);
+    cz_json_close(json);
+}
+
+static void test_a_tree_is_what_its_text_is_read_as(void **unused)
+{
+    cz_text out = {0};
+    cz_json written, tree;
+    (void)unused;
+    cz_json_init(&written, &out);
+    put_one_of_each(&written);
+    cz_json_init_tree(&tree);
+    put_one_of_each(&tree);
+    json_t *read = json_loadb(cz_text_string(&out), out.n, 0, NULL);
+    assert_non_null(read);
+    assert_true(json_equal(read, cz_json_tree(&tree)));
+    json_decref(read);
+    json_decref(cz_json_tree(&tree));
     cz_text_fini(&out);
 }
 
@@ -172,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_commas_and_lines),
         cmocka_unit_test(test_strings_are_escaped),
         cmocka_unit_test(test_for_people_it_is_indented),
+        cmocka_unit_test(test_a_tree_is_what_its_text_is_read_as),
         cmocka_unit_test(test_entries_are_read_by_table),
         cmocka_unit_test(test_the_first_wrong_member_is_named),
         cmocka_unit_test(test_entries_are_written_by_table),
