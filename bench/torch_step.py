@@ -88,12 +88,26 @@ def fused(params):
     return torch.optim.AdamW(params, lr=1e-3, fused=True)
 
 
+class Looking(torch.optim.AdamW):
+    """It looks at all gradients before it writes, as our guard does."""
+
+    def step(self, closure=None):
+        grads = [param.grad for group in self.param_groups for param in group["params"]]
+        nn.utils.get_total_norm(grads, error_if_nonfinite=True)
+        return super().step(closure)
+
+
+def by_hand():
+    return with_gradients(list(gpt2().named_parameters()))
+
+
 # What, parameters or a model, ours, torch's, steps of a turn.  A model's gradients are
 # those of a backward pass before each step.
 CASES = (
     ("AdamW, GPT-2 of 124 M", gpt2, ADAMW, fused, 2),
-    ("AdamW, the same, gradients set by hand",
-     lambda: with_gradients(list(gpt2().named_parameters())), ADAMW, fused, 3),
+    ("AdamW, the same, gradients set by hand", by_hand, ADAMW, fused, 3),
+    ("AdamW, the same, and torch looks at them, too", by_hand, ADAMW,
+     lambda params: Looking(params, lr=1e-3, fused=True), 3),
     ("Muon, 8 matrices of two of its layers", matrices, MUON,
      lambda params: torch.optim.Muon(params, lr=0.02, weight_decay=0.1), 1),
     ("AdamW, 150 tensors of 8", small, ADAMW, fused, 200),

@@ -13,8 +13,8 @@
 void cz_report_json(const cz_plan_view *view, const cz_metrics *metrics,
                     const char *hash, bool baselines, cz_text *out);
 
-/* What that JSON says, as it is read.  `name` is that of the plan in messages; everything
- * belongs to the arena.  NULL after reporting. */
+/* What that JSON says, as it is read.  `name` is that of the plan in messages;
+ * everything belongs to the arena.  NULL after reporting. */
 const cz_document *cz_report_document(cz_arena *arena, const cz_plan_view *view,
                                       const cz_metrics *metrics,
                                       const char *hash, bool baselines,
