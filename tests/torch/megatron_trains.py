@@ -12,6 +12,7 @@ import sys
 import tempfile
 import types
 import warnings
+import zlib
 
 import torch
 import torch.distributed as dist
@@ -30,7 +31,7 @@ RULES = {"adamw": ADAMW, "muon": MUON}
 WORLDS = [(2, 1), (2, 2)]  # tp and dp
 
 
-def start(tp):
+def start(tp, pp=1):
     """Megatron on a CPU: what it asks of CUDA is a device, and states of random numbers,
     of which nothing here draws any."""
     from megatron.core import parallel_state
@@ -39,11 +40,11 @@ def start(tp):
     torch.cuda.current_device = lambda: "cpu"
     torch.cuda.current_stream = torch.cuda.synchronize = lambda: None
     CudaRNGStatesTracker.fork = lambda *_: contextlib.nullcontext()
-    parallel_state.initialize_model_parallel(tp)
+    parallel_state.initialize_model_parallel(tp, pp)
     return parallel_state
 
 
-def make(dtype=torch.float32, **more):
+def make(dtype=torch.float32, tied=False, stage=None, **more):
     from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
     from megatron.core.models.gpt.gpt_model import GPTModel
     from megatron.core.transformer.transformer_config import TransformerConfig
@@ -56,7 +57,9 @@ def make(dtype=torch.float32, **more):
         gradient_accumulation_fusion=False, persist_layer_norm=False, params_dtype=dtype,
         pipeline_dtype=dtype),
         **more})
-    model = GPTModel(config, get_gpt_layer_local_spec(), VOCAB, CONTEXT, parallel_output=False)
+    model = GPTModel(config, get_gpt_layer_local_spec(), VOCAB, CONTEXT, parallel_output=False,
+                     share_embeddings_and_output_weights=tied,
+                     pre_process=stage in (None, 0), post_process=stage in (None, 1))
     return model.to(dtype)
 
 
@@ -271,6 +274,24 @@ def a_scheduler_goes_by_the_groups(state):
     assert all(param.grad is None for param in model.parameters())
 
 
+def tied_and_frozen_parameters_train_once_and_never(state):
+    model = make(tied=True)
+    model.embedding.position_embeddings.weight.requires_grad = False
+    ddp = wrap(model)
+    optimizer = ours([ddp], ADAMW)
+    names = optimizer.param_groups[0]["param_names"]
+    assert "embedding.word_embeddings.weight" in names and not any(
+        "output_layer" in name or "position" in name for name in names)
+    losses = []
+    for step in range(STEPS):
+        ddp.zero_grad_buffer()
+        losses.append(loss_of(ddp, step))
+        losses[-1].backward()
+        ddp.finish_grad_sync()
+        optimizer.step()
+    assert losses[-1] < losses[0] - 0.05, losses
+
+
 def random_grads(model, state):
     random = torch.Generator().manual_seed(5)
     return {name: torch.randn(whole(p, p.detach(), state).shape, generator=random)
@@ -334,6 +355,8 @@ def what_no_plan_does_is_refused_by_name(state):
     optimizer = ours([make()], ADAMW)
     refuses(optimizer.step, "embedding.word_embeddings.weight", "no gradient")
     refuses(lambda: optimizer.clip_grad_norm(1.0), "clip_grad")
+    refuses(optimizer.get_grad_norm, "clip_grad")
+    refuses(optimizer.count_zeros, "zeros")
     refuses(lambda: optimizer.reload_model_params({}), "masters")
     for word in ("use_distributed_optimizer", "fp16", "log_num_zeros_in_grad"):
         config = OptimizerConfig()
@@ -363,7 +386,8 @@ def other_checkpoints_are_refused(state):
     optimizer.load_state_dict({**made, "state": values})
 
 
-CHECKS = (a_scheduler_goes_by_the_groups, bf16_parameters_have_gradients_and_masters_in_f32,
+CHECKS = (a_scheduler_goes_by_the_groups, tied_and_frozen_parameters_train_once_and_never,
+          bf16_parameters_have_gradients_and_masters_in_f32,
           chunks_have_names_of_their_own, what_no_plan_does_is_refused_by_name,
           other_checkpoints_are_refused)
 
@@ -375,10 +399,62 @@ def check(state):
             print(one.__name__.replace("_", " "), flush=True)
 
 
-def on_ranks(tp, dp, do):
+# ---- pipeline stages: a plan each, one checkpoint ----
+
+def in_model(name, stage):
+    """A stage has one of the two layers, and counts from 0."""
+    return name.replace("layers.0", f"layers.{stage}") if stage is not None else name
+
+
+def drawn_grads(model, step, stage, state):
+    grads = {}
+    for name, param in model.named_parameters():
+        random = torch.Generator().manual_seed(zlib.crc32(in_model(name, stage).encode()) + step)
+        grads[name] = torch.randn(whole(param, param.detach(), state).shape, generator=random)
+    return grads
+
+
+def of_stages(state, folder):
+    from megatron.core import dist_checkpointing
+    stage = state.get_pipeline_model_parallel_rank()
+    model = make(stage=stage, pipeline_model_parallel_size=2)
+    optimizer = ours([model], MUON, clip=0.0)
+    scheduler = schedule(optimizer)
+    grads = [drawn_grads(model, step, stage, state) for step in range(5)]
+    follow(model, optimizer, scheduler, grads[:3], state)
+    made = sharded(model, optimizer)
+    one_main_replica(made["optimizer"]["state"])
+    os.makedirs(f"{folder}/stages", exist_ok=True)
+    dist.barrier()
+    dist_checkpointing.save(made, f"{folder}/stages")
+    for child in multiprocessing.active_children():
+        child.terminate()
+    follow(model, optimizer, scheduler, grads[3:], state)
+    torch.save({in_model(name, stage): value for name, value in
+                weights_of(model, state).items()}, f"{folder}/stage_{stage}")
+
+
+def of_one_stage(state, folder):
+    from megatron.core import dist_checkpointing
+    model = make(init_method=torch.nn.init.zeros_)
+    optimizer = ours([model], MUON, clip=0.0)
+    scheduler = schedule(optimizer)
+    found = dist_checkpointing.load(sharded(model, optimizer, True), f"{folder}/stages")
+    model.load_state_dict(found["model"])
+    optimizer.load_state_dict(found["optimizer"])
+    scheduler.num_steps = 3
+    follow(model, optimizer, scheduler,
+           [drawn_grads(model, step, None, state) for step in (3, 4)], state)
+    saved = {**torch.load(f"{folder}/stage_0"), **torch.load(f"{folder}/stage_1")}
+    own = weights_of(model, state)
+    assert own.keys() == saved.keys()
+    assert all(torch.equal(own[name], value) for name, value in saved.items())
+
+
+def on_ranks(tp, dp, do, pp=1):
     def body(_, __):
-        do(start(tp))
-    return gloo.run(tp * dp, body)
+        do(start(tp, pp))
+    return gloo.run(tp * dp * pp, body)
 
 
 def main():
@@ -399,6 +475,10 @@ def main():
         for tp, dp in ((1, 1), (2, 1), (1, 2)) if is_right else ():
             is_right = is_right and on_ranks(tp, dp, lambda state: load(state, folder, grads))
             print(f"saved on tp 2 dp 2, loaded on tp {tp} dp {dp}: the bits of each", flush=True)
+        if is_right:
+            is_right = (on_ranks(2, 1, lambda state: of_stages(state, folder), pp=2) and
+                        on_ranks(1, 1, lambda state: of_one_stage(state, folder)))
+            print("saved on tp 2 pp 2, loaded on one rank: the bits of each", flush=True)
     return 0 if is_right else 1
 
 

@@ -162,8 +162,14 @@ class Optimizer(MegatronOptimizer):
         is_done = self.step_with_ready_grads()
         return is_done, self.optimizer.grad_norm if self.config.clip_grad > 0 else None, None
 
-    def clip_grad_norm(self, clip_grad):
+    def get_grads_for_grad_norm(self, grad_norm_group=None):
+        """For get_grad_norm and clip_grad_norm, as ChainedOptimizer calls them."""
         raise RuntimeError("the plan clips in its step, by clip_grad of the configuration")
+
+    get_main_grads_for_grad_norm = get_grads_for_grad_norm  # as it was called
+
+    def count_zeros(self):
+        raise RuntimeError("nobody counts zeros of gradients here")
 
     def zero_grad(self, set_to_none=True):
         """DDP zeroes main_grad."""
