@@ -105,6 +105,8 @@ static czr_status open_step_memory(czr_engine *engine)
     engine->comms = czr_alloc(n_ops, sizeof(czr_comm *));
     engine->works = czr_alloc(n_ops, sizeof *engine->works);
     engine->bindings = czr_alloc(n_params, sizeof *engine->bindings);
+    engine->n_awaited =
+        czr_alloc((size_t)program->n_buckets, sizeof *engine->n_awaited);
     engine->hypers = czr_alloc((size_t)program->n_hypers, sizeof(double));
     engine->scalars = czr_alloc(n_scalars, sizeof(float));
     engine->call_scalars =
@@ -122,11 +124,14 @@ static czr_status open_step_memory(czr_engine *engine)
     engine->norm = (czr_norm *)(void *)words;
     engine->rank_words = words ? words + CZR_NORM_WORDS : NULL;
     engine->counts = words ? engine->rank_words + n_ranks : NULL;
+    if (engine->bindings && engine->n_awaited)
+        czr_step_await(engine);
     return engine->comms && engine->works && engine->bindings &&
-                   engine->hypers && engine->scalars && engine->call_scalars &&
-                   engine->names && engine->call_in && engine->call_out &&
-                   engine->updates && engine->full_matrix && engine->sent &&
-                   engine->received && engine->faults && engine->norm
+                   engine->n_awaited && engine->hypers && engine->scalars &&
+                   engine->call_scalars && engine->names && engine->call_in &&
+                   engine->call_out && engine->updates && engine->full_matrix &&
+                   engine->sent && engine->received && engine->faults &&
+                   engine->norm
                ? CZR_OK
                : CZR_ERR_NO_MEMORY;
 }
@@ -362,6 +367,7 @@ void czr_close(czr_engine *engine)
     czr_free(engine->comms);
     czr_free(engine->works);
     czr_free(engine->bindings);
+    czr_free(engine->n_awaited);
     czr_free(engine->hypers);
     czr_free(engine->scalars);
     czr_free(engine->call_scalars);

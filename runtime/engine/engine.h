@@ -162,6 +162,7 @@ struct czr_engine {
 
     /* The step under way. */
     int next_op;     /* all before it have been submitted */
+    int *n_awaited;  /* [buckets] parameters that are not ready */
     int32_t largest; /* bits of the largest magnitude of any reduced gradient */
     int32_t *largest_at; /* that one, or the device's */
     /* What ranks add up to decide, one behind the other: the norm, a word of
@@ -317,8 +318,11 @@ void czr_loose_copy_in(czr_engine *engine, int param);
 void czr_loose_copy_grad(czr_engine *engine, int param);
 void czr_loose_copy_out(czr_engine *engine, int param);
 
-/* step.c: whether operation `op` is a reduction whose gradients are there; what
- * precedes the list of a step; all of the next step is open. */
+/* step.c: no parameter is ready; one is that was not; whether operation `op` is
+ * a reduction whose gradients are there; what precedes the list of a step; all
+ * of the next step is open. */
+void czr_step_await(czr_engine *engine);
+void czr_step_note_ready(czr_engine *engine, int param);
 bool czr_step_is_ready(const czr_engine *engine, int op);
 czr_status czr_step_begin(czr_engine *engine, const czr_hyper *hyper);
 void czr_step_restart(czr_engine *engine);

@@ -19,13 +19,31 @@ static czr_status submit(czr_engine *engine, int op)
  */
 static bool is_bucket_ready(const czr_engine *engine, int bucket)
 {
-    if (!czr_program_is_resident(engine->program, bucket, engine->rank))
-        return true;
-    for (int param = 0; param < engine->program->n_params; param++)
-        if (engine->program->places[param].bucket == bucket &&
-            !engine->bindings[param].is_ready)
-            return false;
-    return true;
+    return engine->n_awaited[bucket] == 0 ||
+           !czr_program_is_resident(engine->program, bucket, engine->rank);
+}
+
+void czr_step_await(czr_engine *engine)
+{
+    const czr_program *program = engine->program;
+
+    for (int bucket = 0; bucket < program->n_buckets; bucket++)
+        engine->n_awaited[bucket] = 0;
+    for (int param = 0; param < program->n_params; param++) {
+        const int bucket = program->places[param].bucket;
+        engine->bindings[param].is_ready = false;
+        if (bucket >= 0)
+            engine->n_awaited[bucket]++;
+    }
+}
+
+void czr_step_note_ready(czr_engine *engine, int param)
+{
+    const int bucket = engine->program->places[param].bucket;
+
+    engine->bindings[param].is_ready = true;
+    if (bucket >= 0)
+        engine->n_awaited[bucket]--;
 }
 
 bool czr_step_is_ready(const czr_engine *engine, int op)
@@ -46,7 +64,7 @@ static czr_status arrive(czr_engine *engine, int param, czr_stream producer)
         return engine->arrive(engine, param, producer);
     czr_loose_copy_grad(engine, param);
     czr_loose_reduce_early(engine, param);
-    engine->bindings[param].is_ready = true;
+    czr_step_note_ready(engine, param);
     /* Submits the operations whose gradients are there, in list order. */
     czr_status status = CZR_OK;
 
@@ -146,9 +164,10 @@ void czr_step_restart(czr_engine *engine)
     engine->clip = 1;
     engine->is_skipped = false;
     czr_externs_take(engine);
+    czr_step_await(engine);
     for (int param = 0; param < engine->program->n_params; param++)
-        engine->bindings[param].is_ready = engine->bindings[param].is_reduced =
-            engine->bindings[param].is_absent = false;
+        engine->bindings[param].is_reduced = engine->bindings[param].is_absent =
+            false;
 }
 
 static void commit(czr_engine *engine, czr_result *result)

@@ -322,6 +322,6 @@ czr_status czr_cuda_list_arrive(czr_engine *engine, int param,
     czr_loose_copy_grad(engine, param);
     status = czr_cuda_rank_check(
         rank, czr_device_cuda_use(engine->device, NULL), "copying a gradient");
-    engine->bindings[param].is_ready = true;
+    czr_step_note_ready(engine, param);
     return status == CZR_OK ? run_ready(rank->rank_group) : status;
 }
