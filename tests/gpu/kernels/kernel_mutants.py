@@ -236,6 +236,7 @@ MUTANTS = [
      "round_sums(c, p.narrow);", ""),
 ]
 C_FILES = ("passes/gpu/tile_order.c", "runtime/math/library_lapack.c",
+           "runtime/math/library_dnnl.c",
            "runtime/math/product.c", "runtime/math/product_strips.c",
            "runtime/math/product_finish.c", "runtime/cuda/products/plain.c")
 FEW = ("below the diagonal nothing is mirrored",
