@@ -173,7 +173,7 @@ czr_status czr_cuda_outcome_learn(czr_cuda_rank_group *rank_group, bool waits,
 czr_status czr_cuda_outcome_set_steps(czr_engine *engine, int64_t steps)
 {
     czr_cuda_rank *rank = engine->cuda;
-    czr_status status = czr_context_enter(rank->device.context);
+    czr_status status = czr_cuda_rank_enter(rank);
 
     if (status == CZR_OK)
         status = czr_cuda_outcome_learn(rank->rank_group, true, false);

@@ -125,7 +125,7 @@ static czr_status wait_for_bucket(const czr_cuda_rank *rank, const int *lasts,
 czr_status czr_cuda_param_ready_await(czr_engine *engine, int param,
                                       czr_stream consumer)
 {
-    const czr_cuda_rank *rank = engine->cuda;
+    czr_cuda_rank *rank = engine->cuda;
     const int *lasts =
         lasts_of(&rank->param_ready, engine->program->places[param].bucket);
     bool has_last = false;
@@ -134,7 +134,10 @@ czr_status czr_cuda_param_ready_await(czr_engine *engine, int param,
         return CZR_OK;
     for (int i = 0; i < rank->param_ready.n_streams; i++)
         has_last |= lasts[i] != NONE;
-    return engine->undoes || engine->bindings[param].param.data || !has_last
-               ? engine->device->ops->follow(engine->device, consumer)
-               : wait_for_bucket(rank, lasts, consumer);
+    return czr_cuda_rank_check(
+        rank,
+        engine->undoes || engine->bindings[param].param.data || !has_last
+            ? engine->device->ops->follow(engine->device, consumer)
+            : wait_for_bucket(rank, lasts, consumer),
+        "waiting for a parameter");
 }

@@ -16,6 +16,12 @@ czr_status czr_cuda_rank_check(czr_cuda_rank *rank, czr_status status,
                              *why ? why : czr_status_text(status));
 }
 
+czr_status czr_cuda_rank_enter(czr_cuda_rank *rank)
+{
+    return czr_cuda_rank_check(rank, czr_context_enter(rank->device.context),
+                               "the device");
+}
+
 /* ---- before the engine has its memory ----------------------------------- */
 
 static void *take(czr_engine *engine, size_t n, size_t bytes)

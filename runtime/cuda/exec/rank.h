@@ -72,6 +72,8 @@ void czr_cuda_rank_close(czr_cuda_rank *rank);
 /* The failure of a call that the context knows of; others are reported. */
 czr_status czr_cuda_rank_check(czr_cuda_rank *rank, czr_status status,
                                const char *what);
+/* This thread's calls are the device's from here on. */
+czr_status czr_cuda_rank_enter(czr_cuda_rank *rank);
 
 /* op.c: how kinds of operations are carried out. */
 extern const czr_op_body czr_op_cuda_bodies[CZR_N_OP_KINDS];

@@ -139,7 +139,7 @@ static czr_status step(czr_cuda_rank_group *rank_group, const czr_hyper *hyper,
     czr_status status = check(rank_group);
 
     if (status == CZR_OK)
-        status = czr_context_enter(rank_group->members[0].rank->device.context);
+        status = czr_cuda_rank_enter(rank_group->members[0].rank);
     if (status == CZR_OK)
         status = czr_cuda_outcome_learn(rank_group,
                                         is_ordered(rank_group, results), false);

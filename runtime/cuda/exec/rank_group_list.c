@@ -311,8 +311,7 @@ czr_status czr_cuda_list_arrive(czr_engine *engine, int param,
                                 czr_stream producer)
 {
     czr_cuda_rank *rank = engine->cuda;
-    czr_status status = czr_cuda_rank_check(
-        rank, czr_context_enter(rank->device.context), "the device");
+    czr_status status = czr_cuda_rank_enter(rank);
 
     if (status == CZR_OK)
         status = czr_cuda_list_follow(rank, producer);

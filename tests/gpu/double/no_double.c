@@ -32,6 +32,9 @@ NOT_HERE(void, fake_register, (UNUSED const char *name, UNUSED fake_kernel run))
 NOT_HERE(void, fake_register_sized,
          (UNUSED const char *name, UNUSED fake_kernel run,
           UNUSED int n_arguments, UNUSED const int *bytes))
+NOT_HERE(void, fake_fail,
+         (UNUSED const char *symbol, UNUSED int64_t nth, UNUSED int code))
+NOT_HERE(int, fake_has_failed, (void))
 NOT_HERE(unsigned, fake_launch_blocks, (void))
 NOT_HERE(unsigned, fake_launch_threads, (void))
 NOT_HERE(unsigned, fake_last_shared, (void))

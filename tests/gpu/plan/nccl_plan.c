@@ -4,8 +4,8 @@
  * threads.  One step has a gradient that is not a number.  Then a rank leaves
  * in the middle: all others say so within the deadline.
  *
- * nccl_plan [PLAN.so PROGRAM] [ORDERS [FAILURES]], or with CANZONA_FAULTS=N,
- * so many drawn faults alone */
+ * nccl_plan [PLAN.so PROGRAM] [ORDERS [FAILURES]], or with CANZONA_FAULTS=N or
+ * N@SEED, so many drawn faults alone, of this seed and the next */
 #define _POSIX_C_SOURCE 200809L
 #include "tests/gpu/driver/bench.h"
 #include "tests/gpu/plan/host_plan.h"
@@ -34,7 +34,8 @@ static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
 
     rank_drop(&w->out);
     w->n_graphs = w->n_refused = 0;
-    w->deadline_ms = w->leaver < 0 && !w->fail_at ? DEADLINE_MS : SHORT_MS;
+    w->deadline_ms =
+        w->leaver < 0 && !w->fail_at && !w->odd_fails ? DEADLINE_MS : SHORT_MS;
     if (w->slow_ms == LITTLE_MS)
         w->deadline_ms = DEADLINE_MS;
     fake_reset(order, 0);
@@ -215,6 +216,35 @@ static int fail_calls(void)
     return n_wrong + (n_said < n_came / 2) + (n_failures > 0 && n_came == 0);
 }
 
+/* The last rank's driver fails where a call enters it; how many do not say so,
+ * or what came of it. */
+static int fail_entering(void)
+{
+    int n_quiet = 0;
+
+    for (int of = CALL_STEP; of < N_CALLS; of++) {
+        static wish w;
+        test_rank ranks[RANKS_MOST];
+
+        w = (wish){.leaver = -1, .odd_fails = (rank_call)of};
+        w.is_captured = of == CALL_STEP;
+        run_on_double(&w, ranks, rank_seed + (uint64_t)of);
+        for (int rank = 0; rank < n_ranks; rank++) {
+            const bool is_odd = rank == n_ranks - 1;
+            const bool is_named =
+                is_odd ? ranks[rank].status == CZR_ERR_DEVICE &&
+                             strstr(w.said[rank], "entering the context")
+                       : ranks[rank].status != CZR_OK && *w.said[rank];
+            if (!is_named)
+                printf("call %d, rank %d: %s, \"%s\"\n", of, rank,
+                       czr_status_name(ranks[rank].status), w.said[rank]);
+            n_quiet += !is_named;
+        }
+        rank_drop(&w.out);
+    }
+    return n_quiet;
+}
+
 /* All ranks capture or none; how many do not hold to it. */
 static int agree(void)
 {
@@ -365,7 +395,7 @@ static uint64_t draw(uint64_t *state, uint64_t n)
     return (*state >> 33) % n;
 }
 
-static wish wish_of(fault kind, uint64_t *state)
+static wish wish_of(fault kind, int64_t n_all, uint64_t *state)
 {
     wish w = {.leaver = -1};
 
@@ -379,8 +409,14 @@ static wish wish_of(fault kind, uint64_t *state)
         w.slow_ms = LITTLE_MS;
     w.is_failing = kind == RULE_FAILS;
     if (kind == CALL_FAILS)
-        w.fail_at = 1 + (int64_t)draw(state, (uint64_t)n_calls);
+        w.fail_at = 1 + (int64_t)draw(state, (uint64_t)n_all);
     return w;
+}
+
+/* The trainer opens the context, and has the sentence where that fails. */
+static const char *said_by(const wish *w, const test_rank *self)
+{
+    return *self->message ? self->message : w->said[self->rank];
 }
 
 /* Right bits where it may be well, or a status with a sentence, in time. */
@@ -390,7 +426,7 @@ static bool ends_well(const wish *w, fault kind, const outcome *host,
     const trace *x = &host->of[self->rank], *y = &w->out.of[self->rank];
     const bool has_right_bits = self->status == CZR_OK && x->n == y->n &&
                                 !memcmp(x->bytes, y->bytes, x->n);
-    const bool is_named = self->status != CZR_OK && *w->said[self->rank];
+    const bool is_named = self->status != CZR_OK && *said_by(w, self);
 
     if (self->rank == w->leaver && kind == LEAVES)
         return true;
@@ -410,7 +446,7 @@ static bool ends_well(const wish *w, fault kind, const outcome *host,
 }
 
 /* Of so many seeds, those after which a rank is quiet, late or wrong. */
-static int draw_faults(int n)
+static int draw_faults(int n, uint64_t first)
 {
     static outcome host;
     static wish w;
@@ -419,20 +455,22 @@ static int draw_faults(int n)
 
     w.leaver = -1;
     host_plan_run(n_ranks, STEPS, RANK_DRAWN, &host);
-    run_on_double(&w, ranks, rank_seed); /* counts calls */
+    run_on_double(&w, ranks, rank_seed);
+    const int64_t n_all = n_calls;
     for (int i = 0; i < n; i++) {
-        uint64_t state = (rank_seed + (uint64_t)i) * 2654435761U;
+        const uint64_t seed = first + (uint64_t)i;
+        uint64_t state = seed * 2654435761U;
         const fault kind = (fault)draw(&state, N_FAULTS);
         rank_drop(&w.out);
-        w = wish_of(kind, &state);
+        w = wish_of(kind, n_all, &state);
         run_on_double(&w, ranks, state);
         for (int rank = 0; rank < n_ranks; rank++)
             if (!ends_well(&w, kind, &host, &ranks[rank])) {
                 printf("seed %llu: %s%s; rank %d after %.1f s: %s, \"%s\"\n",
-                       (unsigned long long)rank_seed + (unsigned)i,
-                       faults[kind], w.is_captured ? ", captured" : "", rank,
-                       w.seconds[rank], czr_status_name(ranks[rank].status),
-                       w.said[rank]);
+                       (unsigned long long)seed, faults[kind],
+                       w.is_captured ? ", captured" : "", rank, w.seconds[rank],
+                       czr_status_name(ranks[rank].status),
+                       said_by(&w, &ranks[rank]));
                 n_wrong++;
             }
     }
@@ -457,6 +495,9 @@ static int test_plan(void)
     const int n_lost = refuse_among_undone();
     printf("a gradient that is refused: %d ranks do not say so once\n", n_lost);
     const int n_failed = fail_calls();
+    const int n_unsaid = fail_entering();
+    printf("a driver that fails as a call enters it: %d ranks do not say so\n",
+           n_unsaid);
     const int n_quiet = n_ranks > 1 ? leave(false) + leave(true) : 0;
     printf("a rank that leaves: %d others do not say so\n", n_quiet);
     const int n_poisoned = poison(false) + poison(true);
@@ -465,12 +506,13 @@ static int test_plan(void)
     printf("a rank that differs: %d do not say in what\n", n_differ);
     const int n_apart = agree();
     printf("graphs of all ranks or none: %d do not hold to it\n", n_apart);
-    return n_wrong || n_rash || n_lost || n_failed || n_quiet || n_poisoned ||
-           n_differ || n_apart;
+    return n_wrong || n_rash || n_lost || n_failed || n_unsaid || n_quiet ||
+           n_poisoned || n_differ || n_apart;
 }
 
 int main(int argc, char **argv)
 {
+    const char *faults_asked = getenv("CANZONA_FAULTS");
     char **args;
 
     nccl_rank_program = kernels_open(argc, argv, &args);
@@ -482,8 +524,11 @@ int main(int argc, char **argv)
         printf("%d ranks are too many\n", n_ranks);
         return 2;
     }
-    if (getenv("CANZONA_FAULTS"))
-        return draw_faults(atoi(getenv("CANZONA_FAULTS"))) != 0;
+    if (faults_asked) {
+        const char *at = strchr(faults_asked, '@');
+        return draw_faults(atoi(faults_asked),
+                           at ? strtoull(at + 1, NULL, 10) : rank_seed) != 0;
+    }
     if (args[0])
         n_orders = atoi(args[0]);
     if (args[0] && args[1])

@@ -55,6 +55,32 @@ static czr_status read_behind(test_rank *self, wish *w, run *r,
                : status;
 }
 
+static czr_status call(rank_call of, czr_process *process,
+                       const czr_hyper *hyper, void *stream)
+{
+    czr_engine *engine = czr_process_engine(process);
+
+    if (of == CALL_STEP)
+        return czr_process_step(process, hyper, CZR_NO_STREAM, NULL);
+    return of == CALL_STEP_SET ? czr_step_set(engine, RANK_SET_TO)
+                               : czr_param_wait(engine, 0, stream);
+}
+
+/* This thread has the turn: the next to enter a context is the call itself. */
+static czr_status fail_call(const test_rank *self, rank_call of,
+                            czr_process *process, const czr_hyper *hyper)
+{
+    void *stream;
+    czr_status status = czr_context_open_stream(self->context, &stream);
+
+    RANK_CHECK(status == CZR_OK);
+    fake_fail("cuCtxSetCurrent", 1, CZR_CUDA_ILLEGAL_ADDRESS);
+    status = call(of, process, hyper, stream);
+    RANK_CHECK(fake_has_failed());
+    czr_context_close_stream(self->context, stream);
+    return status;
+}
+
 static czr_status run_steps(test_rank *self, wish *w, run *r,
                             czr_process *process)
 {
@@ -73,6 +99,11 @@ static czr_status run_steps(test_rank *self, wish *w, run *r,
             !w->is_late || (step == steps - 1 && !w->is_reading);
         if (!stays(self, w, step))
             return CZR_OK;
+        if (w->odd_fails && self->rank == self->size - 1 &&
+            step == NCCL_RANK_LAST_STEP) {
+            status = fail_call(self, w->odd_fails, process, &hyper);
+            break;
+        }
         status = rank_give(r, engine, self->rank, step);
         if (status != CZR_OK)
             break;

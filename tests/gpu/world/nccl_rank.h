@@ -12,6 +12,15 @@ enum { NCCL_RANK_STEPS = 6, NCCL_RANK_LAST_STEP = 2 /* of one that leaves */ };
 
 extern const czr_cuda_program *nccl_rank_program; /* set by who runs it */
 
+/* A call of the engine's behind the second step, or none. */
+typedef enum rank_call {
+    CALL_NONE,
+    CALL_STEP,
+    CALL_STEP_SET,
+    CALL_PARAM_WAIT,
+    N_CALLS
+} rank_call;
+
 /* What one run is to be, and what came of it. */
 typedef struct wish {
     bool has_bad_step, is_late, is_early;
@@ -25,6 +34,7 @@ typedef struct wish {
     bool is_odd_rated;               /* or has another rate in one step */
     bool is_alike, is_odd_drifted; /* copies are, and compared in each step; or
                                     * but for its */
+    rank_call odd_fails; /* the driver does, where the last rank calls it */
     bool has_copier; /* memory of the device is read and written by a stream */
     _Atomic int n_graphs;  /* of all that stay */
     _Atomic int n_ahead;   /* of all ranks, by rank_read */
