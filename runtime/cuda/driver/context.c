@@ -357,9 +357,11 @@ czr_status czr_context_synchronize_or(czr_context *context, void *stream,
     return context->status = CZR_ERR_TIMEOUT;
 }
 
-/* A stream that came to no end in time would hold whoever waits again. */
+/* A stream that came to no end in time would hold whoever waits again; a wait
+ * that failed has not waited. */
 void czr_context_drain(czr_context *context, void *stream)
 {
-    if (context->status != CZR_ERR_TIMEOUT)
+    if (context->status != CZR_ERR_TIMEOUT &&
+        czr_context_synchronize(context, stream, 0) != CZR_OK)
         czr_context_synchronize(context, stream, 0);
 }

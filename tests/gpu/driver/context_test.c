@@ -368,6 +368,29 @@ static void hears_of_memory_freed_too_soon(void **state)
     end(&bench);
 }
 
+/* A wait that failed has not waited: what the stream has still uses memory that
+ * is given back. */
+static void drains_where_a_wait_fails(void **state)
+{
+    test_bench bench;
+    czr_address memory;
+    void *stream;
+
+    (void)state;
+    start(&bench);
+    assert_int_equal(czr_context_open_stream(bench.context, &stream), CZR_OK);
+    assert_int_equal(czr_context_alloc(bench.context, BYTES, &memory), CZR_OK);
+    assert_int_equal(czr_context_fill(bench.context, memory, 1, BYTES, stream),
+                     CZR_OK);
+    fake_fail("cuStreamSynchronize", 1, 999);
+    czr_context_drain(bench.context, stream);
+    assert_true(fake_has_failed());
+    czr_context_free(bench.context, memory);
+    czr_context_close_stream(bench.context, stream);
+    expect_sentence(bench.context, CZR_ERR_DEVICE, "waiting for a stream");
+    end(&bench);
+}
+
 static void hears_of_a_stream_that_hangs(void **state)
 {
     test_bench bench;
@@ -438,6 +461,7 @@ int main(void)
         cmocka_unit_test(copies_within_bounds_alone),
         cmocka_unit_test(hears_of_an_illegal_address),
         cmocka_unit_test(hears_of_memory_freed_too_soon),
+        cmocka_unit_test(drains_where_a_wait_fails),
         cmocka_unit_test(hears_of_a_stream_that_hangs),
         cmocka_unit_test(encodes_tensor_maps),
     };
