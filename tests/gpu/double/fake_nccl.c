@@ -19,9 +19,9 @@ static struct {
     int version;
     uint64_t n_ids;
     fake_clique *cliques;
-    fake_comm *comms;
+    fake_comm *_Atomic comms; /* aborts of other threads look */
     char fault[160];
-    int64_t n_aborted;
+    _Atomic int64_t n_aborted, n_crowded;
     int64_t n_reduces, n_broadcasts;
     const char *last_error;
     bool has_launched, is_ordered;
@@ -84,6 +84,11 @@ int64_t fake_nccl_broadcasts(void)
 int64_t fake_nccl_aborted(void)
 {
     return state.n_aborted;
+}
+
+int64_t fake_nccl_crowded(void)
+{
+    return state.n_crowded;
 }
 
 void fake_nccl_reset(void)
@@ -149,6 +154,7 @@ static fake_comm *new_comm(int device)
     comm->is_alive = true;
     comm->device = device;
     comm->polls = (int)fake_draw(MOST_POLLS);
+    comm->is_patient = fake_draw(4) != 0;
     comm->next = state.comms;
     state.comms = comm;
     return comm;
@@ -404,9 +410,23 @@ int ncclCommDestroy(void *given)
     return code;
 }
 
+/* Whether another communicator that is not aborted has a kernel on this one's
+ * device. */
+static bool is_beside_others(const fake_comm *comm)
+{
+    for (const fake_comm *other = state.comms; other; other = other->next)
+        if (other != comm && other->device == comm->device && other->is_alive &&
+            other->n_running > 0)
+            return true;
+    return false;
+}
+
 /* By any thread.  Kernels end at once, the call when all graphs that captured
  * the communicator are destroyed: commDestroySync of NCCL's init.cc waits for
- * comm->localPersistentRefs, which graphs drop. */
+ * comm->localPersistentRefs, which graphs drop.  And it frees memory, which may
+ * wait for all that runs on the device, so for kernels of other communicators,
+ * until those end or are aborted as well (NCCL's user guide, Using multiple
+ * NCCL communicators concurrently; NVIDIA/nccl#549 hangs in cuMemFree). */
 int ncclCommAbort(void *given)
 {
     static const struct timespec pause = {0, 1000000};
@@ -414,10 +434,11 @@ int ncclCommAbort(void *given)
 
     if (!is_comm(comm))
         return fake_nccl_wrong("a communicator that is closed is aborted");
+    state.n_crowded += comm->is_patient && is_beside_others(comm);
     comm->broken = CZR_NCCL_INTERNAL_ERROR;
     comm->is_alive = false;
     state.n_aborted++;
-    while (comm->n_graphs > 0)
+    while (comm->n_graphs > 0 || (comm->is_patient && is_beside_others(comm)))
         if (!fake_yield())
             nanosleep(&pause, NULL);
     return CZR_NCCL_SUCCESS;

@@ -22,6 +22,9 @@ const char *fake_nccl_fault(void);
 /* Communicators that were neither destroyed nor aborted; aborted ones. */
 int64_t fake_nccl_comms(void);
 int64_t fake_nccl_aborted(void);
+/* Those of them that wait for another communicator's kernels: three in four
+ * do, drawn. */
+int64_t fake_nccl_crowded(void);
 /* Calls, since the last reset. */
 int64_t fake_nccl_reduces(void);
 int64_t fake_nccl_broadcasts(void);

@@ -57,6 +57,7 @@ void fake_post_drop(fake_post *post)
     for (at = &post->comm->clique->arrived; *at; at = &(*at)->next_arrived)
         if (*at == post) {
             *at = post->next_arrived;
+            post->comm->n_running--;
             break;
         }
     fake_drop(post->ops);
@@ -307,6 +308,7 @@ static void arrive(fake_post *post)
     if (post->has_arrived || !can_arrive(post))
         return;
     post->has_arrived = true;
+    post->comm->n_running++;
     post->next_arrived = post->comm->clique->arrived;
     post->comm->clique->arrived = post;
 }

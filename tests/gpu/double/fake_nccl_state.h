@@ -42,7 +42,7 @@ typedef struct fake_post {
     struct fake_comm *comm;
     fake_op *ops;
     int n, room;
-    bool has_arrived; /* at the head of its stream */
+    bool has_arrived; /* at the head of its stream: its kernel runs */
     bool is_large;    /* leaves no room for another's kernel */
 } fake_post;
 
@@ -68,7 +68,9 @@ typedef struct fake_comm {
     int n_splits, colors[FAKE_MAX_SPLITS], keys[FAKE_MAX_SPLITS];
     struct fake_comm **child;
     bool is_splitting;
-    _Atomic int n_graphs; /* that captured it and are not destroyed */
+    _Atomic int n_graphs;  /* that captured it and are not destroyed */
+    _Atomic int n_running; /* kernels on its device */
+    bool is_patient;       /* its abort waits for kernels of others */
     int64_t sent[FAKE_MAX_RANKS], received[FAKE_MAX_RANKS], n_collectives;
 } fake_comm;
 

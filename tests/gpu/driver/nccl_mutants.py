@@ -108,6 +108,9 @@ mutants.MUTANTS = [
     ("communicators are not aborted", "world_nccl_fault",
      "world/nccl_watchdog.c", "    if (world->failure != CZR_OK)\n"
      "        abort_all(world);", ""),
+    ("communicators are aborted one behind the other", "world_nccl_fault",
+     "world/nccl_watchdog.c",
+     "pthread_create(&member->thread, NULL, abort_member, member) == 0;", "false;"),
     ("the operation is another one", "world_nccl_fault",
      "world/nccl_watchdog.c", "(int)(*mark / 2) - 2", "(int)(*mark / 2) - 1"),
     ("units of no plan are put", "world_nccl_fault", "world/nccl_unit.c",

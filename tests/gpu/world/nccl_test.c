@@ -197,6 +197,22 @@ typedef struct crossing {
     bool is_same;
 } crossing;
 
+static void *abort_one(void *comm)
+{
+    czr_nccl_comm_abort(comm);
+    return NULL;
+}
+
+/* At once, for one may wait for a kernel of the other's. */
+static void abort_both(czr_nccl_comm comms[2])
+{
+    pthread_t thread;
+
+    RANK_CHECK(pthread_create(&thread, NULL, abort_one, &comms[0]) == 0);
+    czr_nccl_comm_abort(&comms[1]);
+    pthread_join(thread, NULL);
+}
+
 static void cross(test_rank *self, void *user)
 {
     const crossing *c = user;
@@ -233,11 +249,10 @@ static void cross(test_rank *self, void *user)
         if (status != CZR_OK)
             self->status = status;
     }
+    if (self->status != CZR_OK)
+        abort_both(comms);
     for (int i = 1; i >= 0; i--)
-        if (self->status == CZR_OK)
-            czr_nccl_comm_close(&comms[i], DEADLINE_MS);
-        else
-            czr_nccl_comm_abort(&comms[i]);
+        czr_nccl_comm_close(&comms[i], DEADLINE_MS);
     for (int i = 0; i < 2; i++)
         czr_context_close_stream(self->context, streams[i]);
     czr_context_free(self->context, data);

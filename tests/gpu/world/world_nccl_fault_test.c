@@ -4,6 +4,7 @@
  *
  * world_nccl_fault_test [SEED [FAILURES]] */
 #define _POSIX_C_SOURCE 200809L
+#include "runtime/cuda/driver/clock.h"
 #include "tests/gpu/world/nccl_bench.h"
 
 #include <time.h>
@@ -13,6 +14,8 @@ enum {
     OPS = 3,
     LEAST_CALLS = 50,
     PATIENCE_MS = 60000,
+    DEADLINE_MS = 1000,
+    MOST_MS = 8000, /* of a session that ends by it */
     PAUSE_NS = 300000000
 };
 
@@ -321,6 +324,96 @@ static void waits_for_copies_where_a_wait_fails(void **state)
     assert_true(n_came > WAITS / 2);
 }
 
+/* ---- two communicators -------------------------------------------------- */
+
+/* One unit each on two streams, to which rank 1 does not come. */
+static czr_status put_two(session *s, test_rank *self, czr_world *world,
+                          void *const *streams)
+{
+    czr_comm *comms[OPS] = {NULL};
+    czr_address data = 0;
+    czr_context *context = self->context;
+    char *why = s->why[self->rank];
+    czr_status status = czr_world_join_axes(world, CZR_CHANNEL_PLAN, &program,
+                                            1, 0, 0, &comms[0]);
+
+    if (status == CZR_OK)
+        status = czr_world_join_axes(world, CZR_CHANNEL_TRAINER, &program, 1, 0,
+                                     0, &comms[1]);
+    comms[2] = comms[1];
+    if (status == CZR_OK)
+        status = czr_world_nccl_prepare(world, &program, comms);
+    if (status == CZR_OK)
+        status = czr_context_alloc(context, 2 * N * sizeof(float), &data);
+    for (int i = 0; i < 2 && status == CZR_OK && self->rank != 1; i++) {
+        const czr_collective unit =
+            unit_of(i, data + (uint64_t)i * N * sizeof(float), streams[i]);
+        status = czr_comm_run(comms[i], &unit, why);
+    }
+    for (int i = 0; i < 2; i++)
+        if (status == CZR_OK)
+            status = czr_context_synchronize(context, streams[i], PATIENCE_MS);
+    if (self->rank != 1)
+        status = czr_world_nccl_check(world, why);
+    czr_world_nccl_stop(world, "a rank has failed");
+    for (int i = 0; i < 2; i++)
+        czr_context_drain(context, streams[i]);
+    czr_context_free(context, data);
+    return status;
+}
+
+static void run_two(test_rank *self, void *user)
+{
+    session *s = user;
+    sums_bench sums = {0};
+    czr_world *world = NULL;
+    void *streams[2] = {NULL};
+
+    for (int i = 0; i < 2; i++)
+        RANK_CHECK(czr_context_open_stream(self->context, &streams[i]) ==
+                   CZR_OK);
+    self->status = nccl_bench_world(
+        &s->bench, self, &sums,
+        (czr_world_nccl_options){.is_strict = true, .deadline_ms = DEADLINE_MS},
+        &world);
+    if (self->status == CZR_OK)
+        self->status = put_two(s, self, world, streams);
+    czr_world_nccl_close(world);
+    czr_module_close(&sums.module);
+    for (int i = 0; i < 2; i++)
+        czr_context_close_stream(self->context, streams[i]);
+}
+
+/* Both have a kernel that does not end, and the abort of one may wait for that
+ * of the other. */
+static void aborts_two_communicators_at_once(void **state)
+{
+    enum { WANTED = 2, MOST_ORDERS = 180 };
+    int64_t n_crowded = 0;
+
+    (void)state;
+    for (uint64_t order = seed;
+         n_crowded < WANTED && order < seed + MOST_ORDERS; order++) {
+        static session s;
+        const int64_t start = czr_now_ms();
+        if (order / 3 % 3 != 2) /* else one waits for the other's end */
+            continue;
+        run_session(&s, ABSENT, order);
+        ranks_run(s.bench.ranks, 3, run_two, &s);
+        const int64_t ms = czr_now_ms() - start;
+        if (ms > MOST_MS)
+            fail_msg("order %llu: the deadline is %d ms, and it took %lld ms",
+                     (unsigned long long)order, DEADLINE_MS, (long long)ms);
+        for (int rank = 0; rank < 3; rank += 2)
+            expect(&s, rank, CZR_ERR_TIMEOUT, ", all_reduce: rank");
+        n_crowded += fake_nccl_crowded();
+        nccl_bench_close(&s.bench);
+    }
+    printf("%lld aborts beside another communicator's kernel\n",
+           (long long)n_crowded);
+    assert_true(n_crowded >= WANTED);
+}
+
 /* ---- out of turn -------------------------------------------------------- */
 
 static void put_out_of_turn(test_rank *self, void *user)
@@ -369,6 +462,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(says_that_a_connection_broke),
         cmocka_unit_test(says_that_it_broke_while_it_waited),
         cmocka_unit_test(ends_what_is_aborted),
+        cmocka_unit_test(aborts_two_communicators_at_once),
         cmocka_unit_test(waits_for_copies_where_a_wait_fails),
         cmocka_unit_test(leaves_nothing_where_a_call_fails),
         cmocka_unit_test(refuses_units_out_of_turn),
