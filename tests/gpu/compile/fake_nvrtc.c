@@ -50,19 +50,23 @@ int nvrtcCreateProgram(program **p, const char *text, const char *name, int n,
     return !*p || !(*p)->text;
 }
 
-/* Code of the double of the driver says what it is for. */
+/* Code of the double of the driver says what it is for, and machine code that
+ * is not of CUDA 12 whose it is. */
 static int aim(program *p, const char *target)
 {
+    enum { MOST_DIGITS = 16 };
     static const char first[] = "FAKE sm_90\n";
     const size_t n = strlen(first);
+    const char *major = p->is_ptx ? NULL : getenv("FAKE_NVRTC_CODE_MAJOR");
     char *text;
 
     if (strncmp(p->text, first, n) != 0)
         return 0;
-    text = malloc(strlen(p->text) + strlen(target) + 1);
+    text = malloc(strlen(p->text) + strlen(target) + MOST_DIGITS);
     if (!text)
         return 1;
-    sprintf(text, "FAKE %s\n%s", target, p->text + n);
+    sprintf(text, "FAKE %s%s%.2s\n%s", target, major ? " " : "",
+            major ? major : "", p->text + n);
     free(p->text);
     p->text = text;
     return 0;

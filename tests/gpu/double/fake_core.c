@@ -170,6 +170,19 @@ void fake_set_capability(int capability)
     state.capability = capability;
 }
 
+/* Of machine code, behind what it is for: " 13" of CUDA 13, nothing of 12.
+ * Cubins of CUDA 13 have an ELF ABI of their own (version 8, of 12.9: 7), which
+ * drivers for CUDA 12 do not know: "device kernel image is invalid". */
+static int read_toolkit(const char *code)
+{
+    int major = 12;
+
+    if (*code != '\n' && sscanf(code, " %d", &major) != 1)
+        return CZR_CUDA_NO_BINARY_FOR_GPU;
+    return major <= state.version / 1000 ? CZR_CUDA_SUCCESS
+                                         : CZR_CUDA_INVALID_IMAGE;
+}
+
 /* Machine code runs on what it is for, PTX on that and all that is newer, if
  * the driver is as new as what wrote it. */
 int fake_read_target(const char *code)
@@ -180,9 +193,11 @@ int fake_read_target(const char *code)
     snprintf(machine, sizeof machine, "sm_%d",
              state.capability / 10 == 8 ? 80 : state.capability);
     n = (int)strlen(machine);
-    if (!strncmp(code, machine, (size_t)n) &&
-        (code[n] == '\n' || !strncmp(code + n, "a\n", 2)))
-        return CZR_CUDA_SUCCESS;
+    if (!strncmp(code, machine, (size_t)n)) {
+        n += code[n] == 'a';
+        if (code[n] == '\n' || code[n] == ' ')
+            return read_toolkit(code + n);
+    }
     if (sscanf(code, "compute_%d\n", &ptx) != 1 || state.capability < ptx)
         return CZR_CUDA_NO_BINARY_FOR_GPU;
     return state.version >= 12090 ? CZR_CUDA_SUCCESS

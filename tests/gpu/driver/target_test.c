@@ -186,6 +186,31 @@ static void the_driver_has_the_last_word(void **state)
     end(&s);
 }
 
+static void the_driver_refuses_machine_code_of_13(void **state)
+{
+    static const int versions[] = {12040, 12090, 13000};
+    static const int capabilities[] = {80, 90};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        const czr_product p = {.m = 3, .n = 5, .k = 7};
+        const bool is_old = versions[i / 2] < 13000;
+        test_stages s;
+        stages_restart(1);
+        fake_set_version(versions[i / 2]);
+        fake_set_capability(capabilities[i % 2]);
+        assert_int_equal(stages_open(&s, true), CZR_OK);
+        setenv("FAKE_NVRTC_CODE_MAJOR", "13", 1);
+        const czr_status status =
+            czr_cuda_product_prepare(&s.stages, &p, 1, NULL);
+        unsetenv("FAKE_NVRTC_CODE_MAJOR");
+        assert_int_equal(status, is_old ? CZR_ERR_DEVICE_CODE : CZR_OK);
+        assert_int_equal(strstr(s.bench.context->error, "(200)") != NULL,
+                         is_old);
+        end(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +220,7 @@ int main(void)
         cmocka_unit_test(old_drivers_read_no_ptx),
         cmocka_unit_test(older_drivers_load_no_machine_code_of_13),
         cmocka_unit_test(the_driver_has_the_last_word),
+        cmocka_unit_test(the_driver_refuses_machine_code_of_13),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
