@@ -68,6 +68,7 @@ typedef struct cz_simulate_model {
 cz_simulate_model cz_simulate_passes(const cz_document *document,
                                      const cz_simulate_options *options);
 
+/* The plan itself. */
 cz_simulate_times cz_simulate_plan(const cz_document *document,
                                    const cz_simulate_options *options);
 

@@ -203,23 +203,32 @@ def sharded(model, optimizer, is_loading=False):
     return {"model": state, "optimizer": optimizer.sharded_state_dict(state, is_loading)}
 
 
-def save(state, folder, grads):
+def save_sharded(model, optimizer, folder):
     from megatron.core import dist_checkpointing
+    made = sharded(model, optimizer)
+    one_main_replica(made["optimizer"]["state"])
+    os.makedirs(folder, exist_ok=True)
+    dist.barrier()
+    dist_checkpointing.save(made, folder)
+
+
+def end_savers():
+    """Behind the last save: their queue's process would stay, and they share it."""
+    for child in multiprocessing.active_children():
+        child.terminate()
+
+
+def save(state, folder, grads):
     for name, rules in RULES.items():
         model = make()
         optimizer = ours([model], rules)
         scheduler = schedule(optimizer)
         follow(model, optimizer, scheduler, grads[:3], state)
-        made = sharded(model, optimizer)
-        one_main_replica(made["optimizer"]["state"])
-        os.makedirs(f"{folder}/{name}", exist_ok=True)
-        dist.barrier()
-        dist_checkpointing.save(made, f"{folder}/{name}")
+        save_sharded(model, optimizer, f"{folder}/{name}")
         follow(model, optimizer, scheduler, grads[3:6], state)
         torch.save((weights_of(model, state), optimizer.state_dict()),
                    f"{folder}/{name}_{dist.get_rank()}")
-    for child in multiprocessing.active_children():  # a saver's queue, which would stay
-        child.terminate()
+    end_savers()
 
 
 def one_main_replica(boxes):
@@ -415,20 +424,14 @@ def drawn_grads(model, step, stage, state):
 
 
 def of_stages(state, folder):
-    from megatron.core import dist_checkpointing
     stage = state.get_pipeline_model_parallel_rank()
     model = make(stage=stage, pipeline_model_parallel_size=2)
     optimizer = ours([model], MUON, clip=0.0)
     scheduler = schedule(optimizer)
     grads = [drawn_grads(model, step, stage, state) for step in range(5)]
     follow(model, optimizer, scheduler, grads[:3], state)
-    made = sharded(model, optimizer)
-    one_main_replica(made["optimizer"]["state"])
-    os.makedirs(f"{folder}/stages", exist_ok=True)
-    dist.barrier()
-    dist_checkpointing.save(made, f"{folder}/stages")
-    for child in multiprocessing.active_children():
-        child.terminate()
+    save_sharded(model, optimizer, f"{folder}/stages")
+    end_savers()
     follow(model, optimizer, scheduler, grads[3:], state)
     torch.save({in_model(name, stage): value for name, value in
                 weights_of(model, state).items()}, f"{folder}/stage_{stage}")
