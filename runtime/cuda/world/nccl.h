@@ -12,9 +12,10 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* ncclCommSplit came with 2.18. */
+/* Before 2.19 an abort joins no thread of NCCL's that still uses the
+ * communicator (groupJob of comm.h); 2.20 is the oldest that was compared. */
 enum {
-    CZR_NCCL_VERSION = 21800, /* 10000 major + 100 minor + patch */
+    CZR_NCCL_VERSION = 22000, /* 10000 major + 100 minor + patch */
     CZR_NCCL_MESSAGE = 256,
     CZR_NCCL_ID_BYTES = 128
 };
@@ -49,7 +50,7 @@ typedef struct czr_nccl_id {
 #define CZR_NCCL_MAGIC 0xcafebeefu
 enum { CZR_NCCL_DEFAULT = INT_MIN };
 
-/* ncclConfig_t of 2.26, which of 2.18 has padding in its last field's place;
+/* ncclConfig_t of 2.26, which of 2.20 has padding in its last field's place;
  * later ones begin with it, and `size` tells them where it ends.  2.26 reads
  * that field whatever `version` says. */
 typedef struct czr_nccl_config {

@@ -70,6 +70,7 @@ bool czr_nccl_begin(czr_nccl_work *work)
 {
     if (work->status != CZR_OK)
         return false;
+    pthread_mutex_lock(&work->world->call);
     pthread_mutex_lock(&work->world->lock);
     work->status = work->world->failure;
     if (work->status == CZR_OK)
@@ -77,6 +78,7 @@ bool czr_nccl_begin(czr_nccl_work *work)
     if (work->status == CZR_OK)
         return true;
     pthread_mutex_unlock(&work->world->lock);
+    pthread_mutex_unlock(&work->world->call);
     return false;
 }
 
@@ -118,13 +120,22 @@ static void settle(czr_nccl_work *work)
     }
 }
 
+/* Without the lock, for the watchdog: up to NCCL 2.22, or where the environment
+ * says that communicators block, the end of a group waits for room on the
+ * stream. */
 void czr_nccl_end(czr_nccl_work *work)
 {
-    /* Also where something in it failed. */
-    const int code = work->world->options.nccl->group_end();
+    czr_world_nccl *world = work->world;
 
+    pthread_mutex_unlock(&world->lock);
+    /* Also where something in it failed. */
+    const int code = world->options.nccl->group_end();
+    pthread_mutex_lock(&world->lock);
+    if (work->status == CZR_OK)
+        work->status = world->failure;
     czr_nccl_keep(work, code);
-    pthread_mutex_unlock(&work->world->lock);
+    pthread_mutex_unlock(&world->lock);
+    pthread_mutex_unlock(&world->call);
     if (work->status == CZR_OK && code == CZR_NCCL_IN_PROGRESS)
         settle(work);
 }

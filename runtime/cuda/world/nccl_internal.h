@@ -82,7 +82,9 @@ typedef struct czr_world_nccl {
 
     pthread_t watchdog;
     bool has_thread;
-    pthread_mutex_t lock; /* guards calls of NCCL, and all below */
+    pthread_mutex_t call; /* held over a group of NCCL's calls, taken before the
+                           * lock */
+    pthread_mutex_t lock; /* guards communicators, and all below */
     pthread_cond_t wake;  /* of the watchdog */
     bool has_lock;
     bool has_watchdog;  /* the thread has not come to its end */

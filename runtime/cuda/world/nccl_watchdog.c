@@ -7,11 +7,12 @@
 
 #include "runtime/cuda/driver/clock.h"
 
-/* ABORTED_MS: NCCL has that long at least. */
+/* ABORTED_MS: NCCL has that long at least.  CALL_MS: and a call, to return. */
 enum {
     LOOKS = 20,
     MOST_PAUSE_MS = 50,
     ABORTED_MS = 10000,
+    CALL_MS = 500,
     MS = 1000,
     NS_PER_MS = 1000000
 };
@@ -121,6 +122,21 @@ static void look(czr_world_nccl *world)
             look_at_time(world, member, now);
 }
 
+/* Where calls block nobody may be in one when NCCL aborts, says its user guide;
+ * but one that waits for what hangs is ended by that alone. */
+static void await_call(czr_world_nccl *world)
+{
+    static const struct timespec pause = {0, NS_PER_MS};
+    const int64_t start = czr_now_ms();
+
+    while (pthread_mutex_trylock(&world->call) != 0) {
+        if (czr_now_ms() - start >= CALL_MS)
+            return;
+        nanosleep(&pause, NULL);
+    }
+    pthread_mutex_unlock(&world->call);
+}
+
 static void *abort_member(void *argument)
 {
     czr_nccl_comm_abort(&((czr_nccl_member *)argument)->aborted);
@@ -140,6 +156,7 @@ static void abort_all(czr_world_nccl *world)
         member->nccl.handle = NULL;
     }
     pthread_mutex_unlock(&world->lock);
+    await_call(world);
     for (czr_nccl_member *member = members; member; member = member->next)
         member->has_thread =
             member->aborted.handle &&
@@ -193,14 +210,19 @@ czr_status czr_nccl_watchdog_open(czr_world_nccl *world)
 {
     pthread_condattr_t monotonic;
 
-    if (pthread_mutex_init(&world->lock, NULL) != 0)
+    if (pthread_mutex_init(&world->call, NULL) != 0)
         return CZR_ERR_NO_MEMORY;
+    if (pthread_mutex_init(&world->lock, NULL) != 0) {
+        pthread_mutex_destroy(&world->call);
+        return CZR_ERR_NO_MEMORY;
+    }
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     world->has_lock = pthread_cond_init(&world->wake, &monotonic) == 0;
     pthread_condattr_destroy(&monotonic);
     if (!world->has_lock) {
         pthread_mutex_destroy(&world->lock);
+        pthread_mutex_destroy(&world->call);
         return CZR_ERR_NO_MEMORY;
     }
     world->has_watchdog = true;

@@ -418,6 +418,7 @@ void czr_world_nccl_close(czr_world *base)
     if (world->has_lock) {
         pthread_cond_destroy(&world->wake);
         pthread_mutex_destroy(&world->lock);
+        pthread_mutex_destroy(&world->call);
     }
     czr_free(world);
 }

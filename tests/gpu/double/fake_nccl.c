@@ -12,6 +12,9 @@ enum {
     DEFAULT_VERSION = 22809,
     FIRST_ORDERED = 22600,
     MOST_POLLS = 3,
+    MOST_ROOM = 8, /* of some 1000 */
+    MS = 1000,
+    NS_PER_MS = 1000000,
     LEAST_CONFIG = 48
 };
 
@@ -24,7 +27,8 @@ static struct {
     _Atomic int64_t n_aborted, n_crowded;
     int64_t n_reduces, n_broadcasts;
     const char *last_error;
-    bool has_launched, is_ordered;
+    bool has_launched, is_ordered, has_room;
+    int room, slow_ms;
 } state = {.version = DEFAULT_VERSION};
 
 static _Thread_local int depth; /* of groups */
@@ -43,6 +47,17 @@ void fake_nccl_break(int device, int code)
     for (fake_comm *comm = state.comms; comm; comm = comm->next)
         if (comm->device == device)
             comm->broken = code;
+}
+
+void fake_nccl_slow(int ms)
+{
+    state.slow_ms = ms;
+}
+
+void fake_nccl_set_room(int room)
+{
+    state.room = room;
+    state.has_room = true;
 }
 
 const char *fake_nccl_fault(void)
@@ -334,7 +349,7 @@ int ncclCommSplit(void *given, int color, int key, void **out,
     comm->polls = (int)fake_draw(MOST_POLLS);
     finish_split(comm->clique, comm->n_splits++);
     /* The child is there when the parent's state is success: NCCL's user guide,
-     * Communicators, polls the parent; init.cc of 2.18 to 2.30 returns success.
+     * Communicators, polls the parent; init.cc of 2.20 to 2.30 returns success.
      */
     return fake_draw(2) ? CZR_NCCL_SUCCESS : CZR_NCCL_IN_PROGRESS;
 }
@@ -426,7 +441,9 @@ static bool is_beside_others(const fake_comm *comm)
  * comm->localPersistentRefs, which graphs drop.  And it frees memory, which may
  * wait for all that runs on the device, so for kernels of other communicators,
  * until those end or are aborted as well (NCCL's user guide, Using multiple
- * NCCL communicators concurrently; NVIDIA/nccl#549 hangs in cuMemFree). */
+ * NCCL communicators concurrently; NVIDIA/nccl#549 hangs in cuMemFree).  Where
+ * calls block, nobody may be in one that would return (the guide, Fault
+ * Tolerance). */
 int ncclCommAbort(void *given)
 {
     static const struct timespec pause = {0, 1000000};
@@ -434,6 +451,8 @@ int ncclCommAbort(void *given)
 
     if (!is_comm(comm))
         return fake_nccl_wrong("a communicator that is closed is aborted");
+    if (comm->is_called)
+        fake_nccl_wrong("a communicator is aborted under a call on it");
     state.n_crowded += comm->is_patient && is_beside_others(comm);
     comm->broken = CZR_NCCL_INTERNAL_ERROR;
     comm->is_alive = false;
@@ -446,11 +465,62 @@ int ncclCommAbort(void *given)
 
 /* ---- groups ------------------------------------------------------------- */
 
+/* How many launches a stream takes; 0: the library's own thread waits for room,
+ * and the call returns.  Up to 2.22 a group that opens no connection launches
+ * in the caller also where communicators do not block (group.cc,
+ * ncclGroupEndInternal), later ones with NCCL_COMM_BLOCKING=1. */
+static int find_room(void)
+{
+    if (!state.has_room)
+        state.room = fake_draw(2) ? 1 + (int)fake_draw(MOST_ROOM) : 0;
+    state.has_room = true;
+    return state.room;
+}
+
+static bool is_full(const fake_stream *stream, int room)
+{
+    for (const fake_node *node = stream->head; node; node = node->next)
+        room--;
+    return room <= 0;
+}
+
+/* Until what was launched before has made room, or was aborted. */
+static void wait_for_room(fake_comm *comm, fake_stream *stream, int room)
+{
+    static const struct timespec pause = {0, 1000000};
+
+    while (comm->is_alive && is_full(stream, room)) {
+        fake_drain(stream);
+        if (is_full(stream, room) && !fake_yield())
+            nanosleep(&pause, NULL);
+    }
+}
+
+/* A launch that takes its time, but returns. */
+static void take_time(fake_comm *comm)
+{
+    const struct timespec pause = {state.slow_ms / MS,
+                                   state.slow_ms % MS * NS_PER_MS};
+
+    state.slow_ms = 0;
+    comm->is_called = true;
+    nanosleep(&pause, NULL);
+    comm->is_called = false;
+}
+
 /* What came of a call on a communicator: it may be over only later. */
 static int put_off(fake_comm *comm, fake_post *post, void *stream)
 {
+    const int room = find_room();
+
     comm->pending = post;
     comm->pending_stream = stream;
+    if (room > 0 && !((fake_stream *)stream)->capture) {
+        wait_for_room(comm, stream, room);
+        if (state.slow_ms)
+            take_time(comm);
+        return fake_post_push(comm);
+    }
     comm->polls = (int)fake_draw(MOST_POLLS);
     if (comm->polls)
         return CZR_NCCL_IN_PROGRESS;

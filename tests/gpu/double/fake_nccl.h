@@ -15,6 +15,11 @@ void fake_nccl_set_version(int version);
 /* The state of all communicators of a device from now on, as when a connection
  * breaks. */
 void fake_nccl_break(int device, int code);
+/* Calls wait until a stream has fewer launches than `room` from now on; 0: they
+ * return at once.  Else either is drawn. */
+void fake_nccl_set_room(int room);
+/* And the next takes so long. */
+void fake_nccl_slow(int ms);
 /* What NCCL says first of two ranks of a host on one GPU. */
 #define FAKE_DUPLICATE_GPU "Duplicate GPU detected"
 /* What was done wrong first; NULL: nothing was. */

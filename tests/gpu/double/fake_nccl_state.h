@@ -68,9 +68,10 @@ typedef struct fake_comm {
     int n_splits, colors[FAKE_MAX_SPLITS], keys[FAKE_MAX_SPLITS];
     struct fake_comm **child;
     bool is_splitting;
-    _Atomic int n_graphs;  /* that captured it and are not destroyed */
-    _Atomic int n_running; /* kernels on its device */
-    bool is_patient;       /* its abort waits for kernels of others */
+    _Atomic bool is_called; /* and the call returns */
+    _Atomic int n_graphs;   /* that captured it and are not destroyed */
+    _Atomic int n_running;  /* kernels on its device */
+    bool is_patient;        /* its abort waits for kernels of others */
     int64_t sent[FAKE_MAX_RANKS], received[FAKE_MAX_RANKS], n_collectives;
 } fake_comm;
 

@@ -111,6 +111,15 @@ mutants.MUTANTS = [
     ("communicators are aborted one behind the other", "world_nccl_fault",
      "world/nccl_watchdog.c",
      "pthread_create(&member->thread, NULL, abort_member, member) == 0;", "false;"),
+    ("the watchdog waits for who waits for it", "world_nccl_fault",
+     "world/nccl_exchange.c",
+     "    pthread_mutex_unlock(&world->lock);\n"
+     "    /* Also where something in it failed. */\n"
+     "    const int code = world->options.nccl->group_end();\n"
+     "    pthread_mutex_lock(&world->lock);",
+     "    const int code = world->options.nccl->group_end();"),
+    ("communicators are aborted under a call", "world_nccl_fault",
+     "world/nccl_watchdog.c", "    await_call(world);\n", "    if (0)\n        await_call(world);\n"),
     ("the operation is another one", "world_nccl_fault",
      "world/nccl_watchdog.c", "(int)(*mark / 2) - 2", "(int)(*mark / 2) - 1"),
     ("units of no plan are put", "world_nccl_fault", "world/nccl_unit.c",

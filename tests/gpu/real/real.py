@@ -54,7 +54,6 @@ TOOLKITS = {
 # library, version of CUDA, its package, packages whose libraries it brings along.
 ROWS = [
     *(("driver", cuda, TOOLKITS[cuda][0], []) for cuda in TOOLKITS),
-    ("nccl", "12.9", "nvidia-nccl-cu12==2.18.1", []),
     ("nccl", "12.9", "nvidia-nccl-cu12==2.20.5", []),
     ("nccl", "12.9", "nvidia-nccl-cu12==2.23.4", []),
     ("nccl", "12.9", "nvidia-nccl-cu12==2.26.2", []),

@@ -16,11 +16,13 @@ enum {
     PATIENCE_MS = 60000,
     DEADLINE_MS = 1000,
     MOST_MS = 8000, /* of a session that ends by it */
-    PAUSE_NS = 300000000
+    PAUSE_NS = 300000000,
+    SLOW_MS = 1200 /* a call that is under way at the deadline */
 };
 
 /* What is not to end by it waits longer: machines may be busy. */
-static const int64_t deadlines_ms[] = {20000, 1000, 1000, 1000, 1000, 100};
+static const int64_t deadlines_ms[] = {20000, 1000, 1000, 1000,
+                                       1000,  1000, 1000, 100};
 
 static uint64_t seed = 20261123;
 static int n_failures = 40;
@@ -41,6 +43,8 @@ typedef enum fault {
     BROKEN, /* its connection breaks then */
     ABORTS, /* it aborts the world then */
     BREAKS, /* it does not come, and rank 0's connection breaks */
+    FULL,   /* it does not come, and streams take no more then */
+    SLOW,   /* it does not come, and the next call of rank 0 takes long */
     FAILING /* some call fails */
 } fault;
 
@@ -61,7 +65,7 @@ static czr_collective unit_of(int op, czr_address data, void *stream)
                                               .type = CZR_SUM_F32}};
 }
 
-/* What rank 1 does before operation 1; true: and then no more. */
+/* What ranks do before operation 1; true: and then no more. */
 static bool misbehave(const session *s, const test_rank *self, czr_world *world)
 {
     if (self->rank != 1)
@@ -77,7 +81,7 @@ static bool misbehave(const session *s, const test_rank *self, czr_world *world)
         fake_begin_turn();
         fake_nccl_break(0, CZR_NCCL_REMOTE_ERROR);
     }
-    return s->fault == ABSENT || s->fault == BREAKS;
+    return s->fault == ABSENT || (s->fault >= BREAKS && s->fault <= SLOW);
 }
 
 static czr_status put_units(session *s, const test_rank *self, czr_world *world,
@@ -90,6 +94,8 @@ static czr_status put_units(session *s, const test_rank *self, czr_world *world,
         const czr_collective unit = unit_of(op, data, stream);
         if (op == 1 && misbehave(s, self, world))
             return CZR_OK;
+        if (op == 2 && s->fault == SLOW && self->rank == 0)
+            fake_nccl_slow(SLOW_MS);
         status = czr_comm_run(comm, &unit, why);
         /* What has begun and failed is over for all units. */
         RANK_CHECK(status == CZR_OK ||
@@ -235,6 +241,39 @@ static void says_that_it_broke_while_it_waited(void **state)
     expect(&s, 0, CZR_ERR_ABORTED, "sentence of NCCL for 6");
     expect(&s, 2, CZR_ERR_TIMEOUT, "operation 1, all_reduce: rank 2");
     nccl_bench_close(&s.bench);
+}
+
+/* NCCL up to 2.22: the call waits for room, and only the abort makes some. */
+static void ends_a_call_that_waits_for_a_full_queue(void **state)
+{
+    (void)state;
+    for (uint64_t order = 0; order < 4; order++) {
+        static session s;
+        const int64_t start = czr_now_ms();
+        run_session(&s, FULL, seed + order);
+        fake_nccl_set_room(1);
+        ranks_run(s.bench.ranks, 3, run_rank, &s);
+        const int64_t ms = czr_now_ms() - start;
+        expect(&s, 0, CZR_ERR_TIMEOUT, "operation 1, all_reduce: rank 0");
+        expect(&s, 2, CZR_ERR_TIMEOUT, "operation 1, all_reduce: rank 2");
+        if (ms > MOST_MS)
+            fail_msg("the deadline is %d ms, and it took %lld ms", DEADLINE_MS,
+                     (long long)ms);
+        nccl_bench_close(&s.bench);
+    }
+}
+
+static void aborts_nothing_under_a_call_that_returns(void **state)
+{
+    (void)state;
+    for (uint64_t order = 0; order < 4; order++) {
+        static session s;
+        run_session(&s, SLOW, seed + order);
+        fake_nccl_set_room(N);
+        ranks_run(s.bench.ranks, 3, run_rank, &s);
+        expect(&s, 0, CZR_ERR_TIMEOUT, ", all_reduce: rank 0 waited 1000 ms");
+        nccl_bench_close(&s.bench);
+    }
 }
 
 static void ends_what_is_aborted(void **state)
@@ -461,6 +500,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(names_the_operation_that_nobody_comes_to),
         cmocka_unit_test(says_that_a_connection_broke),
         cmocka_unit_test(says_that_it_broke_while_it_waited),
+        cmocka_unit_test(ends_a_call_that_waits_for_a_full_queue),
+        cmocka_unit_test(aborts_nothing_under_a_call_that_returns),
         cmocka_unit_test(ends_what_is_aborted),
         cmocka_unit_test(aborts_two_communicators_at_once),
         cmocka_unit_test(waits_for_copies_where_a_wait_fails),
