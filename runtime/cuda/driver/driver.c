@@ -84,6 +84,13 @@ static czr_status check_version(czr_driver *driver, char *message)
     return CZR_ERR_NO_DEVICE;
 }
 
+static void find_newer(czr_driver *driver)
+{
+    void *found = dlsym(driver->library, "cuFuncLoad");
+
+    memcpy(&driver->function_load, &found, sizeof found);
+}
+
 static czr_status start(czr_driver *driver, char *message)
 {
     if (!driver->library) {
@@ -99,6 +106,7 @@ static czr_status start(czr_driver *driver, char *message)
                                            CZR_N_SYMBOLS(functions), driver);
     if (missing)
         return lacks(missing, message);
+    find_newer(driver);
     const int code = driver->init(0);
     if (code)
         snprintf(message, CZR_DRIVER_MESSAGE,

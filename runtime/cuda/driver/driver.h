@@ -96,6 +96,7 @@ typedef struct czr_tensor_map {
 typedef struct czr_driver {
     void *library;
     int version; /* of CUDA that it knows: 1000 major + 10 minor */
+    int (*function_load)(void *function); /* cuFuncLoad; NULL: before 12.4 */
 #define CZR_CALL(symbol, name, arguments) int(*name) arguments;
 #include "runtime/cuda/driver/driver_calls.def"
 #undef CZR_CALL

@@ -1,5 +1,4 @@
-/* Code and kernels by the library interface of the driver, which loads for a
- * context without making it current. */
+/* Code and kernels by the library interface of the driver. */
 #include "runtime/cuda/driver/module.h"
 
 /* Dynamic shared memory that every kernel has without asking. */
@@ -59,18 +58,32 @@ static czr_status ask_for_shared(czr_context *context, const char *name,
         "asking for %d bytes of shared memory for kernel %s", bytes, name);
 }
 
+/* Else its code comes to the device at the first launch, which then waits for
+ * all that runs there, and may be inside a capture (CUDA programming guide,
+ * Lazy Loading). */
+static czr_status load(czr_context *context, const char *name, void *kernel)
+{
+    const czr_driver *driver = context->driver;
+    void *function = NULL;
+    int code = driver->kernel_function(&function, kernel);
+
+    if (code == CZR_CUDA_SUCCESS && driver->function_load)
+        code = driver->function_load(function);
+    return czr_context_check(context, code, "loading kernel %s", name);
+}
+
 czr_status czr_module_find(const czr_module *module, const char *name,
                            int shared_memory_bytes, void **kernel)
 {
     czr_context *context = module->context;
 
     *kernel = NULL;
-    const czr_status status = czr_context_check(
+    czr_status status = czr_context_check(
         context, context->driver->library_kernel(kernel, module->library, name),
         "kernel %s", name);
-    return status == CZR_OK
-               ? ask_for_shared(context, name, *kernel, shared_memory_bytes)
-               : status;
+    if (status == CZR_OK)
+        status = ask_for_shared(context, name, *kernel, shared_memory_bytes);
+    return status == CZR_OK ? load(context, name, *kernel) : status;
 }
 
 czr_status czr_module_launch(czr_context *context, void *kernel,

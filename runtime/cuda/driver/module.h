@@ -24,9 +24,10 @@ typedef struct czr_launch {
                                      most */
 } czr_launch;
 
-/* A kernel that lives as long as the module and may ask for `shared_bytes` of
- * dynamic shared memory.  CZR_ERR_DEVICE_CODE: no such kernel, or the device
- * has not that much. */
+/* A kernel that lives as long as the module and may ask for so many bytes of
+ * dynamic shared memory.  The device has its code when this returns.  The
+ * context is entered, and the thread captures nothing.  CZR_ERR_DEVICE_CODE: no
+ * such kernel, or the device has not that much. */
 czr_status czr_module_find(const czr_module *module, const char *name,
                            int shared_memory_bytes, void **kernel);
 /* `arguments` point to the values, which are copied. */

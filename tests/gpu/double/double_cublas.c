@@ -9,6 +9,7 @@ int cuLibraryLoadData(void **library, const void *code, int *jit_options,
                       void **values, unsigned n);
 int cuLibraryUnload(void *library);
 int cuLibraryGetKernel(void **kernel, void *library, const char *name);
+int cuFuncLoad(void *function);
 int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
                      void **arguments, void **extra);
 
@@ -35,7 +36,8 @@ int cublasCreate_v2(handle **out)
     return !h ||
            cuLibraryLoadData(&h->library, "FAKE sm_90\ngemm 0 96\n", NULL, NULL,
                              0, NULL, NULL, 0) != 0 ||
-           cuLibraryGetKernel(&h->kernel, h->library, "gemm") != 0;
+           cuLibraryGetKernel(&h->kernel, h->library, "gemm") != 0 ||
+           cuFuncLoad(h->kernel) != 0;
 }
 
 int cublasDestroy_v2(handle *h)

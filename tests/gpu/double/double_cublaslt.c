@@ -14,6 +14,7 @@ int cuLibraryLoadData(void **library, const void *code, int *jit_options,
                       void **values, unsigned n);
 int cuLibraryUnload(void *library);
 int cuLibraryGetKernel(void **kernel, void *library, const char *name);
+int cuFuncLoad(void *function);
 int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
                      void **arguments, void **extra);
 
@@ -103,7 +104,8 @@ int cublasLtCreate(handle **out)
         cuLibraryLoadData(&(*out)->library, code, NULL, NULL, 0, NULL, NULL,
                           0) == 0 &&
         cuLibraryGetKernel(&(*out)->kernel, (*out)->library, "product_plain") ==
-            0)
+            0 &&
+        cuFuncLoad((*out)->kernel) == 0)
         return 0;
     if (*out && (*out)->library)
         cuLibraryUnload((*out)->library);

@@ -17,6 +17,7 @@ int cuLibraryLoadData(void **library, const void *code, int *jit_options,
                       void **values, unsigned n);
 int cuLibraryUnload(void *library);
 int cuLibraryGetKernel(void **kernel, void *library, const char *name);
+int cuFuncLoad(void *function);
 int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
                      void **arguments, void **extra);
 
@@ -258,7 +259,8 @@ int cusolverDnCreate(void **out)
     if (h &&
         cuLibraryLoadData(&h->library, code, NULL, NULL, 0, NULL, NULL, 0) ==
             0 &&
-        cuLibraryGetKernel(&h->kernel, h->library, name) == 0)
+        cuLibraryGetKernel(&h->kernel, h->library, name) == 0 &&
+        cuFuncLoad(h->kernel) == 0)
         return 0;
     if (h && h->library)
         cuLibraryUnload(h->library);

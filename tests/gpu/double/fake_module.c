@@ -23,6 +23,7 @@ typedef struct fake_function {
     char name[MAX_NAME];
     int fixed_shared, most_shared;
     int n_arguments, bytes[MAX_ARGUMENTS];
+    bool is_loaded; /* where the device runs it */
 } fake_function;
 
 typedef struct fake_library {
@@ -222,6 +223,50 @@ static fake_function *find_kernel(const void *handle)
     return NULL;
 }
 
+/* By CUDA's programming guide (Lazy Loading) code comes to the device when
+ * somebody asks for the function, or only at its first launch: cuFuncLoad
+ * (Driver API, Execution Control) is for those that are not there yet.  Either
+ * is drawn. */
+int cuKernelGetFunction(void **out, void *handle)
+{
+    fake_function *kernel = find_kernel(handle);
+
+    FAKE_ENTER_CONTEXT("cuKernelGetFunction");
+    if (!kernel)
+        return CZR_CUDA_INVALID_HANDLE;
+    if (fake_capture_forbids())
+        return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    kernel->is_loaded |= fake_draw(2) == 0;
+    *out = kernel;
+    return CZR_CUDA_SUCCESS;
+}
+
+int cuFuncLoad(void *handle)
+{
+    fake_function *kernel = find_kernel(handle);
+
+    FAKE_ENTER_CONTEXT("cuFuncLoad");
+    if (!kernel)
+        return CZR_CUDA_INVALID_HANDLE;
+    if (fake_capture_forbids())
+        return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    kernel->is_loaded = true;
+    return CZR_CUDA_SUCCESS;
+}
+
+/* Its code comes to the device, which may wait for all that runs there (the
+ * guide, Lazy Loading, Concurrent Execution), and is no work that a graph could
+ * have. */
+static int load_late(fake_function *kernel)
+{
+    if (fake_capture_forbids())
+        return CZR_CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    for (fake_object *o = fake_first(STREAM); o; o = o->next)
+        fake_finish((fake_stream *)o);
+    kernel->is_loaded = true;
+    return CZR_CUDA_SUCCESS;
+}
+
 int cuKernelGetAttribute(int *value, int attribute, void *handle, int device)
 {
     const fake_function *kernel = find_kernel(handle);
@@ -311,7 +356,7 @@ static void **copy_arguments(const fake_function *kernel, void **arguments)
 int cuLaunchKernelEx(const czr_launch_config *config, void *handle,
                      void **arguments, void **extra)
 {
-    const fake_function *kernel = find_kernel(handle);
+    fake_function *kernel = find_kernel(handle);
     int64_t tag = 0;
 
     int code = fake_enter_context("cuLaunchKernelEx");
@@ -320,6 +365,8 @@ int cuLaunchKernelEx(const czr_launch_config *config, void *handle,
     if (!kernel || !fake_is(config->stream, STREAM))
         return CZR_CUDA_INVALID_HANDLE;
     code = extra ? CZR_CUDA_INVALID_VALUE : check_launch(config, kernel);
+    if (code == CZR_CUDA_SUCCESS && !kernel->is_loaded)
+        code = load_late(kernel);
     if (code)
         return code;
     last_shared = config->shared_memory_bytes;

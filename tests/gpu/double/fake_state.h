@@ -10,6 +10,7 @@
 #define CZR_CALL(symbol, name, arguments) int symbol arguments;
 #include "runtime/cuda/driver/driver_calls.def"
 #undef CZR_CALL
+int cuFuncLoad(void *function);
 
 typedef enum fake_kind {
     BLOCK,

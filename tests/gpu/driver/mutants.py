@@ -48,6 +48,8 @@ MUTANTS = [
      "bytes <= SHARED_UNASKED - fixed", "true"),
     ("a kernel's own shared memory is forgotten", "context", "driver/module.c",
      "bytes > context->shared_memory_bytes - fixed", "bytes > context->shared_memory_bytes"),
+    ("kernels come to the device at their first launch", "graph", "driver/module.c",
+     "return status == CZR_OK ? load(context, name, *kernel) : status;", "return status;"),
     ("machine code is not given back", "context", "driver/module.c",
      "module->context->driver->library_unload(module->library)", "0"),
     ("captured graphs are not given back", "context", "driver/graph.c",
