@@ -18,6 +18,7 @@ from canzona import czr
 WIDTH, LAYERS, HEADS, WORDS, TOKENS = 768, 12, 12, 50257, 64
 ADAMW = "use adamw(lr = 1e-3, decay = 0.01) on **"
 MUON = "use muon_torch(lr = 0.02, decay = 0.1) on **"
+UNGUARDED = {"assume_finite": True}  # as torch's
 
 
 class Layer(nn.Module):
@@ -101,17 +102,19 @@ def by_hand():
     return with_gradients(list(gpt2().named_parameters()))
 
 
-# What, parameters or a model, ours, torch's, steps of a turn.  A model's gradients are
-# those of a backward pass before each step.
+# What, parameters or a model, ours, torch's, steps of a turn, options of ours.  A model's
+# gradients are those of a backward pass before each step.
 CASES = (
-    ("AdamW, GPT-2 of 124 M", gpt2, ADAMW, fused, 2),
-    ("AdamW, the same, gradients set by hand", by_hand, ADAMW, fused, 3),
-    ("AdamW, the same, and torch looks at them, too", by_hand, ADAMW,
-     lambda params: Looking(params, lr=1e-3, fused=True), 3),
+    ("AdamW, GPT-2 of 124 M", gpt2, ADAMW, fused, 2, {}),
+    ("AdamW, the same, without a guard", gpt2, ADAMW, fused, 2, UNGUARDED),
+    ("AdamW, gradients set by hand", by_hand, ADAMW, fused, 3, {}),
+    ("AdamW, gradients set by hand, without a guard", by_hand, ADAMW, fused, 3, UNGUARDED),
+    ("AdamW, gradients set by hand, and torch looks at them, too", by_hand, ADAMW,
+     lambda params: Looking(params, lr=1e-3, fused=True), 3, {}),
     ("Muon, 8 matrices of two of its layers", matrices, MUON,
-     lambda params: torch.optim.Muon(params, lr=0.02, weight_decay=0.1), 1),
-    ("AdamW, 150 tensors of 8", small, ADAMW, fused, 200),
-    ("AdamW, the same behind a backward pass", Small, ADAMW, fused, 100),
+     lambda params: torch.optim.Muon(params, lr=0.02, weight_decay=0.1), 1, {}),
+    ("AdamW, 150 tensors of 8", small, ADAMW, fused, 200, {}),
+    ("AdamW, the same behind a backward pass", Small, ADAMW, fused, 100, {}),
 )
 
 
@@ -158,10 +161,10 @@ def row(what, threads, torchs, own, package):
 
 
 def measure(threads, case, turns):
-    what, make, rules, theirs, steps = case
+    what, make, rules, theirs, steps, options = case
     torch.set_num_threads(threads)
     runs = (Run(make, lambda named: theirs([param for _, param in named])),
-            Run(make, lambda named: canzona.Optimizer(named, rules)))
+            Run(make, lambda named: canzona.Optimizer(named, rules, **options)))
     packages, engine = [], czr.lib.czr_step
     for turn in range(turns + 1):
         for run in runs:

@@ -113,8 +113,8 @@ typedef struct czr_tensor {
     const int64_t *shape, *strides; /* elements; NULL strides: row-major */
 } czr_tensor;
 
-/* All zero is the default.  `late_device`, `fixed_order_product` and `threads`
- * are for the host; a GPU ignores them. */
+/* All zero is the default.  `late_device`, `fixed_order_product`, `threads` and
+ * `assume_finite` are for the host; a GPU ignores them. */
 typedef struct czr_options {
     int late_device;         /* 1: streams run as late as their waits allow */
     int fixed_order_product; /* 1: our own products, as in a `strict` plan */
@@ -133,6 +133,11 @@ typedef struct czr_options {
      * CZR_ERR_MISMATCH on all ranks.  0: never.  All ranks must ask for the
      * same.  A GPU waits for the device in such a step. */
     int64_t replica_check;
+    /* 1: of gradients that are used where they lie nobody looks whether rules
+     * can compute with them.  What is not finite then makes such a parameter:
+     * CZR_ERR_PARAM (czr_step).  What is too large for a rule may leave
+     * infinite states.  Not with `skip nonfinite`. */
+    int assume_finite;
 } czr_options;
 
 /* A run-time value of a param group: of `use muon(lr) as matrices` "lr" of
@@ -274,6 +279,7 @@ int czr_world_extent(const czr_world *world, const char *axis);
  * The caller closes the engine, and keeps program and world until then.  A
  * failure leaves *out NULL, or an engine that must be closed.
  *
+ * CZR_ERR_ARGUMENT: assume_finite, and the plan skips what is not.
  * CZR_ERR_VERSION: the program has tables of another version or form.
  * CZR_ERR_WORLD_SIZE: the mesh has another number of ranks.  CZR_ERR_MISMATCH:
  * ranks differ in what they compare.  CZR_ERR_ABORTED: another rank cannot

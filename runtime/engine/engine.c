@@ -198,12 +198,18 @@ static czr_status prepare(czr_engine *engine, const czr_options *options,
 
     if (status != CZR_OK)
         return czr_engine_refuse(engine, status, "%s", why);
+    if (options->assume_finite && engine->program->skip)
+        return czr_engine_refuse(
+            engine, CZR_ERR_ARGUMENT,
+            "assume_finite, where the plan has to see what "
+            "is not, for it says `skip nonfinite`");
     status = engine->has_lock ? open_step_memory(engine) : CZR_ERR_NO_MEMORY;
     if (status == CZR_OK)
         status = source->open(source->user, engine, options);
     if (status == CZR_OK)
         status = czr_spaces_open(engine);
     engine->undoes = options->undo != 0;
+    engine->assumes_finite = options->assume_finite != 0;
     engine->replica_check =
         options->replica_check > 0 ? options->replica_check : 0;
     engine->replica = -1;

@@ -175,6 +175,7 @@ struct czr_engine {
     bool is_faulty;      /* a rule failed in an earlier step, on some rank */
     double grad_norm, clip; /* the coefficient */
     bool is_skipped;
+    bool assumes_finite; /* of gradients that nothing else reads */
     double *hypers;      /* [n_hypers] */
     float *scalars;      /* [n_scalars] */
     float *call_scalars; /* [n_scalars + CZR_NAME_SCALARS], one stage's */

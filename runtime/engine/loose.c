@@ -257,6 +257,8 @@ static int32_t reduce(const czr_engine *engine, int bucket, int first, int end)
         .engine = engine, .bucket = bucket, .first = first, .end = end};
     int32_t largest = 0;
 
+    if (engine->assumes_finite && is_reduced(engine, bucket))
+        return 0; /* where it lies: there is nothing else to do */
     for (int param = first; param < end; param++)
         if (is_among(&own, param))
             own.n += engine->held[param].range.n;

@@ -92,6 +92,7 @@ class Undo(unittest.TestCase):
                      for mesh in MESHES for policy in POLICIES}
         for mesh in MESHES:
             cls.plain[mesh, "", "bf16"] = make(mesh, "", "bf16")
+        cls.alone = make((1, 1))
         cls.roots = {mesh: make(mesh, "", "f32", "shampoo(lr = 0.01)")
                      for mesh in MESHES}
 
@@ -192,6 +193,33 @@ class Undo(unittest.TestCase):
             self.assertIn("e1, on rank", third[1])
             self.assertIn("in update 2", third[1])
             self.assertEqual(second[3], third[3])
+
+    def test_gradients_that_nobody_looks_at(self):
+        """What is not finite is told all the same: by the parameter that it makes."""
+        tensors = VECTORS
+        clean = self.steps(self.alone, [fine] * 2)
+        for late in (0, 1):
+            look, assume = (embed.Options(late_device=late, assume_finite=n)
+                            for n in (0, 1))
+            undo = embed.Options(late_device=late, assume_finite=1, undo=1)
+            self.assertEqual(self.steps(self.alone, [fine] * 2, assume), clean)
+            for tensor in tensors:
+                one_nan = lambda name, rank, random: (
+                    nan if name == tensor else fine)(name, rank, random)
+                grads = [fine, one_nan, fine, fine]
+                (_, second, third, _), = self.steps(self.alone, grads, look)
+                self.assertEqual((second[0], third[0]), ("CZR_ERR_GRADIENT", "CZR_OK"))
+                (_, second, third, fourth), = self.steps(self.alone, grads, assume)
+                self.assertEqual([second[0], third[0], fourth[0]],
+                                 ["CZR_OK"] + ["CZR_ERR_PARAM"] * 2)
+                self.assertIn(f"{tensor}, on rank 0", third[1])
+                self.check_undone(self.steps(self.alone, grads[:3], undo), clean,
+                                  "CZR_ERR_PARAM", tensor)
+
+    def test_a_plan_that_skips_is_not_assumed_finite(self):
+        program = embed.Program(*TOOLS, "failing", source("skip nonfinite"), 1, 1)
+        with self.assertRaisesRegex(Exception, "assume_finite"):
+            self.steps(program, [fine], embed.Options(assume_finite=1))
 
     def test_one_rank_alone_asked_to_undo_is_refused(self):
         program = self.plain[MESHES[0], "", "f32"]

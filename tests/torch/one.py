@@ -309,6 +309,20 @@ def what_is_not_finite_writes_nothing():
             assert not any(map(torch.equal, before, model.parameters()))
 
 
+def what_is_assumed_to_be_finite_is_told_behind():
+    """The same bits where it is; else the next step says which parameter is lost."""
+    a, b = make(), make()
+    own, looking = ours(a, assume_finite=True), ours(b)
+    train(a, [own]), train(b, [looking])
+    assert same(a, b) and not a.wte.weight._post_accumulate_grad_hooks
+    a.h[1].up.bias.grad[2] = float("inf")
+    own.step()
+    assert a.h[1].up.bias.isnan().any()
+    refuses(canzona.Error, ["h.1.up.bias", "not finite"], own.step)
+    refuses(canzona.Error, ["assume_finite", "skip nonfinite"],
+            lambda: ours(make(), schedule="skip nonfinite", assume_finite=True))
+
+
 def gradients_may_lie_anywhere():
     """New ones, with other strides, also where the last one lay; some are none."""
     def one(value):
@@ -393,6 +407,7 @@ def main():
                   odd_parameters_train, kernels_of_convolutions_are_matrices,
                   warnings_of_the_compiler_are_pythons, clips_and_skips,
                   gradients_are_looked_at_as_they_are_made, what_is_not_finite_writes_nothing,
+                  what_is_assumed_to_be_finite_is_told_behind,
                   gradients_may_lie_anywhere, what_has_no_gradient_stays_as_in_torch, a_plan_can_be_looked_at,
                   compiled_and_wrapped_names_are_the_models):
         if check is groups_of_torch_are_uses and not HAS_MUON:

@@ -28,7 +28,7 @@ class Tensor(ct.Structure):
 class Options(ct.Structure):
     _fields_ = [("late_device", ct.c_int), ("fixed_order_product", ct.c_int),
                 ("deadline_ms", ct.c_int64), ("threads", ct.c_int), ("undo", ct.c_int),
-                ("replica_check", ct.c_int64)]
+                ("replica_check", ct.c_int64), ("assume_finite", ct.c_int)]
 
 
 class Hyper(ct.Structure):

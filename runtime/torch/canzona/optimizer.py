@@ -40,6 +40,9 @@ class Optimizer(torch.optim.Optimizer):
               those that torch's functions changed since.  False: in step()
     schedule  further clauses: "clip norm 1.0, skip nonfinite"
     strict    bits do not depend on the mesh
+    assume_finite  True: as torch's own, it does not look at gradients before it writes.
+              One that is not finite is then an Error of the next step, and parameters
+              are lost.  False: it is one of this step, which changes nothing
     deadline  seconds that one wait for another rank may last
 
     A tensor of four dimensions, a convolution's kernel, is the matrix [out, in*kh*kw] to
@@ -54,7 +57,7 @@ class Optimizer(torch.optim.Optimizer):
     compiler or the engine says."""
 
     def __init__(self, params, rules="", *, mesh=None, reduces=False, overlap=True,
-                 schedule="", strict=False, deadline=600):
+                 schedule="", strict=False, assume_finite=False, deadline=600):
         if reduces and strict:
             raise ValueError("a strict plan adds up gradients of each microbatch, which "
                              "torch does not keep: reduces or strict, not both")
@@ -75,7 +78,8 @@ class Optimizer(torch.optim.Optimizer):
             self._parameters.note()
             self._library, self._program = program.load(self.source, strict)
         self._options = czr.Options(deadline_ms=int(1000 * deadline),
-                                    threads=torch.get_num_threads())
+                                    threads=torch.get_num_threads(),
+                                    assume_finite=assume_finite)
         self._has_stepped, self._gradients = False, Gradients(self._parameters)
         self._open()
         self._hypers = self._read_hypers()
@@ -88,7 +92,7 @@ class Optimizer(torch.optim.Optimizer):
         self._note_step(0)
         if reduces and overlap and len(where.ranks) > 1:
             self._hooks = Hooks(self._gradients, self._check)
-        elif overlap and len(where.ranks) == 1:
+        elif overlap and len(where.ranks) == 1 and not assume_finite:
             self._checks = Checks(self._gradients)
 
     @contextlib.contextmanager
