@@ -36,7 +36,7 @@ static bool make_problems(comparer *c, const cz_stage_time *times)
         cz_placements_find(c->arena, c->view, &c->grid, &c->n_placements);
     c->placements = CZ_NEW(c->arena, cz_placement_problem, c->n_placements + 1);
     for (int d = 0; d < c->n_placements; d++)
-        if (!cz_place_problem_make(c->arena, c->view, times, NULL, &diags,
+        if (!cz_place_problem_make(c->arena, c->view, times, NULL, NULL, &diags,
                                    &placements[d], &c->placements[d]))
             return false;
     c->cell_of = CZ_NEW(c->arena, int, c->view->n_ranks);

@@ -8,10 +8,9 @@
 #include "passes/cost/time.h"
 #include "passes/kernel/outline.h"
 #include "passes/baseline/micro_groups.h"
+#include "passes/solve/padded.h"
 
 #include <stdlib.h>
-
-enum { SLICE_ALIGN = 64 }; /* of padded slices */
 
 typedef struct maker {
     cz_arena *arena;
@@ -31,15 +30,6 @@ static const cz_view_pattern *pattern_of(const maker *m, int item)
 {
     return &m->view->patterns[m->view->params[m->out->placement.params[item]]
                                   .pattern];
-}
-
-static int least(const int64_t *values, int n)
-{
-    int best = 0;
-    for (int i = 1; i < n; i++)
-        if (values[i] < values[best])
-            best = i;
-    return best;
 }
 
 /* ---- buckets ---- */
@@ -71,101 +61,16 @@ static void sort_items(maker *m, const cz_placement_problem *placement)
     to->problem.order = CZ_ORDER_ENGINE;
 }
 
-/* Whether a bucket with such slices, to which its matrices went one after the
- * other, each to the shortest, takes one more without a longer one. */
-static bool has_room(const int64_t *slices, int n, int64_t elements)
-{
-    int64_t longest = 0;
-    for (int r = 0; r < n; r++)
-        longest = cz_solve_max(longest, slices[r]);
-    return slices[least(slices, n)] + elements <=
-           cz_round_up(longest, SLICE_ALIGN);
-}
-
-/* A bucket of matrices is closed when it has so many elements, and nine tenths
- * of what slices as long as its largest matrix would have, before the one that
- * would make it longer; others when they have so many. */
 static void fill_buckets(maker *m, int64_t most)
 {
     cz_solve_problem *problem = &m->out->placement.problem;
-    const int n = problem->n_ranks;
-    int64_t *slices = CZ_NEW(m->arena, int64_t, n);
-    int *start = CZ_NEW(m->arena, int, problem->n_items + 2);
-    int64_t filled = 0, largest = 0;
-    int n_buckets = 0;
-    for (int i = 0; i < problem->n_items; i++) {
-        const cz_solve_class *c = class_of(m, i);
-        const int64_t enough =
-            c->divisible ? most : cz_solve_max(most, n * largest * 9 / 10);
-        if (i == 0 || c->divisible != class_of(m, i - 1)->divisible ||
-            pattern_of(m, i)->reduction != pattern_of(m, i - 1)->reduction ||
-            (filled >= enough &&
-             (c->divisible || !has_room(slices, n, c->elements)))) {
-            start[n_buckets++] = i;
-            filled = largest = 0;
-            for (int r = 0; r < n; r++)
-                slices[r] = 0;
-        }
-        const int shortest = least(slices, n);
-        slices[shortest] = cz_round_up(slices[shortest], SLICE_ALIGN);
-        slices[shortest] += c->elements;
-        filled += c->elements;
-        largest = cz_solve_max(largest, c->elements);
-    }
-    start[n_buckets] = problem->n_items;
-    problem->n_buckets = n_buckets;
-    problem->bucket_start = start;
+    int *reductions = CZ_NEW(m->arena, int, problem->n_items + 1);
+    for (int i = 0; i < problem->n_items; i++)
+        reductions[i] = pattern_of(m, i)->reduction;
+    cz_padded_fill(m->arena, problem, reductions, most);
 }
 
 /* ---- owners ---- */
-
-typedef struct priced {
-    int64_t ps;
-    int item;
-} priced;
-
-static int by_falling_time(const void *left, const void *right)
-{
-    const priced *a = left, *b = right;
-    if (a->ps != b->ps)
-        return a->ps > b->ps ? -1 : 1;
-    return (a->item > b->item) - (a->item < b->item);
-}
-
-/* Longest first, to the coordinate that has least to do in all buckets so far,
- * of those whose slice stays within 1.3 times the mean; where there is none, to
- * the shortest slice. */
-static void choose_owners(maker *m, int bucket, int64_t *load)
-{
-    const cz_solve_problem *problem = &m->out->placement.problem;
-    const int first = problem->bucket_start[bucket], n = problem->n_ranks;
-    const int n_items = problem->bucket_start[bucket + 1] - first;
-    priced *order = CZ_NEW(m->arena, priced, n_items);
-    int64_t *slices = CZ_NEW(m->arena, int64_t, n), all = 0;
-    for (int i = 0; i < n_items; i++) {
-        const cz_solve_class *c = class_of(m, first + i);
-        order[i] = (priced){c->cost_ps + c->coordinate_ps, first + i};
-        all += c->elements;
-    }
-    const int64_t cap = all * 13 / 10 / n;
-    qsort(order, (size_t)n_items, sizeof *order, by_falling_time);
-    for (int i = 0; i < n_items; i++) {
-        const int64_t elements = class_of(m, order[i].item)->elements;
-        int best = -1;
-        for (int r = 0; r < n; r++)
-            if (cz_round_up(slices[r], SLICE_ALIGN) + elements <= cap &&
-                (best < 0 || load[r] < load[best]))
-                best = r;
-        if (best < 0)
-            best = least(slices, n);
-        slices[best] = cz_round_up(slices[best], SLICE_ALIGN) + elements;
-        load[best] += order[i].ps;
-        m->out->plan.owner[order[i].item] = best;
-    }
-    for (int r = 0; r < n; r++)
-        m->out->longest[bucket] = cz_solve_max(
-            m->out->longest[bucket], cz_round_up(slices[r], SLICE_ALIGN));
-}
 
 static void lay_out(maker *m)
 {
@@ -176,7 +81,8 @@ static void lay_out(maker *m)
     m->out->longest = CZ_NEW(m->arena, int64_t, problem->n_buckets + 1);
     for (int b = 0; b < problem->n_buckets; b++)
         if (!class_of(m, problem->bucket_start[b])->divisible)
-            choose_owners(m, b, load);
+            m->out->longest[b] =
+                cz_padded_owners(m->arena, problem, b, load, plan->owner);
     cz_solve_plan_sort(m->arena, problem, plan);
     cz_solve_plan_lay_out(problem, plan);
     cz_solve_plan equal = *plan;

@@ -8,8 +8,7 @@ static void put(const cz_bucket_problem *problem, cz_bucket *bucket, int item)
     const cz_bucket_item *it = &problem->items[item];
     bucket->params[bucket->n] = it->param;
     bucket->offsets[bucket->n++] = bucket->length;
-    bucket->length =
-        cz_round_up(bucket->length + it->elements, CZ_BUCKET_ALIGN);
+    bucket->length = cz_round_up(bucket->length + it->elements, problem->align);
 }
 
 static int64_t longest_slice(cz_arena *arena, const cz_bucket_problem *problem)
@@ -18,7 +17,7 @@ static int64_t longest_slice(cz_arena *arena, const cz_bucket_problem *problem)
     int64_t longest = 0;
     for (int i = 0; i < problem->n_items; i++) {
         int64_t *length = &lengths[problem->items[i].owner];
-        *length += cz_round_up(problem->items[i].elements, CZ_BUCKET_ALIGN);
+        *length += cz_round_up(problem->items[i].elements, problem->align);
         if (*length > longest)
             longest = *length;
     }
@@ -51,11 +50,12 @@ static void lay_out_owned(cz_arena *arena, const cz_bucket_problem *problem,
     bucket->slices[problem->n_slices] = bucket->length;
 }
 
-static void cut_evenly(cz_bucket *bucket, int n_slices, bool is_padded)
+static void cut_evenly(const cz_bucket_problem *problem, cz_bucket *bucket)
 {
+    const int n_slices = problem->n_slices;
     const int64_t slice =
-        cz_round_up(cz_ceil_div(bucket->length, n_slices), CZ_BUCKET_ALIGN);
-    if (is_padded)
+        cz_round_up(cz_ceil_div(bucket->length, n_slices), problem->align);
+    if (problem->is_padded)
         bucket->length = slice * n_slices;
     for (int r = 0; r <= n_slices; r++) {
         const int64_t bound = slice * r;
@@ -75,7 +75,7 @@ cz_bucket cz_bucket_lay_out(cz_arena *arena, const cz_bucket_problem *problem)
     for (int i = 0; i < problem->n_items; i++)
         put(problem, &bucket, i);
     if (problem->is_padded || !problem->amounts) {
-        cut_evenly(&bucket, problem->n_slices, problem->is_padded);
+        cut_evenly(problem, &bucket);
         return bucket;
     }
     for (int r = 0; r < problem->n_slices; r++)

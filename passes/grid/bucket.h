@@ -12,6 +12,8 @@
 /* Starts of parameters and bounds of slices are multiples of this many
  * elements: 32 bytes of bf16, so that vector loads stay aligned. */
 enum { CZ_BUCKET_ALIGN = 16 };
+/* Of so many where Megatron-core's DDP has the buffers. */
+enum { CZ_BUCKET_ALIGN_TRAINER = 64 };
 
 typedef struct cz_bucket_item {
     int64_t param;    /* what the result names it by */
@@ -24,6 +26,7 @@ typedef struct cz_bucket_problem {
     int n_items; /* at least 1 */
     const cz_bucket_item *items;
     int n_slices;
+    int64_t align;  /* starts of items, and bounds, are multiples; at least 1 */
     bool is_padded; /* all slices are as long as the longest has to be */
     const int64_t *amounts; /* [n_slices] of what may be cut: aligned, as much
                              * as there is of it.  NULL, or padded: equal

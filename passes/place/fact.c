@@ -32,27 +32,36 @@ cz_place_owners cz_place_owners_make(cz_arena *arena, const cz_plan_view *view)
     return owners;
 }
 
+static void put_owner(const cz_place_owners *owners,
+                      const cz_placement_problem *placement,
+                      const cz_solve_plan *plan, const cz_plan_view *view,
+                      int item, cz_block block, int param)
+{
+    const int pattern = view->params[param].pattern;
+    owners->split[param] = plan->owner[item];
+    if (cz_pattern_shards(view, pattern) == 1)
+        return;
+    if (placement->shard_ps && placement->shard_ps[pattern] >= 0) {
+        owners->shard[param] = 0;
+        owners->subgroup_size[param] = cz_pattern_shards(view, pattern);
+        return;
+    }
+    owners->shard[param] = plan->host[item];
+    owners->subgroup_size[param] = block.size;
+    owners->stride[param] = block.stride;
+}
+
 void cz_place_owners_put(const cz_place_owners *owners,
                          const cz_placement_problem *placement,
                          const cz_solve_plan *plan, const cz_block *blocks,
                          const cz_plan_view *view)
 {
     for (int i = 0; i < placement->problem.n_items; i++) {
-        const int param = placement->params[i];
-        const int pattern = view->params[param].pattern;
-        if (plan->owner[i] < 0)
-            continue;
-        owners->split[param] = plan->owner[i];
-        if (cz_pattern_shards(view, pattern) == 1)
-            continue;
-        if (placement->shard_ps && placement->shard_ps[pattern] >= 0) {
-            owners->shard[param] = 0;
-            owners->subgroup_size[param] = cz_pattern_shards(view, pattern);
-            continue;
-        }
-        owners->shard[param] = plan->host[i];
-        owners->subgroup_size[param] = blocks ? blocks[i].size : 1;
-        owners->stride[param] = blocks ? blocks[i].stride : 1;
+        const cz_block block = blocks ? blocks[i] : (cz_block){1, 1};
+        for (int param = placement->params[i];
+             param >= 0 && plan->owner[i] >= 0;
+             param = cz_place_next(placement->runs, view, param))
+            put_owner(owners, placement, plan, view, i, block, param);
     }
 }
 
@@ -192,11 +201,41 @@ static const int64_t *find_amounts(const writer *w, int kind)
             continue;
         const int64_t from = w->plan->offset[item];
         const int64_t to =
-            from + cz_round_up(length_of(w, item), CZ_BUCKET_ALIGN);
+            from + cz_round_up(length_of(w, item), w->placement->problem.align);
         add_parts(w->plan->slices + row, n, from, to, &slice, amounts);
         add_parts(w->plan->fills + row, n, from, to, &fill, amounts);
     }
     return amounts;
+}
+
+/* Every piece of each run where it lies. */
+static cz_bucket expand(const writer *w, const cz_bucket *bucket)
+{
+    cz_bucket out = {.length = bucket->length, .slices = bucket->slices};
+    const size_t most = (size_t)w->view->n_params + 1;
+    out.params = CZ_NEW(w->arena, int64_t, most);
+    out.offsets = CZ_NEW(w->arena, int64_t, most);
+    for (int i = 0; i < bucket->n; i++) {
+        int64_t at = bucket->offsets[i];
+        for (int param = (int)bucket->params[i]; param >= 0;
+             param = cz_place_next(w->placement->runs, w->view, param)) {
+            out.params[out.n] = param;
+            out.offsets[out.n++] = at;
+            at += w->view->patterns[w->view->params[param].pattern]
+                      .local_elements;
+        }
+    }
+    return out;
+}
+
+/* The last place of a run's gradients. */
+static int last_of(const writer *w, int param)
+{
+    int last = -1;
+    for (; param >= 0;
+         param = cz_place_next(w->placement->runs, w->view, param))
+        last = w->gradients[param] > last ? w->gradients[param] : last;
+    return last;
 }
 
 static cz_bucket lay_out(const writer *w, int kind, int *last)
@@ -204,6 +243,7 @@ static cz_bucket lay_out(const writer *w, int kind, int *last)
     const cz_solve_geometry geometry = w->placement->problem.geometry;
     cz_bucket_problem problem = {
         .n_slices = w->placement->problem.n_ranks,
+        .align = w->placement->problem.align,
         .is_padded = geometry == CZ_SLICES_PADDED,
         .amounts = geometry == CZ_SLICES_UNEVEN ? find_amounts(w, kind) : NULL};
     const bool is_sorted = !is_in_order(w) && is_whole(w, w->first_of[kind]);
@@ -215,14 +255,13 @@ static cz_bucket lay_out(const writer *w, int kind, int *last)
         if (w->kind_of[place] != kind)
             continue;
         *CZ_PUSH(w->arena, items, problem.n_items) = (cz_bucket_item){
-            param,
-            w->view->patterns[w->view->params[param].pattern].local_elements,
-            is_sorted ? w->rank_of[place] : -1};
-        if (w->gradients[param] > *last)
-            *last = w->gradients[param];
+            param, length_of(w, item), is_sorted ? w->rank_of[place] : -1};
+        if (last_of(w, param) > *last)
+            *last = last_of(w, param);
     }
     problem.items = items;
-    return cz_bucket_lay_out(w->arena, &problem);
+    const cz_bucket bucket = cz_bucket_lay_out(w->arena, &problem);
+    return w->placement->runs ? expand(w, &bucket) : bucket;
 }
 
 static cz_place_bucket make_bucket(const writer *w, int number, int kind)

@@ -46,7 +46,7 @@ typedef struct placer {
 
 /* ---- problems ---- */
 
-/* The order inside buckets is that of gradients. */
+/* Buckets are as the trainer has them. */
 static bool is_trainers(const placer *p)
 {
     return p->view->policy->layout == CZ_LAYOUT_TRAINER;
@@ -70,16 +70,18 @@ static bool make_problems(placer *p, cz_diags *diags)
     p->times = cz_stage_times(p->arena, p->view, &p->machine);
     const int64_t *shard_ps =
         cz_place_shard_times(p->arena, p->view, &p->machine);
+    const cz_place_runs *runs = cz_place_runs_find(p->arena, p->view);
     p->placements = CZ_NEW(p->arena, cz_placement_problem, p->n_placements + 1);
     int64_t n_buckets = 0;
     for (int d = 0; d < p->n_placements; d++) {
         cz_placement_problem *out = &p->placements[d];
-        if (!cz_place_problem_make(p->arena, p->view, p->times, shard_ps, diags,
-                                   &placements[d], out))
+        if (!cz_place_problem_make(p->arena, p->view, p->times, shard_ps, runs,
+                                   diags, &placements[d], out))
             return false;
         cz_place_batch(p->arena, p->view, p->times, out);
         out->problem.cut_ps = message_ps(&p->machine);
-        if (is_trainers(p))
+        /* Where slices are padded, any order inside a bucket will do. */
+        if (is_trainers(p) && !runs)
             out->problem.order = CZ_ORDER_TRAINER;
         cz_place_price(p->view, &p->machine, out);
         n_buckets += out->problem.n_buckets;

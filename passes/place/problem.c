@@ -8,6 +8,7 @@
 #include "passes/cost/time.h"
 #include "passes/cost/candidates.h"
 #include "passes/kernel/outline.h"
+#include "passes/solve/padded.h"
 
 #include <assert.h>
 
@@ -59,15 +60,22 @@ static int64_t shard_ps(const maker *m, int pattern)
     return m->out->shard_ps ? m->out->shard_ps[pattern] : -1;
 }
 
+static int behind(const maker *m, int pattern)
+{
+    return m->out->runs ? m->out->runs->next[pattern] : -1;
+}
+
 /* Families that are alike in all that counts. */
 static bool is_alike(const maker *m, int a, int b)
 {
     const cz_view_pattern *f = &m->view->patterns[a];
     const cz_view_pattern *g = &m->view->patterns[b];
+    const int next = behind(m, a), other = behind(m, b);
     return f->rule == g->rule && f->dtype == g->dtype &&
            f->local_elements == g->local_elements &&
            cz_pattern_shards(m->view, a) == cz_pattern_shards(m->view, b) &&
-           cut_of(m, a) == cut_of(m, b) && shard_ps(m, a) == shard_ps(m, b);
+           cut_of(m, a) == cut_of(m, b) && shard_ps(m, a) == shard_ps(m, b) &&
+           (next < 0) == (other < 0) && (next < 0 || is_alike(m, next, other));
 }
 
 static void number_class(maker *m, int pattern)
@@ -81,9 +89,8 @@ static void number_class(maker *m, int pattern)
     m->pattern_of[m->n_classes++] = pattern;
 }
 
-static cz_solve_class make_class(const maker *m, int number)
+static cz_solve_class make_class_of(const maker *m, int pattern)
 {
-    const int pattern = m->pattern_of[number];
     const cz_view_pattern *f = &m->view->patterns[pattern];
     const cz_rule_stages stages =
         cz_rule_stages_find(m->view, m->view->patterns[pattern].rule);
@@ -112,6 +119,20 @@ static cz_solve_class make_class(const maker *m, int number)
     return c;
 }
 
+/* A run is one item: its owner updates all pieces, one by one. */
+static cz_solve_class make_class(const maker *m, int number)
+{
+    cz_solve_class c = make_class_of(m, m->pattern_of[number]);
+    for (int f = m->pattern_of[number]; (f = behind(m, f)) >= 0;) {
+        const cz_solve_class piece = make_class_of(m, f);
+        c.elements += piece.elements;
+        c.state_bytes += piece.state_bytes;
+        c.cost_ps = cz_time_add(c.cost_ps, piece.cost_ps);
+        c.coordinate_ps = cz_time_add(c.coordinate_ps, piece.coordinate_ps);
+    }
+    return c;
+}
+
 static void make_classes(maker *m)
 {
     const cz_plan_view *view = m->view;
@@ -132,18 +153,33 @@ static void make_classes(maker *m)
 
 /* ---- items ---- */
 
-/* Stable by reduction: a bucket has one. */
-static int *sort_params(const maker *m)
+static bool is_behind(const maker *m, int pattern)
+{
+    return m->out->runs && m->out->runs->is_behind[pattern];
+}
+
+/* Where the trainer's buffers are padded, matrices have one of their own. */
+static bool is_last(const maker *m, int pattern)
+{
+    return m->out->runs && !cz_pattern_is_owned(m->view, pattern);
+}
+
+/* The first of each item, stable by reduction: a bucket has one. */
+static int *sort_params(const maker *m, int *n_items)
 {
     const cz_placement *d = &m->out->placement;
     int *sorted = CZ_NEW(m->arena, int, d->n_params + 1);
     int n = 0;
-    for (int k = 0; k < m->view->n_reductions; k++)
+    for (int k = 0; k < 2 * m->view->n_reductions; k++)
         for (int i = 0; i < d->n_params; i++) {
             const int pattern = m->view->params[d->params[i]].pattern;
-            if (m->view->patterns[pattern].reduction == k)
+            if (2 * m->view->patterns[pattern].reduction +
+                        is_last(m, pattern) ==
+                    k &&
+                !is_behind(m, pattern))
                 sorted[n++] = d->params[i];
         }
+    *n_items = n;
     return sorted;
 }
 
@@ -174,6 +210,28 @@ static int64_t *elements_left(cz_arena *arena, const cz_plan_view *view,
     return left;
 }
 
+/* Of all buckets, as Megatron-LM has them. */
+static int64_t padded_elements(cz_arena *arena, const cz_solve_problem *problem)
+{
+    int64_t *load = CZ_NEW(arena, int64_t, problem->n_ranks), sum = 0;
+    for (int b = 0; b < problem->n_buckets; b++)
+        sum +=
+            problem->n_ranks * cz_padded_owners(arena, problem, b, load, NULL);
+    return sum;
+}
+
+/* As Megatron-LM does it. */
+static void fill_padded(cz_arena *arena, const cz_plan_view *view, int64_t most,
+                        cz_placement_problem *placement)
+{
+    cz_solve_problem *problem = &placement->problem;
+    int *reductions = CZ_NEW(arena, int, problem->n_items + 1);
+    for (int i = 0; i < problem->n_items; i++)
+        reductions[i] = reduction_of(view, placement, i);
+    cz_padded_fill(arena, problem, reductions, most);
+    problem->most_padded = padded_elements(arena, problem);
+}
+
 void cz_place_fill_buckets(cz_arena *arena, const cz_plan_view *view,
                            int64_t most, cz_placement_problem *placement)
 {
@@ -183,6 +241,10 @@ void cz_place_fill_buckets(cz_arena *arena, const cz_plan_view *view,
     int *start = CZ_NEW(arena, int, problem->n_items + 2);
     int64_t filled = 0, capacity = 0;
     int n = 0;
+    if (placement->runs) {
+        fill_padded(arena, view, most, placement);
+        return;
+    }
     for (int i = 0; i < problem->n_items; i++) {
         const bool is_first = i == 0 || filled >= capacity ||
                               reduction_of(view, placement, i) !=
@@ -223,12 +285,11 @@ void cz_place_price(const cz_plan_view *view, const cz_machine *machine,
         return;
     for (int i = 0; i < problem->n_items; i++) {
         const int pattern = view->params[placement->params[i]].pattern;
-        const cz_view_pattern *f = &view->patterns[pattern];
+        const int64_t n = elements_of(problem, i);
         const cz_fact_reduction *how = cz_view_pattern_reduction(view, pattern);
-        elements += f->local_elements;
-        bytes += (cz_wide)f->local_elements *
-                 (how->n_grads * cz_dtype_bytes(how->dtype) +
-                  cz_dtype_bytes(f->dtype));
+        elements += n;
+        bytes += (cz_wide)n * (how->n_grads * cz_dtype_bytes(how->dtype) +
+                               cz_dtype_bytes(view->patterns[pattern].dtype));
     }
     assert(elements > 0); /* no problem is without parameters */
     problem->wire_ps = cz_time_of(bytes * UNIT / (2 * elements),
@@ -259,6 +320,7 @@ void cz_place_batch(cz_arena *arena, const cz_plan_view *view,
         const cz_rule_stages stages =
             cz_rule_stages_find(view, view->patterns[pattern].rule);
         if (c->divisible ||
+            (placement->runs && placement->runs->next[pattern] >= 0) ||
             (placement->shard_ps && placement->shard_ps[pattern] >= 0))
             continue;
         const cz_stage_time *time = &times[stages.full_matrix];
@@ -343,21 +405,24 @@ static bool fits(const cz_solve_problem *problem)
 
 bool cz_place_problem_make(cz_arena *arena, const cz_plan_view *view,
                            const cz_stage_time *times, const int64_t *shard_ps,
-                           cz_diags *diags, const cz_placement *placement,
+                           const cz_place_runs *runs, cz_diags *diags,
+                           const cz_placement *placement,
                            cz_placement_problem *out)
 {
     maker m = {.arena = arena, .view = view, .times = times, .out = out};
     out->placement = *placement;
     out->shard_ps = shard_ps;
+    out->runs = runs;
     make_classes(&m);
-    out->params = sort_params(&m);
+    int n;
+    out->params = sort_params(&m, &n);
     out->problem = (cz_solve_problem){.n_ranks = placement->n_splits,
                                       .n_hosts = placement->n_shards,
                                       .n_classes = m.n_classes,
                                       .classes = m.classes,
-                                      .n_items = placement->n_params,
-                                      .align = CZ_BUCKET_ALIGN};
-    const int n = m.out->placement.n_params;
+                                      .n_items = n,
+                                      .align = runs ? CZ_BUCKET_ALIGN_TRAINER
+                                                    : CZ_BUCKET_ALIGN};
     int *class_of = CZ_NEW(m.arena, int, n + 1);
     for (int i = 0; i < n; i++)
         class_of[i] = m.class_of[m.view->params[m.out->params[i]].pattern];

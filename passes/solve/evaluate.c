@@ -192,6 +192,8 @@ static void add_buffer(const cz_solve_problem *problem,
         return;
     measure(problem, buffer, length, &most, &moved);
     score->padded_elements += most * problem->n_ranks;
+    if (!buffer->divisible)
+        score->owned_elements += most * problem->n_ranks;
     score->length_elements += length;
     score->wire_elements +=
         2 * ((problem->n_ranks - 1) *
@@ -397,7 +399,9 @@ int64_t cz_solve_excess(const cz_solve_problem *problem,
     const int64_t state = problem->state_mean
                               ? problem->state_mean * problem->n_ranks
                               : s->total_state_bytes;
-    return above(problem->state, s->max_state_bytes * problem->n_ranks, state);
+    const cz_solve_cap padded = {1, problem->most_padded > 0};
+    return above(problem->state, s->max_state_bytes * problem->n_ranks, state) +
+           above(padded, s->owned_elements, problem->most_padded);
 }
 
 static int compare(int64_t a, int64_t b)

@@ -13,10 +13,12 @@ typedef struct cz_solve_score {
     /* pad = padded / length: the sum over buckets of n_ranks times the most
      * that a rank has of it, by what all have. */
     int64_t padded_elements, length_elements;
-    int64_t wire_elements; /* that all ranks together send, to reduce gradients
-                            * and to gather parameters, if each sent as many as
-                            * the one that sends most */
-    int64_t wire_ps;       /* of each rank, where the problem prices the wire */
+    int64_t owned_elements; /* of padded_elements, those of buffers of whole
+                             * items; 0 where slices are uneven */
+    int64_t wire_elements;  /* that all ranks together send, to reduce gradients
+                             * and to gather parameters, if each sent as many as
+                             * the one that sends most */
+    int64_t wire_ps; /* of each rank, where the problem prices the wire */
     int64_t time_ps; /* predicted: the fullest rank's load, and the wire */
 } cz_solve_score;
 

@@ -47,8 +47,8 @@ static bool same_sizes(const cz_solve_problem *a, const cz_solve_problem *b)
            a->n_buckets == b->n_buckets && a->align == b->align &&
            a->order == b->order && a->geometry == b->geometry &&
            same_cap(a->state, b->state) && a->state_mean == b->state_mean &&
-           a->wire_ps == b->wire_ps && a->cut_ps == b->cut_ps &&
-           a->is_joined == b->is_joined;
+           a->most_padded == b->most_padded && a->wire_ps == b->wire_ps &&
+           a->cut_ps == b->cut_ps && a->is_joined == b->is_joined;
 }
 
 bool cz_solve_problem_equals(const cz_solve_problem *a,

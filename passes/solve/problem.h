@@ -78,15 +78,17 @@ typedef struct cz_solve_problem {
                                    * do besides, or NULL */
     const int64_t *initial_bytes; /* [n_ranks] of state, or NULL */
     cz_solve_cap state;           /* cap that the plan should keep */
-    int64_t state_mean; /* bytes that the cap on state is of, as with other
-                         * problems together, or a limit and the cap 1 / 1; 0:
-                         * the mean of this problem alone */
-    int64_t wire_ps;    /* per 1024 elements that a bucket's slowest rank
-                         * sends; 0 leaves the wire out of predicted time */
-    int64_t cut_ps;     /* a divisible item that takes less, and has little
-                         * state, stays whole where that keeps caps; 0: all
-                         * may be cut */
-    bool is_joined;     /* batches are of all buckets, else of each */
+    int64_t state_mean;  /* bytes that the cap on state is of, as with other
+                          * problems together, or a limit and the cap 1 / 1; 0:
+                          * the mean of this problem alone */
+    int64_t most_padded; /* elements that the padded slices of whole items
+                          * should have at most, in all buckets; 0: any */
+    int64_t wire_ps;     /* per 1024 elements that a bucket's slowest rank
+                          * sends; 0 leaves the wire out of predicted time */
+    int64_t cut_ps;      /* a divisible item that takes less, and has little
+                          * state, stays whole where that keeps caps; 0: all
+                          * may be cut */
+    bool is_joined;      /* batches are of all buckets, else of each */
 } cz_solve_problem;
 
 /* A plan.  Rank r has of bucket b the elements [slices[r], slices[r + 1])

@@ -1,15 +1,19 @@
 """Whether a plan keeps the caps of its policy.  Written from the schema alone."""
 from plan_baselines import gradient_order
+from plan_slices import is_lent
 
 
 def check_buckets(plan):
-    """Closed when they hold enough: without the last to come, too few."""
+    """Closed when they hold enough: without the last to come, too few.  Where slices
+    of matrices are padded in the trainer's buffers, they are filled besides."""
     cap, order = plan.data["policy"]["bucket_elements"], gradient_order(plan)
     turn = {number: i for i, number in enumerate(order)}
     for b, bucket in enumerate(plan.data["buckets"]):
         local = {n: plan.params[n]["local_elements"] for n in bucket["order"]}
         last = max(local, key=turn.get)
-        if sum(local.values()) - local[last] >= cap:
+        room = (len(bucket["slices"]) * max(local.values())
+                if is_lent(plan) and bucket["kind"] == "owned" else 0)
+        if sum(local.values()) - local[last] >= cap + room:
             yield f"bucket above its cap: bucket {b} of {sum(local.values())}"
 
 

@@ -4,7 +4,8 @@
 foreach(case gpt_4x2_padded gpt_2x4_padded gpt_3x2_padded fused_4x2_padded
     batch_4x2_padded moe_4x2_padded gpt_4x2_equal
     gpt_2x4_equal gpt_3x2_equal fused_4x2_equal moe_4x2_equal batch_4x2_equal
-    gpt_4x2_trainer gpt_2x4_trainer fused_4x2_trainer moe_4x2_trainer)
+    gpt_4x2_trainer gpt_2x4_trainer fused_4x2_trainer moe_4x2_trainer
+    gpt_3x2_lent fused_4x2_lent fused_2x4_lent batch_4x2_lent moe_4x2_lent)
   string(REGEX MATCH "^([a-z]+)_([0-9x]+)_([a-z]+)$" _ ${case})
   set(file ${plans}/${CMAKE_MATCH_1}.cz)
   if("${CMAKE_MATCH_1}" STREQUAL "gpt")
@@ -13,6 +14,8 @@ foreach(case gpt_4x2_padded gpt_2x4_padded gpt_3x2_padded fused_4x2_padded
   set(what geometry=${CMAKE_MATCH_3})
   if("${CMAKE_MATCH_3}" STREQUAL "trainer")
     set(what layout=trainer)
+  elseif("${CMAKE_MATCH_3}" STREQUAL "lent") # as Megatron-core's DDP has them
+    set(what geometry=padded -D layout=trainer)
   endif()
   cz_mesh(defines "dp;tp" ${CMAKE_MATCH_2})
   list(APPEND defines -D ${what} ${file})
@@ -43,3 +46,9 @@ cz_plan_says(plan_trainer_qwen3-4b "time  [^\n]*max/mean 1.1[0-3][0-9]"
 foreach(stem qwen3-4b few)
   cz_plan_json(trainer_${stem} -D layout=trainer ${plans}/${stem}.cz)
 endforeach()
+
+# Buffers of Megatron-core's DDP: no more padding than its own layer-wise layout has.
+cz_plan_json(lent_qwen3-32b -D layout=trainer -D geometry=padded -D bucket=40M
+  ${examples}/qwen3-32b.cz)
+cz_plan_says(plan_lent_padding "buckets +10: 8 with owners[^\n]*at most 524.3 M"
+  -D layout=trainer -D geometry=padded -D bucket=40M ${examples}/qwen3-32b.cz)

@@ -1,6 +1,7 @@
 /* What public optimizers do: plans that cut no tensor. */
 #include "passes/solve/baseline.h"
 #include "passes/solve/choice.h"
+#include "passes/solve/padded.h"
 
 /* Those that keep the order of gradients come first. */
 static const cz_solve_baseline_kind kinds[] = {
@@ -32,6 +33,21 @@ static cz_solve_plan plan_of(cz_arena *arena, const cz_solve_problem *problem,
     return plan;
 }
 
+/* As Megatron-LM has padded slices. */
+static void offer_padded(cz_arena *arena, const cz_solve_problem *problem,
+                         cz_solved *best)
+{
+    cz_solve_plan plan = cz_solve_plan_make(arena, problem);
+    int64_t *load = CZ_NEW(arena, int64_t, problem->n_ranks);
+    for (int b = 0; b < problem->n_buckets; b++)
+        cz_padded_owners(arena, problem, b, load, plan.owner);
+    cz_solve_plan_sort(arena, problem, &plan);
+    cz_solve_plan_lay_out(problem, &plan);
+    cz_solve_plan_slice(problem, &plan);
+    cz_solve_plan_host(arena, problem, &plan);
+    cz_choice_offer(arena, problem, best, &plan, "layer-wise");
+}
+
 void cz_choice_offer_baselines(cz_arena *arena, const cz_solve_problem *problem,
                                cz_solved *best)
 {
@@ -40,4 +56,6 @@ void cz_choice_offer_baselines(cz_arena *arena, const cz_solve_problem *problem,
         const cz_solve_plan plan = plan_of(arena, problem, kinds[k]);
         cz_choice_offer(arena, problem, best, &plan, plan.method);
     }
+    if (problem->most_padded > 0)
+        offer_padded(arena, problem, best);
 }

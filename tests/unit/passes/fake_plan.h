@@ -201,8 +201,10 @@ static inline void fake_bucket(fake_plan *f, const cz_bucket_item *items, int n,
                                cz_view_param *params, cz_view_bucket *bucket)
 {
     const int number = (int)(bucket - f->view.buckets);
-    const cz_bucket_problem problem = {
-        .n_items = n, .items = items, .n_slices = (int)f->sizes[0]};
+    const cz_bucket_problem problem = {.align = CZ_BUCKET_ALIGN,
+                                       .n_items = n,
+                                       .items = items,
+                                       .n_slices = (int)f->sizes[0]};
     const cz_bucket laid_out = cz_bucket_lay_out(&f->arena, &problem);
     cz_fact_bucket *fact = CZ_NEW(&f->arena, cz_fact_bucket, 1);
     *fact = (cz_fact_bucket){.geometry = CZ_GEOMETRY_UNEVEN,
