@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
      "too",
      0},
     CZ_OPTION_FORCE,
-    {"strict", CZ_KEY_STRICT, NULL, 0, "Bit-equal to one rank on any mesh", 0},
+    CZ_OPTION_STRICT,
     CZ_OPTION_MICROBATCHES,
     {"print-cflags", CZ_KEY_CFLAGS, NULL, 0,
      "Print the flags that generated C wants, and stop", 0},

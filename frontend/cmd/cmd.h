@@ -241,6 +241,11 @@ bool cz_command_accepts(const cz_command *command, int argc, char **argv);
             0                                                                  \
     }
 
+#define CZ_OPTION_STRICT                                                       \
+    {                                                                          \
+        "strict", CZ_KEY_STRICT, NULL, 0, "Bit-equal to one rank on any mesh", \
+            0                                                                  \
+    }
 #define CZ_OPTION_MICROBATCHES                                                 \
     {                                                                          \
         "microbatches", CZ_KEY_MICROBATCHES, "N", 0,                           \

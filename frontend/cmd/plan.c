@@ -27,6 +27,8 @@ static const struct argp_option options[] = {
     {"trace", CZ_KEY_TRACE, "FILE", 0,
      "Write the timeline of a step, for Perfetto", 0},
     CZ_OPTION_FORCE,
+    CZ_OPTION_STRICT,
+    CZ_OPTION_MICROBATCHES,
     {"explain", CZ_KEY_EXPLAIN, "PART", OPTION_ARG_OPTIONAL,
      "Print what would help and what bounds the time, or why the plan is as it "
      "is: matrices, algebra, buckets, ..., all",

@@ -384,6 +384,8 @@ def a_plan_can_be_looked_at():
     plan = canzona.plan(make().named_parameters(), MUON, mesh={"dp": 8}, reduces=True)
     assert "dp 8 = 8 ranks" in str(plan) and "matrices" in str(plan), str(plan)
     assert "mesh dp = 8" in plan.source and "partial over dp" in plan.source
+    strict = canzona.plan(make().named_parameters(), MUON, mesh={"dp": 8}, strict=True)
+    assert "matrices" in str(strict)
     page = plan._repr_html_()
     assert page.startswith("<iframe srcdoc=") and "muon_torch" in page
     assert page.count("<iframe") == 1 and len(page) > 10000
