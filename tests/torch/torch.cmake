@@ -17,6 +17,7 @@ if(NOT INSTRUMENTED)
   cz_torch_test(torch_trainers torch 180 trainers.py)
   cz_torch_test(torch_adapters torch 240 adapters.py)
   cz_torch_test(torch_megatron torch 480 megatron_trains.py)
+  cz_torch_test(torch_megatron_buffers torch 480 megatron_buffers.py)
   set(mpi "")
   if(TARGET czr_mpi_module)
     set(mpi --mpi=$<TARGET_FILE:czr_mpi_module>)
@@ -34,6 +35,6 @@ if(NOT INSTRUMENTED)
   cz_script(torch_install "torch;nightly" 3600 torch/with_torch.py --install
     ${CMAKE_BINARY_DIR}/torch)
   set_tests_properties(torch_install PROPERTIES SKIP_RETURN_CODE 77)
-  set_tests_properties(torch_ranks_all torch_worlds_all torch_adapters torch_megatron torch_example
-    torch_wheel PROPERTIES DEPENDS torch_install)
+  set_tests_properties(torch_ranks_all torch_worlds_all torch_adapters torch_megatron
+    torch_megatron_buffers torch_example torch_wheel PROPERTIES DEPENDS torch_install)
 endif()

@@ -11,8 +11,18 @@
 
 Shards along tp are read from the parameters, replicas from the process groups of data and
 context parallelism.  A gate and an up matrix that one tensor joins are two matrices to
-rules, `NAME[gate]` and `NAME[up]`.  DDP has averaged whole gradients, without
-use_distributed_optimizer; without DDP `.grad` is as the trainer has made it."""
+rules, `NAME[gate]` and `NAME[up]`.  DDP has averaged whole gradients; without DDP `.grad`
+is as the trainer has made it.
+
+Under use_distributed_optimizer (Megatron-core 0.20) DDP reduces each bucket to slices, and
+the plan lays its buffers out:
+
+    config = OptimizerConfig(use_distributed_optimizer=True)
+    ddp_config = DistributedDataParallelConfig(use_distributed_optimizer=True)
+    layout = compute_full_param_layout(config, ddp_config, gpt_model, rules)
+    model = [DistributedDataParallel(transformer_config, ddp_config, gpt_model,
+                                     full_param_layout=layout)]
+    optimizer = Optimizer(config, model, rules)"""
 import re
 
 import torch
@@ -23,12 +33,14 @@ from megatron.core.dist_checkpointing.mapping import ShardedTensor, ShardedTenso
 from megatron.core.optimizer.optimizer import MegatronOptimizer
 from torch.distributed.tensor import Shard
 
-from . import layout, optimizer
+from . import buffers, layout, optimizer
 
 # Of OptimizerConfig: what would have no effect, or another one.
-REFUSED = ("use_distributed_optimizer", "use_precision_aware_optimizer",
-           "use_layer_wise_distributed_optimizer", "optimizer_cpu_offload",
-           "overlap_param_gather", "log_num_zeros_in_grad", "fp16")
+REFUSED = ("use_precision_aware_optimizer", "use_layer_wise_distributed_optimizer",
+           "optimizer_cpu_offload", "overlap_param_gather", "log_num_zeros_in_grad", "fp16")
+# Likewise of the DDP's under use_distributed_optimizer: its buckets are the plan's, which
+# gathers parameters itself.
+REFUSED_OF_DDP = ("overlap_param_gather", "pad_buckets_for_high_nccl_busbw")
 # Of a parameter, where it is true: how it lies or is reduced, as no plan does it.
 WITHOUT_PLAN = {
     "shared": "tied to a parameter of another pipeline stage",
@@ -39,9 +51,10 @@ WITHOUT_PLAN = {
 
 class Groups(layout.Mesh):
     """How Megatron's process groups factor the ranks of this pipeline stage.  `pg_collection`
-    has `tp` and `dp_cp`; `expt_tp` with experts, `pp` with several stages.  Collective."""
+    has `tp` and `dp_cp`; `expt_tp` with experts, `pp` with several stages.  `ddp_config`: of
+    the DDP that will be made of these parameters.  Collective."""
 
-    def __init__(self, params, pg_collection):
+    def __init__(self, params, pg_collection, ddp_config=None):
         if pg_collection is None:
             tp = parallel_state.get_tensor_model_parallel_group()
             dp = parallel_state.get_data_parallel_group(with_context_parallel=True)
@@ -53,10 +66,27 @@ class Groups(layout.Mesh):
         own, of_all = dist.get_process_group_ranks(tp), [None] * dp.size()
         dist.all_gather_object(of_all, own, dp)
         self.ranks, self.experts = sum(of_all, []), {}
+        self.of_dp, self.groups = dist.get_process_group_ranks(dp), (dp, tp)
         self.axes = {"dp": dp.size(), "tp": tp.size()}
         self.stages, self.expert_tp = (1 if group is None else group.size()
                                        for group in (pp, etp))
-        self.word = "main_grad" if any(hasattr(p, "main_grad") for p in params) else "grad"
+        self.ddp_config, has_ddp = ddp_config, any(hasattr(p, "main_grad") for p in params)
+        self.word = "main_grad" if has_ddp and not ddp_config else "grad"
+
+    def agree(self, failure, text):
+        """Raises `failure`, or that of another rank, or that ranks have other texts."""
+        found = [(failure and f"{type(failure).__name__}: {failure}", text)]
+        for group in self.groups:
+            of_all = [None] * group.size()
+            dist.all_gather_object(of_all, found, group)
+            found = sum(of_all, [])
+        if failure:
+            raise failure
+        for why, other in found:
+            if why:
+                raise RuntimeError(f"another rank has failed: {why}")
+            if other != text:
+                raise ValueError("ranks have other rules or parameters")
 
     def axis_placements(self, name, param):
         for word, why in WITHOUT_PLAN.items():
@@ -92,6 +122,8 @@ class Groups(layout.Mesh):
         return getattr(param, self.word, None)
 
     def grad_dtype(self, param):
+        if self.ddp_config:
+            return torch.float32 if self.ddp_config.grad_reduce_in_fp32 else param.dtype
         grad = self.grad_of(param)
         return param.dtype if grad is None else grad.dtype
 
@@ -103,6 +135,55 @@ def _named(model_chunks):
             chunk = chunk.module
         for name, param in chunk.named_parameters():
             yield f"model{i}.{name}" if len(model_chunks) > 1 else name, param
+
+
+def _clauses(config, groups, schedule, has_slices):
+    """The schedule's."""
+    if config.clip_grad > 0:
+        schedule += f"\n    clip norm {config.clip_grad!r}"
+    if groups.stages > 1 and re.search(r"\b(clip|skip)\b", schedule):
+        raise ValueError("clip_grad, clip and skip would ask the gradients of one of "
+                         f"{groups.stages} pipeline stages alone")
+    return schedule + (buffers.CLAUSES if has_slices else "")
+
+
+def _check_ddp(ddp_config):
+    for word in REFUSED_OF_DDP:
+        if getattr(ddp_config, word, False):
+            raise ValueError(f"{word} of DDP's configuration has no meaning for a plan")
+    if getattr(ddp_config, "num_distributed_optimizer_instances", 1) != 1:
+        raise ValueError("num_distributed_optimizer_instances: a plan has one")
+
+
+def _sliced(model_chunks):
+    """The DDP that reduces gradients to slices, or None."""
+    found = [module for chunk in model_chunks for module in (chunk, *chunk.children())
+             if getattr(getattr(module, "ddp_config", None), "use_distributed_optimizer", False)]
+    if found and len(model_chunks) > 1:
+        raise ValueError("use_distributed_optimizer: a plan lays out the buffers of one model "
+                         f"chunk, and there are {len(model_chunks)}")
+    return found[0] if found else None
+
+
+def compute_full_param_layout(config, ddp_config, model_chunk, rules, *, pg_collection=None,
+                              schedule="", strict=False):
+    """DDP's full_param_layout of the plan that Optimizer will have of the same arguments.
+    Before there is a DDP; collective over tp, dp and cp, where what is wrong on one rank is
+    an exception on all."""
+    params = list(_named([model_chunk]))
+    groups = Groups([param for _, param in params], pg_collection, ddp_config)
+    source, failure, found = "", None, None
+    try:
+        _check_ddp(ddp_config)
+        named, rules = layout.read(params, rules)
+        source = layout.source(named, groups, rules, False,
+                               _clauses(config, groups, schedule, True))
+        placed = buffers.places(source, strict, len(groups.of_dp))
+        found = buffers.full_param_layout(named, placed, ddp_config, len(groups.of_dp))
+    except Exception as error:
+        failure = error
+    groups.agree(failure, source)
+    return found
 
 
 class Optimizer(MegatronOptimizer):
@@ -125,16 +206,20 @@ class Optimizer(MegatronOptimizer):
             if getattr(config, word, False):
                 raise ValueError(f"{word} of the optimizer's configuration has no meaning "
                                  "for a plan")
+        sliced = _sliced(model_chunks)
+        if sliced:
+            _check_ddp(sliced.ddp_config)
+        elif getattr(config, "use_distributed_optimizer", False):
+            raise ValueError("use_distributed_optimizer of the optimizer's configuration, and "
+                             "not of a DDP's")
         params = list(_named(model_chunks))
         groups = Groups([param for _, param in params], pg_collection)
-        if config.clip_grad > 0:
-            schedule += f"\n    clip norm {config.clip_grad!r}"
-        if groups.stages > 1 and re.search(r"\b(clip|skip)\b", schedule):
-            raise ValueError("clip_grad, clip and skip would ask the gradients of one of "
-                             f"{groups.stages} pipeline stages alone")
         super().__init__(optimizer.Optimizer(
-            params, rules, mesh=groups, overlap=False, schedule=schedule, strict=strict,
+            params, rules, mesh=groups, overlap=False,
+            schedule=_clauses(config, groups, schedule, sliced), strict=strict,
             deadline=deadline), config)
+        if sliced:
+            self._check_layout(sliced, groups, strict)
         for group in self.param_groups:
             group.update(lr_mult=1.0, wd_mult=1.0, default_config=True,
                          is_expert_parallel=False, is_decoupled_lr=False)
@@ -143,6 +228,13 @@ class Optimizer(MegatronOptimizer):
             if "decay" in group:
                 group.update(dict.fromkeys(("weight_decay", "start_wd", "end_wd"),
                                            group["decay"]))
+
+    def _check_layout(self, ddp, groups, strict):
+        """Collective, before any step."""
+        with self.optimizer._together():
+            named = {one.name: one.param for one in self.optimizer.bound}
+            placed = buffers.places(self.optimizer.source, strict, len(groups.of_dp))
+            buffers.check(ddp, named, placed, groups.of_dp)
 
     # ---- a step -------------------------------------------------------------
     def prepare_grads(self):
