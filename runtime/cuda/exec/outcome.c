@@ -151,10 +151,15 @@ czr_status czr_cuda_outcome_learn(czr_cuda_rank_group *rank_group, bool waits,
         status = wait_for_device(rank_group->members[i].rank, is_step);
     for (int i = 0; i < rank_group->n && status == CZR_OK; i++) {
         const czr_cuda_rank *rank = rank_group->members[i].rank;
-        if (!czr_collect_read(rank->result, rank->sequence, &of))
-            return knows_fault(rank) ? czr_cuda_outcome_fault(rank_group)
-                   : waits           ? CZR_ERR_STATE
-                                     : CZR_OK;
+        if (czr_collect_read(rank->result, rank->sequence, &of))
+            continue;
+        if (knows_fault(rank))
+            return czr_cuda_outcome_fault(rank_group);
+        return waits ? czr_engine_poison(rank->engine, CZR_ERR_STATE,
+                                         "the device is done, and has not said "
+                                         "what came of step %lld",
+                                         (long long)rank->sequence)
+                     : CZR_OK;
     }
     for (int i = 0; i < rank_group->n && status == CZR_OK; i++) {
         czr_cuda_rank *rank = rank_group->members[i].rank;
