@@ -51,6 +51,18 @@ def mpirun(n, *command):
     return run("mpirun", "-n", n, *command, env=LEAVE)
 
 
+SRUN = ("srun", "-n", "4", "--overcommit", "--mpi=pmix")
+
+
+def has_slurm():
+    """Whether this machine is of a cluster of Slurm's, which starts ranks by PMIx."""
+    try:
+        return subprocess.run([*SRUN, "true"], capture_output=True, check=False,
+                              timeout=20).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
 class Bytes(unittest.TestCase):
     def test_plans_have_the_bytes_of_threads(self):
         for name, (source, defines) in CASES.items():
@@ -69,6 +81,18 @@ class Bytes(unittest.TestCase):
             self.assertIn("bits      equal to one rank's", out)
             self.assertIn("counters  equal to the plan's", out)
             self.assertEqual(out.count("grad norm"), 1)
+
+    def test_slurm_starts_ranks(self):
+        if not has_slurm():
+            self.skipTest("no Slurm that starts ranks by PMIx")
+        with tempfile.TemporaryDirectory() as folder:
+            program = build(CANZONA, RUNTIME, *CASES["gpt"], folder)
+            code, _, text = run(*SRUN, TOOL, *program)
+            self.assertEqual(code, 0, text)
+        code, out, text = run(*SRUN, CANZONA, "run", "--world=mpi", "--check",
+                              "-Dmesh.dp=2", "-Dmesh.tp=2", PLANS / "few.cz")
+        self.assertEqual(code, 0, text)
+        self.assertIn("bits      equal to one rank's", out)
 
     def test_the_trainer_learns_alike(self):
         with tempfile.TemporaryDirectory() as folder:
