@@ -70,6 +70,11 @@ def matrices():
                            if param.dim() == 2])
 
 
+def large():
+    torch.manual_seed(1)
+    return with_gradients([(f"w.{i}", nn.Parameter(torch.randn(1024, 4096))) for i in range(8)])
+
+
 def small():
     return with_gradients([(f"p.{i}", nn.Parameter(torch.randn(8))) for i in range(150)])
 
@@ -83,6 +88,10 @@ class Small(nn.Module):
 
     def forward(self):
         return sum(param.sum() for param in self.p)
+
+
+def muon(params):
+    return torch.optim.Muon(params, lr=0.02, weight_decay=0.1)
 
 
 def fused(params):
@@ -111,8 +120,8 @@ CASES = (
     ("AdamW, gradients set by hand, without a guard", by_hand, ADAMW, fused, 3, UNGUARDED),
     ("AdamW, gradients set by hand, and torch looks at them, too", by_hand, ADAMW,
      lambda params: Looking(params, lr=1e-3, fused=True), 3, {}),
-    ("Muon, 8 matrices of two of its layers", matrices, MUON,
-     lambda params: torch.optim.Muon(params, lr=0.02, weight_decay=0.1), 1, {}),
+    ("Muon, 8 matrices of two of its layers", matrices, MUON, muon, 1, {}),
+    ("Muon, 8 matrices of 1024x4096", large, MUON, muon, 1, {}),
     ("AdamW, 150 tensors of 8", small, ADAMW, fused, 200, {}),
     ("AdamW, the same behind a backward pass", Small, ADAMW, fused, 100, {}),
 )
