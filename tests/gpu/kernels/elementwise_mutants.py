@@ -62,7 +62,7 @@ MUTANTS = [
     ("f16 loses a NaN's bits", FORMS, HEADER, "(bits >> 13 & 0x3ffu)", "0"),
     ("random numbers are others", FORMS, HEADER, "y >> 28", "y >> 27"),
     ("the sum of a part is all parts'", PARTS, HEADER,
-     "sum += partial[part * length + i]", "sum += partial[i]"),
+     "sum += of.partial[part * of.length + i]", "sum += of.partial[i]"),
     ("columns past the last are added up", FORMS, None,
      "        if (j >= columns)\n            continue;\n", ""),
     ("what is transposed is not", FORMS, None, "t1[x][y]", "t1[y][x]"),
