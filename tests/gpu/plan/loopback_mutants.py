@@ -149,7 +149,7 @@ MUTANTS = [
      "    if (status == CZR_OK)\n"
      "        status = run_list(rank_group);"),
     ("threads of hooks do not have the device", "loopback", "exec/rank_group_list.c",
-     "rank, czr_context_enter(rank->device.context)", "rank, CZR_OK"),
+     "czr_status status = czr_cuda_rank_enter(rank);", "czr_status status = CZR_OK;"),
     ("one rank's gradients are enough", "loopback", "exec/rank_group_list.c",
      "    for (int i = 0; i < rank_group->n; i++)\n"
      "        if (!czr_step_is_ready",
