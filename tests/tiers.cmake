@@ -15,7 +15,7 @@ set(check_tests
 # Doubles and models of the GPU: a smoke stays; `make test-cuda` is all of them,
 # for changes of runtime/cuda and codegen/cuda.
 set(nightly_tests
-  "^cuda_(elementwise|elementwise_(mutants|compile|parts)|eigen_(30|wide))$"
+  "^cuda_(elementwise|elementwise_(mutants|compile|parts))$"
   "^cuda_(batch_(library|run|moe|fused)|collect_(run|mutants)|mutants)$"
   "^cuda_(stages_(roots|parts|elements|mutants)|plain_compile_[03]|compile)$"
   "^cuda_(loopback|nccl)_(model_loopback|few|fused|pipeline_moe|externs|chunks)$"

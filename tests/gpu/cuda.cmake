@@ -107,14 +107,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     FP16=1)
   cz_cuda_test(sm80_nn_f16 product_sm80_test SYMMETRIC=0 M_MAJOR=0 N_MAJOR=1 FP16=1)
 
-  # Against the LAPACK that the runtime opens, where there is one.
-  cz_cuda_test(eigen_4 eigen_test MAX_SWEEPS=4 WIDE_SWEEPS=3)
-  cz_cuda_test(eigen_30 eigen_test MAX_SWEEPS=30 WIDE_SWEEPS=30)
-  cz_cuda_test(eigen_wide eigen_test MAX_SWEEPS=2 WIDE_SWEEPS=30)
-  foreach(name 4 30 wide)
-    target_link_libraries(cuda_eigen_${name} PRIVATE czr)
-  endforeach()
-
   # Against the host's product in a fixed order.
   foreach(levels 0 3)
     cz_cuda_test(plain_product_${levels} product_plain_test LEVELS=${levels})

@@ -63,10 +63,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   cz_double_program(roots ${CMAKE_CURRENT_SOURCE_DIR}/gpu/kernels/roots.cz --strict)
   cz_double_program(halves ${CMAKE_CURRENT_SOURCE_DIR}/gpu/kernels/halves.cz --strict)
   # All optimizers of the library; built when its test runs.
-  set(library ${PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/gpu/kernels/stages_library.py)
   set(source ${CMAKE_BINARY_DIR}/tests/library.cz)
   file(GLOB optimizers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/dsl/std/opt/*.cz)
-  add_custom_command(OUTPUT ${source} COMMAND ${library} write ${source}
+  add_custom_command(OUTPUT ${source} COMMAND ${PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/gpu/kernels/elementwise.py write ${source}
     DEPENDS ${optimizers} VERBATIM)
   cz_double_program(library ${source} --strict)
 
@@ -98,9 +98,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 
   cz_cuda_check(cuda_stages_library_build 600 "cuda;nightly" ${CMAKE_COMMAND}
     --build ${CMAKE_BINARY_DIR} --target cuda_stages_library)
-  cz_cuda_check(cuda_stages_library 600 "cuda;nightly" ${library} run
-    $<TARGET_FILE:cuda_stages_library>
-    ${CMAKE_BINARY_DIR}/tests/double_library/library_cuda.c 4 1)
+  cz_cuda_check(cuda_stages_library 600 "cuda;nightly" cuda_stages_library 4 1)
   set_tests_properties(cuda_stages_library_build PROPERTIES
     FIXTURES_SETUP stages_library)
   set_tests_properties(cuda_stages_library PROPERTIES

@@ -19,8 +19,7 @@ set_target_properties(fake_bodies PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 # Bodies themselves, on the model of the device.
 if(CMAKE_CXX_COMPILER)
-  add_library(plain_bodies STATIC gpu/bodies/plain_bodies.cpp
-    gpu/bodies/eigen_bodies.cpp)
+  add_library(plain_bodies STATIC gpu/bodies/plain_bodies.cpp)
   cz_model_bodies(plain_bodies)
   set_target_properties(plain_bodies PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endif()

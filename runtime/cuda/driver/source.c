@@ -17,7 +17,6 @@ static const char *const files_of[CZR_N_SOURCE_BODIES][MAX_FILES] = {
     [CZR_SOURCE_ELEMENTWISE] = {"device.cuh", "global.cuh", "elementwise.cuh"},
     [CZR_SOURCE_PRODUCT_PLAIN] = {"device.cuh", "global.cuh", "elementwise.cuh",
                                   "product_plain.cu"},
-    [CZR_SOURCE_EIGEN] = {"device.cuh", "global.cuh", "eigen.cu"},
     [CZR_SOURCE_FACTOR] = {"device.cuh", "global.cuh", "elementwise.cuh",
                            "factor.cu", "newton.cu"},
     [CZR_SOURCE_COLLECT] = {"device.cuh", "global.cuh", "elementwise.cuh",

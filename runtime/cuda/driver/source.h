@@ -20,9 +20,8 @@ typedef enum czr_source_body {
     CZR_SOURCE_PRODUCT_SM90,
     CZR_SOURCE_PRODUCT_PLAIN, /* compile with -fmad=false */
     CZR_SOURCE_ELEMENTWISE,   /* no body: generated text follows */
-    CZR_SOURCE_EIGEN,
-    CZR_SOURCE_FACTOR,  /* what stands beside cuSOLVER */
-    CZR_SOURCE_COLLECT, /* the engine's own kernels */
+    CZR_SOURCE_FACTOR,        /* what stands beside cuSOLVER */
+    CZR_SOURCE_COLLECT,       /* the engine's own kernels */
     CZR_N_SOURCE_BODIES
 } czr_source_body;
 

@@ -1,6 +1,6 @@
-/* Factorisations: eigenvalues of small matrices by a kernel, roots of Newton's
- * by products, others by cuSOLVER where it is found and the plan is not strict,
- * and all else by the host, which the stream waits for. */
+/* Factorisations: roots of Newton's by products, others by cuSOLVER where it is
+ * found and the plan is not strict, and all else by the host, which the stream
+ * waits for. */
 #include "runtime/cuda/products/internal.h"
 
 #include "runtime/math/factor.h"
@@ -8,9 +8,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* As in eigen.cu. */
-enum { EIGEN_THREADS = 256, EIGEN_LARGEST = 128 };
 
 /* ---- sizes -------------------------------------------------------------- */
 
@@ -58,74 +55,6 @@ static bool is_empty(const czr_factor *f)
     const counts n = count(f);
 
     return n.out[0] + n.out[1] == 0;
-}
-
-/* ---- by the device ------------------------------------------------------ */
-
-/* Shared memory of eigen.cu for a matrix of order n. */
-static int eigen_bytes(size_t n)
-{
-    const size_t even = n + n % 2;
-
-    return (int)(even / 2 * 16 + EIGEN_THREADS * sizeof(uint32_t) +
-                 2 * even * (even + 1) * sizeof(float));
-}
-
-/* Memory of a block for what does not converge in f32. */
-static size_t eigen_wide_bytes(size_t n)
-{
-    const size_t even = n + n % 2;
-
-    return even / 2 * 24 + 2 * even * (even + 1) * sizeof(double);
-}
-
-/* The largest order that the device has shared memory for. */
-static size_t eigen_largest(const czr_context *context)
-{
-    size_t n = EIGEN_LARGEST;
-
-    while (n > 0 && eigen_bytes(n) > context->shared_memory_bytes)
-        n--;
-    return n;
-}
-
-static czr_status load_eigen(czr_cuda_stages *stages, czr_cuda_factored *known)
-{
-    const int bytes = eigen_bytes(eigen_largest(stages->context));
-    czr_module *module;
-
-    czr_cuda_stages_need(stages, eigen_wide_bytes(known->shape.n));
-    const czr_status status = czr_cuda_products_load(
-        stages, CZR_SOURCE_EIGEN, "eigen",
-        "#define KERNEL eigen\n#define MAX_SWEEPS 30\n#define WIDE_SWEEPS 30\n",
-        &module);
-    return status == CZR_OK
-               ? czr_module_find(module, "eigen", bytes, &known->eigen)
-               : status;
-}
-
-static czr_status put_eigen(const czr_cuda_call *call, void *kernel,
-                            const czr_factor *f)
-{
-    const czr_launch launch = {.grid = {1, 1, 1},
-                               .block = {EIGEN_THREADS, 1, 1},
-                               .shared_memory_bytes =
-                                   (unsigned)eigen_bytes(f->n)};
-    const float *x = f->a;
-    float *values = f->out[0], *vectors = f->out[1];
-    uint32_t *each = NULL;
-    int n = (int)f->n, batch = 1;
-    int32_t *first = call->status;
-    int not_finite = CZR_ERR_NOT_FINITE;
-    int no_convergence = CZR_ERR_NO_CONVERGENCE;
-    const int32_t *skip = call->skip;
-    unsigned char *wide = call->workspace;
-    void *arguments[] = {&x,     &values, &vectors,    &each,           &n,
-                         &batch, &first,  &not_finite, &no_convergence, &skip,
-                         &wide};
-
-    return czr_module_launch(call->stages->context, kernel, &launch, arguments,
-                             call->stream);
 }
 
 /* ---- by the host -------------------------------------------------------- */
@@ -299,11 +228,6 @@ static czr_cuda_factored *find(const czr_cuda_products *products,
     return known;
 }
 
-static bool is_for_device(const czr_cuda_stages *stages, const czr_factor *f)
-{
-    return f->kind == CZR_FACTOR_EIGH && f->n <= eigen_largest(stages->context);
-}
-
 /* Whether the host may have to do it. */
 static bool is_for_host(const czr_cuda_stages *stages,
                         const czr_cuda_factored *known)
@@ -326,8 +250,6 @@ czr_status czr_cuda_factor_prepare(czr_cuda_stages *stages, const czr_factor *f)
     known->shape = *f;
     *stages->products->factored_end = known;
     stages->products->factored_end = &known->next;
-    if (is_for_device(stages, f))
-        return load_eigen(stages, known);
     status = f->kind == CZR_FACTOR_NEWTON_ROOT
                  ? czr_cuda_newton_prepare(stages, known)
                  : czr_cuda_solver_prepare(stages, known);
@@ -346,8 +268,6 @@ czr_status czr_cuda_factorise(const czr_cuda_call *call,
                                  "a factorisation of [%zu, %zu] that no stage "
                                  "had when they were opened",
                                  factor->m, factor->n);
-    if (known->eigen)
-        return put_eigen(call, known->eigen, factor);
     if (known->is_iterated)
         return czr_cuda_newton_put(call, known, factor);
     return known->is_solved ? czr_cuda_solver_put(call, known, factor)
@@ -358,8 +278,6 @@ czr_status czr_cuda_factorise(const czr_cuda_call *call,
 
 static const char *by_whom(const czr_cuda_factored *known)
 {
-    if (known->eigen)
-        return "eigen";
     if (known->is_iterated)
         return "products and kernels of newton.cu, for which the host waits";
     if (!known->is_solved)

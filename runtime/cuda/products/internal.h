@@ -43,7 +43,6 @@ typedef struct czr_cuda_known {
 typedef struct czr_cuda_factored {
     struct czr_cuda_factored *next;
     czr_factor shape; /* its pointers mean nothing */
-    void *eigen;      /* kernel of eigen.cu */
     /* By cuSOLVER, which takes this besides, for eigenvalues in f64 that; by
      * nothing of these: the host's. */
     bool is_solved;

@@ -351,12 +351,7 @@ void czr_cuda_products_describe(const czr_cuda_stages *stages,
 
 bool czr_cuda_products_is_capturable(const czr_cuda_stages *stages)
 {
-    const czr_cuda_factored *factored =
-        stages->products ? stages->products->factored : NULL;
-
-    while (factored && factored->eigen)
-        factored = factored->next;
-    return !factored;
+    return !stages->products || !stages->products->factored;
 }
 
 /* ---- the end ------------------------------------------------------------ */

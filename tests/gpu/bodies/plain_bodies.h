@@ -1,5 +1,5 @@
-/* Kernels of product_plain.cu and of eigen.cu for the double of the driver:
- * their own bodies, on the model of the device. */
+/* Kernels of product_plain.cu for the double of the driver: their own bodies,
+ * on the model of the device. */
 #ifndef TESTS_CUDA_PLAIN_BODIES_H
 #define TESTS_CUDA_PLAIN_BODIES_H
 
@@ -15,8 +15,6 @@ void plain_bodies_register(void);
 /* The double's machine code for a text that NVRTC is given; false: it is
  * another body's. */
 bool plain_bodies_write_code(const char *text, char *code, size_t n);
-void eigen_bodies_register(void);
-bool eigen_bodies_write_code(const char *text, char *code, size_t n);
 
 #ifdef __cplusplus
 }

@@ -56,12 +56,6 @@ typedef struct target {
              "-DM_MAJOR=" #m_major, "-DN_MAJOR=" #n_major, "-DFP16=" #fp16},   \
             registers, 0, (fp16) ? ".f16" : ".bf16"                            \
     }
-#define EIGEN(arch)                                                            \
-    {                                                                          \
-        "eigenvalues", arch, CZR_SOURCE_EIGEN,                                 \
-            {"-DKERNEL=kernel", "-DMAX_SWEEPS=30", "-DWIDE_SWEEPS=30"}, 255,   \
-            0, NULL                                                            \
-    }
 
 static const target targets[] = {
     SM90("symmetric x y'", "sm_90a", 128, 128, 5, 2, 1, 0, 0, 0, 168),
@@ -89,8 +83,6 @@ static const target targets[] = {
     SM80("x' y", "sm_80", 0, 1, 1, 0, 255),
     SM80("symmetric x y', f16", "sm_80", 1, 0, 0, 1, 255),
     SM80("x' y, f16", "sm_80", 0, 1, 1, 1, 255),
-    EIGEN("sm_90a"),
-    EIGEN("sm_80"),
     SM90("symmetric x y'", "compute_90a", 128, 128, 3, 2, 1, 0, 0, 0, 0),
     SM80("symmetric x y'", "compute_80", 1, 0, 0, 0, 0),
     SM80("x y", "compute_80", 0, 0, 1, 0, 0),
@@ -157,10 +149,8 @@ static bool check_cubin(const target *t, const char *text,
                                     CUBIN_UTMASTG,    CUBIN_STSM,
                                     CUBIN_USETMAXREG, 0};
     static const int wanted_80[] = {CUBIN_HMMA, CUBIN_LDSM, CUBIN_LDGSTS, 0};
-    static const int wanted_eigen[] = {CUBIN_FFMA, 0};
-    const int *wanted = t->body == CZR_SOURCE_PRODUCT_SM90   ? wanted_90
-                        : t->body == CZR_SOURCE_PRODUCT_SM80 ? wanted_80
-                                                             : wanted_eigen;
+    const int *wanted =
+        t->body == CZR_SOURCE_PRODUCT_SM90 ? wanted_90 : wanted_80;
     static cubin_kernel k;
 
     if (!cubin_read(code->bytes, code->n_bytes, &k))

@@ -69,8 +69,7 @@ char *fake_nvrtc_code(const char *text)
     if (!code)
         return NULL;
     if (is_product(text, name)) {
-        if (!plain_bodies_write_code(text, code, room) &&
-            !eigen_bodies_write_code(text, code, room))
+        if (!plain_bodies_write_code(text, code, room))
             bodies_write_code(name, strstr(text, "#define BM") != NULL, code);
         return code;
     }

@@ -58,7 +58,6 @@ __attribute__((constructor)) static void begin(void)
     register_kernels();
     collect_kernels();
     plain_bodies_register();
-    eigen_bodies_register();
     bodies_register();
     plan_failure();
 }

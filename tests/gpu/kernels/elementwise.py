@@ -5,6 +5,7 @@ Results are the same to the bit, sums within their bound.  What launches them co
 without a warning.
 
     elementwise.py CANZONA CXX SHAPES SEED
+    elementwise.py write OUT               a program of every optimizer
 
 SHAPES is how many shapes each loop is run on.  Also, bugs planted in the kernels
 are noticed (elementwise_mutants.py).
@@ -76,6 +77,9 @@ def compile_test(cxx, name, found, folder, first="", **more):
 
 
 def main():
+    if sys.argv[1] == "write":
+        pathlib.Path(sys.argv[2]).write_text(every_optimizer(1, 1), encoding="utf-8")
+        return
     canzona, cxx, shapes, seed = (pathlib.Path(sys.argv[1]).resolve(),
                                   *sys.argv[2:])
     seen, n_loops = set(), 0

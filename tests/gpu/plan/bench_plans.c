@@ -42,7 +42,6 @@ static void restart(void (*kernels)(void))
     kernels();
     collect_kernels();
     plain_bodies_register();
-    eigen_bodies_register();
 }
 
 /* What rows print. */

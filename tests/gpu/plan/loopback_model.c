@@ -26,7 +26,6 @@ void kernels_register(bool has_graphs)
     register_kernels();
     collect_kernels();
     plain_bodies_register();
-    eigen_bodies_register();
 }
 
 const char *kernels_nvrtc_path(void)

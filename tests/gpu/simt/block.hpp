@@ -75,7 +75,6 @@ inline meeting warps[MAX_THREADS / 32];
 inline meeting warpgroups[MAX_THREADS / 128];
 inline barrier barriers[16];
 // Whether a thread of the block said yes.
-inline bool votes;
 
 template <class F>
 void meet(meeting &m, int n, const char *kind, void *argument, F act)
@@ -171,7 +170,6 @@ inline void reset_block()
         m = meeting();
     for (barrier &b : barriers)
         b = barrier();
-    votes = false;
     for (const work &reset : resets)
         reset();
 }
@@ -243,18 +241,6 @@ DEV void __syncthreads()
 DEV void __syncwarp()
 {
     simt::in_warp("__syncwarp", nullptr, [](void **) {});
-}
-
-DEV int __syncthreads_or(int vote)
-{
-    simt::votes |= vote != 0;
-    __syncthreads();
-    const int result = simt::votes;
-    __syncthreads();
-    if (simt::current->thread.x == 0)
-        simt::votes = false;
-    __syncthreads();
-    return result;
 }
 
 DEV u32 __float_as_uint(float f)

@@ -277,7 +277,6 @@ static czr_status run_on_double(wish *w)
     batches_kernels();
     collect_kernels();
     plain_bodies_register();
-    eigen_bodies_register();
     bodies_register();
     if (czr_nvrtc_open(NVRTC_PATH, &nvrtc, w->message) != CZR_NVRTC_OK) {
         printf("%s\n", w->message);

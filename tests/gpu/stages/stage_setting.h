@@ -383,7 +383,6 @@ static inline void start(setting *s, unsigned seed)
     factor_kernels();
 #endif
     plain_bodies_register();
-    eigen_bodies_register();
     assert_int_equal(bench_open(&s->bench), CZR_OK);
 }
 

@@ -33,7 +33,6 @@ static inline void stages_restart(unsigned seed)
     bench_reset(seed, stages_draw(0, 100));
     bodies_register();
     plain_bodies_register();
-    eigen_bodies_register();
 }
 
 /* Closed by stages_close, also where it fails. */

@@ -15,7 +15,6 @@ enum { MAX_RUN = 5 };
 
 static int trials = 2;
 static unsigned first_seed = 1;
-static bool is_left_out[UINT16_MAX];
 static int n_failed; /* calls whose operands have no factors */
 
 static void compare(const layout *l, int stage, const unsigned char *mine,
@@ -90,7 +89,7 @@ static void test_table(setting *s, int table, int rank, bool is_wild,
     for (int64_t i = 0;
          plan.tables[table].kind == CZR_ENTRY_KERNEL && i < range.n; i++) {
         const czr_kernel_entry *row = &rows[range.first + i];
-        if (!is_tested[row->stage] && !is_left_out[row->stage])
+        if (!is_tested[row->stage])
             test_row(s, row, is_wild);
         is_tested[row->stage] = true;
     }
@@ -204,7 +203,7 @@ static void element_wise_calls_share_launches(void **state)
     assert_int_equal(open_setting(&s, &plan_cuda), CZR_OK);
     for (int i = 0; i < plan.n_stages; i++) {
         const size_t each = calls_of_launch(plan_cuda.stages[i]);
-        if (plan.stages[i].is_full_matrix || !each || is_left_out[i])
+        if (plan.stages[i].is_full_matrix || !each)
             continue;
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
             test_together(&s, find_row(i), (cutting){counts[k], false},
@@ -316,7 +315,5 @@ int main(int argc, char **argv)
         trials = atoi(argv[1]);
     if (argc > 2)
         first_seed = (unsigned)atoi(argv[2]);
-    for (int i = 3; i < argc; i++)
-        is_left_out[(uint16_t)atoi(argv[i])] = true;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
