@@ -17,7 +17,7 @@ set(check_tests
 set(nightly_tests
   "^cuda_(elementwise|elementwise_(mutants|compile|parts))$"
   "^cuda_(batch_(library|run|moe|fused)|collect_(run|mutants)|mutants)$"
-  "^cuda_(stages_(roots|parts|elements|mutants)|plain_compile_[03]|compile)$"
+  "^cuda_(stages_(roots|parts|elements|mutants)|plain_compile_[03])$"
   "^cuda_(loopback|nccl)_(model_loopback|few|fused|pipeline_moe|externs|chunks)$"
   "^cuda_(nccl_(model_turns|form_shared|buckets|signs)|loopback_(bases|factor))$"
   "^cuda_(loopback_(gpt_strict|mutants)|driver_mutants|world_double_(nccl|loopback))$"

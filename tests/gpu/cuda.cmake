@@ -117,9 +117,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR})
 endif()
 
-# Every kernel for every target, by an installed NVRTC that is new enough, else by
-# the one that `nvrtc` puts into the build folder; without either the test says
-# skipped.
+# Bodies of products for all tiles, forms and targets, by an installed NVRTC that is
+# new enough, else by the one that `nvrtc` puts into the build folder; without either
+# the test says skipped.  Machine code nightly.
 find_library(NVRTC NAMES libnvrtc.so.13 libnvrtc.so.12 nvrtc
   HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES lib64 lib)
 set(installed ${NVRTC})
@@ -129,10 +129,13 @@ endif()
 set(folder ${CMAKE_BINARY_DIR}/nvrtc)
 set(pinned ${folder}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12)
 set(compiling gpu/compile/compiling.c gpu/compile/cubin.c)
-cz_cuda_program(cuda_compile czr_cuda gpu/compile/compile_test.c ${compiling})
-cz_cuda_check_if(cuda_compile 300 cuda cuda_compile ${installed} ${pinned})
+cz_cuda_program(cuda_compile "czr_cuda;cz_solve" gpu/compile/compile_test.c
+  ${compiling})
+cz_cuda_check_if(cuda_compile 300 cuda cuda_compile text ${installed} ${pinned})
+cz_cuda_check_if(cuda_compile_long 300 "cuda;nightly" cuda_compile code ${installed}
+  ${pinned})
 # Older versions pack instructions otherwise: `make test-nvrtc` has both.
-cz_cuda_check_if(cuda_compile_pinned 300 "cuda;nightly" cuda_compile ${pinned})
+cz_cuda_check_if(cuda_compile_pinned 300 "cuda;nightly" cuda_compile code ${pinned})
 
 # `nvrtc` fetches; `nvrtc_if_none` where no installed one serves.
 set(fetch ${CMAKE_COMMAND} -DPYTHON=${PYTHON} -DFOLDER=${folder})
@@ -159,15 +162,6 @@ endforeach()
 cz_cuda_program(cuda_product_host "czr_cuda;cz_solve;PkgConfig::CMOCKA"
   gpu/kernels/product_host_test.c)
 cz_cuda_check(cuda_product_host 60 cuda cuda_product_host)
-
-# The text that a plan puts in front of a body, for all tiles and forms: what the
-# host reckons with is what the body has.  Machine code nightly.
-cz_cuda_program(cuda_specialise "czr_cuda;cz_solve" gpu/compile/specialise_test.c
-  ${compiling})
-cz_cuda_check_if(cuda_specialise 300 cuda cuda_specialise text ${installed}
-  ${pinned})
-cz_cuda_check_if(cuda_specialise_long 300 "cuda;nightly" cuda_specialise code
-  ${installed} ${pinned})
 
 # What all kernels of a plan take to compile, and from the cache.
 cz_cuda_program(cuda_plan_kernels "czr_cuda;cz_solve"

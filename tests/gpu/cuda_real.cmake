@@ -8,6 +8,5 @@ if(CMAKE_CXX_COMPILER)
   cz_cuda_check_if(cuda_real_sees 120 cuda ${real} self-test ${parts})
   # Fetching the first time, then kernels by each NVRTC.
   cz_cuda_check_if(cuda_real_versions 3000 "cuda;nightly" ${real} fetched ${parts}
-    ${CMAKE_BINARY_DIR}/real $<TARGET_FILE:cuda_compile>
-    $<TARGET_FILE:cuda_specialise>)
+    ${CMAKE_BINARY_DIR}/real $<TARGET_FILE:cuda_compile>)
 endif()

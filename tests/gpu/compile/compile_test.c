@@ -1,12 +1,15 @@
-/* Compiles every kernel for what it is made for: no spills, the instructions
- * that it is about, registers as its launch bounds allow, dealt out anew as the
- * body's table says; PTX too.  Then all of it again, from the cache, with the
- * time that either takes.
+/* Bodies of products behind the text that a plan puts in front of them, for all
+ * tiles that the compiler chooses among and for all forms, by NVRTC: no spills,
+ * the instructions that they are about, no wait that keeps tensor cores idle;
+ * the plan's threads, shared memory and registers are the body's, and its
+ * arguments those of a launch.
  *
- * compile_test NVRTC...: by the first of these libraries that serves;
- * exit status 77 if none does: skipped.
+ * compile_test text|code NVRTC...: by the first of these libraries that serves;
+ * `text` compiles to PTX, `code` to machine code.  Exit status 77 if none does:
+ * skipped.
  * compile_test --probe NVRTC: whether it does. */
-#include "runtime/cuda/driver/cache.h"
+#include "passes/gpu/tile_model.h"
+#include "runtime/cuda/products/kernel.h"
 #include "tests/gpu/compile/compiling.h"
 #include "tests/gpu/compile/cubin.h"
 
@@ -14,81 +17,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEFINITIONS = 11, MAX_FRAME = 32 };
+enum { MAX_END = 512, MAX_HEADER = 2048, N_FORMS = 16, MAX_FRAME = 64 };
 
-typedef struct target {
-    const char *name, *arch;
-    czr_source_body body;
-    const char *definitions[MAX_DEFINITIONS];
-    int registers;    /* at most */
-    int consumers;    /* 0: registers stay as they are */
-    const char *type; /* of products' operands, NULL for others */
-} target;
+typedef struct run {
+    czr_nvrtc *nvrtc;
+    bool is_code;
+    bool is_watched; /* waits are: an assertion is called where one is long */
+    int n_compiled;
+    /* Of machine code for sm_90a: kernels, their logs with CUBIN_SERIAL, those
+     * that spill, wgmma, and waits for them. */
+    int n_sm90, n_serial, n_spilling, n_wgmma, n_waits;
+} run;
 
-#define SM90(form, arch, m, n, stages, buffers, symmetric, m_major, n_major,   \
-             fp16, registers)                                                  \
-    {                                                                          \
-        form " " #m "x" #n, arch, CZR_SOURCE_PRODUCT_SM90,                     \
-            {"-DKERNEL=kernel",                                                \
-             "-DBM=" #m,                                                       \
-             "-DBN=" #n,                                                       \
-             "-DSTAGES=" #stages,                                              \
-             "-DBUFFERS=" #buffers,                                            \
-             "-DSYMMETRIC=" #symmetric,                                        \
-             "-DM_MAJOR=" #m_major,                                            \
-             "-DN_MAJOR=" #n_major,                                            \
-             "-DFP16=" #fp16},                                                 \
-            registers, (m) / 64, (fp16) ? ".f16" : ".bf16"                     \
-    }
-/* Whose waits are watched. */
-#define WATCHED(form)                                                          \
-    {                                                                          \
-        form, "sm_90a", CZR_SOURCE_PRODUCT_SM90,                               \
-            {"-DKERNEL=kernel", "-DBM=128",    "-DBN=128",                     \
-             "-DSTAGES=5",      "-DBUFFERS=2", "-DSYMMETRIC=1",                \
-             "-DM_MAJOR=0",     "-DN_MAJOR=0", "-DWAIT_LIMIT=2000000000"},     \
-            168, 2, ".bf16"                                                    \
-    }
-#define SM80(form, arch, symmetric, m_major, n_major, fp16, registers)         \
-    {                                                                          \
-        form, arch, CZR_SOURCE_PRODUCT_SM80,                                   \
-            {"-DKERNEL=kernel", "-DSYMMETRIC=" #symmetric,                     \
-             "-DM_MAJOR=" #m_major, "-DN_MAJOR=" #n_major, "-DFP16=" #fp16},   \
-            registers, 0, (fp16) ? ".f16" : ".bf16"                            \
-    }
+static bool make_plan(int form, int architecture,
+                      const czr_cuda_product_tiles *tiles,
+                      czr_cuda_product_plan *plan)
+{
+    const czr_cuda_product_matrix m = {1 << 20, 512, 512 * 512};
+    const czr_cuda_product_device device = {architecture, 132};
+    char message[CZR_CUDA_PRODUCT_MESSAGE];
+    czr_cuda_product p = {.m = 512, .n = 512, .k = 512, .batch = 2};
 
-static const target targets[] = {
-    SM90("symmetric x y'", "sm_90a", 128, 128, 5, 2, 1, 0, 0, 0, 168),
-    SM90("symmetric x y'", "sm_90a", 128, 192, 4, 2, 1, 0, 0, 0, 168),
-    SM90("symmetric x y'", "sm_90a", 128, 256, 4, 1, 1, 0, 0, 0, 168),
-    SM90("symmetric x y'", "sm_90a", 128, 256, 3, 2, 1, 0, 0, 0, 168),
-    SM90("symmetric x y'", "sm_90a", 192, 192, 3, 1, 1, 0, 0, 0, 128),
-    SM90("symmetric x y", "sm_90a", 192, 192, 3, 1, 1, 0, 1, 0, 128),
-    SM90("symmetric x' y", "sm_90a", 192, 192, 3, 1, 1, 1, 1, 0, 128),
-    SM90("symmetric x' y", "sm_90a", 128, 256, 4, 1, 1, 1, 1, 0, 168),
-    SM90("x y'", "sm_90a", 128, 256, 4, 2, 0, 0, 0, 0, 168),
-    SM90("x y", "sm_90a", 128, 256, 4, 2, 0, 0, 1, 0, 168),
-    SM90("x' y'", "sm_90a", 128, 256, 4, 2, 0, 1, 0, 0, 168),
-    SM90("x' y", "sm_90a", 128, 256, 4, 2, 0, 1, 1, 0, 168),
-    SM90("symmetric x y', f16,", "sm_90a", 128, 128, 5, 2, 1, 0, 0, 1, 168),
-    SM90("symmetric x y, f16,", "sm_90a", 192, 192, 3, 1, 1, 0, 1, 1, 128),
-    SM90("symmetric x' y, f16,", "sm_90a", 128, 256, 4, 1, 1, 1, 1, 1, 168),
-    SM90("x y, f16,", "sm_90a", 128, 256, 4, 2, 0, 0, 1, 1, 168),
-    SM90("x' y', f16,", "sm_90a", 128, 192, 4, 2, 0, 1, 0, 1, 168),
-    WATCHED("symmetric, watched,"),
-    SM80("symmetric x y'", "sm_80", 1, 0, 0, 0, 255),
-    SM80("symmetric x' y", "sm_80", 1, 1, 1, 0, 255),
-    SM80("x y'", "sm_80", 0, 0, 0, 0, 255),
-    SM80("x y", "sm_80", 0, 0, 1, 0, 255),
-    SM80("x' y", "sm_80", 0, 1, 1, 0, 255),
-    SM80("symmetric x y', f16", "sm_80", 1, 0, 0, 1, 255),
-    SM80("x' y, f16", "sm_80", 0, 1, 1, 1, 255),
-    SM90("symmetric x y'", "compute_90a", 128, 128, 3, 2, 1, 0, 0, 0, 0),
-    SM80("symmetric x y'", "compute_80", 1, 0, 0, 0, 0),
-    SM80("x y", "compute_80", 0, 0, 1, 0, 0),
-    SM90("symmetric x y', f16,", "compute_90a", 128, 128, 3, 2, 1, 0, 0, 1, 0),
-    SM80("x y, f16", "compute_80", 0, 0, 1, 1, 0),
-};
+    p.is_symmetric = form & 1;
+    p.is_m_major = form >> 1 & 1;
+    p.is_n_major = form >> 2 & 1;
+    p.is_f16 = form >> 3;
+    p.x = p.y = p.c = m;
+    p.c.address *= 2;
+    return czr_cuda_product_plan_make(&p, &device, tiles, plan, message) ==
+           CZR_CUDA_PRODUCT_OK;
+}
+
+/* ---- one body ----------------------------------------------------------- */
+
+/* The plan's text, the body, and what the host believes of it. */
+static char *make_text(const run *r, const czr_cuda_product_plan *p)
+{
+    char header[MAX_HEADER], end[MAX_END];
+    const int n = snprintf(end, sizeof end,
+                           "\nstatic_assert(SHARED_BYTES == %d, \"shared\");\n",
+                           p->shared_memory_bytes);
+
+    if (p->is_sm90)
+        snprintf(end + n, sizeof end - (size_t)n,
+                 "static_assert(WARPGROUP * (CONSUMERS + 1) == %d, \"\");\n"
+                 "static_assert(SPLIT.entry == %d && SPLIT.producer == %d &&\n"
+                 "SPLIT.consumer == %d, \"registers\");\n",
+                 p->n_threads, p->split.entry, p->split.producer,
+                 p->split.consumer);
+    else
+        snprintf(end + n, sizeof end - (size_t)n,
+                 "static_assert(THREADS == %d, \"threads\");\n", p->n_threads);
+    snprintf(header, sizeof header, "%s%s",
+             r->is_watched ? "#define WAIT_LIMIT 2000000000\n" : "", p->header);
+    return compiling_text(p->is_sm90 ? CZR_SOURCE_PRODUCT_SM90
+                                     : CZR_SOURCE_PRODUCT_SM80,
+                          header, end);
+}
+
+static void count(run *r, const cubin_kernel *k, const char *log)
+{
+    r->n_sm90++;
+    r->n_serial += strstr(log, CUBIN_SERIAL) != NULL;
+    r->n_spilling += !cubin_has_no_spills(k);
+    r->n_wgmma += k->n_of[CUBIN_HGMMA];
+    r->n_waits += k->n_waits;
+}
 
 /* Each of these is there; ended by 0. */
 static bool has_all(const cubin_kernel *k, const int *opcodes)
@@ -99,36 +93,9 @@ static bool has_all(const cubin_kernel *k, const int *opcodes)
     return true;
 }
 
-/* Registers are dealt out anew as the body's table SPLITS says, whose rows are
- * registers at entry, of the producer, of a consumer. */
-static bool has_split(const target *t, const char *text, const cubin_kernel *k)
-{
-    const char *at = strstr(text, "SPLITS[] = {");
-    int entry, producer, consumer;
-
-    for (int row = 0; at && row <= t->consumers; row++)
-        at = strpbrk(strchr(at, '{') + 1, "{;");
-    if (!at || sscanf(at, "{%d, %d, %d}", &entry, &producer, &consumer) != 3 ||
-        k->n_of[CUBIN_USETMAXREG] != 2)
-        return false;
-    const int less = k->setmaxreg[0] > k->setmaxreg[1];
-    printf("    setmaxnreg %d and %d\n", k->setmaxreg[less],
-           k->setmaxreg[!less]);
-    return k->registers == entry && k->setmaxreg[less] == producer &&
-           k->setmaxreg[!less] == consumer;
-}
-
-static bool has_watchdog(const target *t)
-{
-    for (int i = 0; i < MAX_DEFINITIONS && t->definitions[i]; i++)
-        if (strstr(t->definitions[i], "WAIT_LIMIT"))
-            return true;
-    return false;
-}
-
 /* No spills, but the little that a call may take which fails an assertion; that
  * is where waits are watched, and nowhere else. */
-static bool has_room(const target *t, const czr_nvrtc_code *code,
+static bool has_room(const run *r, const czr_nvrtc_code *code,
                      const cubin_kernel *k)
 {
     static const char call[] = "__assertfail";
@@ -136,169 +103,188 @@ static bool has_room(const target *t, const czr_nvrtc_code *code,
 
     for (size_t i = 0; i + sizeof call <= code->n_bytes; i++)
         is_called |= memcmp(code->bytes + i, call, sizeof call) == 0;
-    if (is_called != has_watchdog(t))
-        return false;
-    return has_watchdog(t) ? k->frame_bytes <= MAX_FRAME
-                           : cubin_has_no_spills(k);
+    return is_called == r->is_watched &&
+           (r->is_watched ? k->frame_bytes <= MAX_FRAME
+                          : cubin_has_no_spills(k));
 }
 
-static bool check_cubin(const target *t, const char *text,
-                        const czr_nvrtc_code *code)
+static bool is_code_right(run *r, const czr_cuda_product_plan *p,
+                          const czr_nvrtc_code *code)
 {
-    static const int wanted_90[] = {CUBIN_HGMMA,      CUBIN_UTMALDG,
-                                    CUBIN_UTMASTG,    CUBIN_STSM,
-                                    CUBIN_USETMAXREG, 0};
-    static const int wanted_80[] = {CUBIN_HMMA, CUBIN_LDSM, CUBIN_LDGSTS, 0};
-    const int *wanted =
-        t->body == CZR_SOURCE_PRODUCT_SM90 ? wanted_90 : wanted_80;
+    static const int wanted[2][6] = {{CUBIN_HMMA, CUBIN_LDSM, CUBIN_LDGSTS},
+                                     {CUBIN_HGMMA, CUBIN_UTMALDG, CUBIN_UTMASTG,
+                                      CUBIN_STSM, CUBIN_USETMAXREG}};
     static cubin_kernel k;
 
-    if (!cubin_read(code->bytes, code->n_bytes, &k))
+    if (!cubin_read(code->bytes, code->n_bytes, &k) ||
+        !has_all(&k, wanted[p->is_sm90]) || !has_room(r, code, &k))
         return false;
-    printf("%s, %s: %d registers, frame %d, %d instructions, tensor %d\n",
-           t->arch, t->name, k.registers, k.frame_bytes, k.n_instructions,
-           k.n_of[CUBIN_HGMMA] + k.n_of[CUBIN_HMMA]);
-    /* Where waits are watched a call stands in the way of overlap. */
-    const bool is_serial = !has_watchdog(t) && cubin_is_serial(&k, code->log);
-    return has_all(&k, wanted) && !is_serial && has_room(t, code, &k) &&
-           k.registers > 0 && k.registers <= t->registers &&
-           (!t->consumers || has_split(t, text, &k));
+    if (!p->is_sm90)
+        return true;
+    const int less = k.setmaxreg[0] > k.setmaxreg[1];
+    const bool is_split = k.n_of[CUBIN_USETMAXREG] == 2 &&
+                          k.registers == p->split.entry &&
+                          k.setmaxreg[less] == p->split.producer &&
+                          k.setmaxreg[!less] == p->split.consumer;
+    if (r->is_watched) /* the call stands in the way of overlap */
+        return is_split;
+    count(r, &k, code->log);
+    return is_split && !cubin_is_serial(&k, code->log);
 }
 
-/* The type stands in the names of instructions: of the products, and of what
- * rounds and reads pairs of elements. */
-static bool check_ptx(const target *t, const czr_nvrtc_code *code)
+/* Bytes of the parameter that a line of PTX declares: an array's or those of
+ * .u32 and .u64. */
+static int bytes_of_parameter(const char *line)
+{
+    const char *bracket = strchr(line, '['), *end = strchr(line, '\n');
+    int bits = 0;
+
+    if (bracket && end && bracket < end)
+        return atoi(bracket + 1);
+    sscanf(line, " .param .%*c%d", &bits);
+    return bits / 8;
+}
+
+/* The kernel's arguments are what the host launches it with. */
+static bool are_arguments_right(const czr_cuda_product_plan *p,
+                                const char *entry)
+{
+    const int *bytes = czr_product_kernel_bytes[p->is_sm90];
+
+    for (int i = 0; i < CZR_PRODUCT_ARGUMENTS; i++) {
+        entry = strchr(entry, '\n');
+        if (!entry || bytes_of_parameter(++entry) != bytes[i])
+            return false;
+    }
+    entry = strchr(entry, '\n');
+    return entry && entry[1] == ')';
+}
+
+/* The type stands in the names of instructions: of products, and of what rounds
+ * and reads pairs of elements. */
+static bool are_types_right(const czr_cuda_product_plan *p, const char *text)
+{
+    const bool is_f16 = strstr(p->header, "FP16 1") != NULL;
+    const char *type = is_f16 ? ".f16" : ".bf16";
+    char product[64], rounding[32];
+
+    snprintf(product, sizeof product,
+             p->is_sm90 ? "k16.f32%s%s" : "m16n8k16.row.col.f32%s%s.f32", type,
+             type);
+    snprintf(rounding, sizeof rounding, "cvt.rn%sx2.f32", type);
+    return strstr(text, product) && strstr(text, rounding) &&
+           (strstr(text, "cvt.f32.f16") != NULL) == is_f16;
+}
+
+static bool is_text_right(const czr_cuda_product_plan *p,
+                          const czr_nvrtc_code *code)
 {
     const char *text = (const char *)code->bytes;
-    char arch[32], product[64], rounding[32];
-    const bool is_90 = t->body == CZR_SOURCE_PRODUCT_SM90;
+    char entry[CZR_CUDA_PRODUCT_NAME + 16];
 
-    snprintf(arch, sizeof arch, ".target sm_%s", strchr(t->arch, '_') + 1);
-    snprintf(product, sizeof product,
-             is_90 ? "n128k16.f32%s%s" : "m16n8k16.row.col.f32%s%s.f32",
-             t->type, t->type);
-    snprintf(rounding, sizeof rounding, "cvt.rn%sx2.f32", t->type);
-    printf("%s, %s: %zu bytes of PTX\n", t->arch, t->name, code->n_bytes);
-    return strstr(text, arch) && strstr(text, product) &&
-           strstr(text, rounding) && strstr(text, ".entry kernel") &&
-           !strstr(text, "cvt.f32.f16") == !strcmp(t->type, ".bf16");
+    snprintf(entry, sizeof entry, ".entry %s(", p->kernel);
+    const char *found = strstr(text, entry);
+    return found && are_arguments_right(p, found) && are_types_right(p, text);
 }
 
-/* One pass over all targets. */
-typedef struct pass {
-    czr_nvrtc *nvrtc;
-    czr_cache *cache;  /* NULL: none */
-    bool is_kept;      /* code is to come from the cache */
-    double seconds_90; /* until there was code for sm_90a */
-} pass;
-
-/* Whether `text` compiles to what the target is to have. */
-static bool compile(pass *p, const char *text, const target *t,
-                    czr_nvrtc_code *code)
+/* Takes the text. */
+static bool compile(run *r, const czr_cuda_product_plan *p, char *text)
 {
-    const char *options[MAX_DEFINITIONS + 3];
-    char arch[32];
-    bool was_kept;
-    czr_cache_source source = {"kernel", text, options, 0};
-
-    snprintf(arch, sizeof arch, "-arch=%s", t->arch);
-    options[source.n_options++] = arch;
-    options[source.n_options++] = "-default-device";
-    for (int i = 0; i < MAX_DEFINITIONS && t->definitions[i]; i++)
-        options[source.n_options++] = t->definitions[i];
-    const double start = compiling_seconds();
-    const czr_nvrtc_status status =
-        czr_cache_compile(p->cache, p->nvrtc, &source, code, &was_kept);
-    if (t->consumers)
-        p->seconds_90 += compiling_seconds() - start;
-    return status == CZR_NVRTC_OK && was_kept == p->is_kept &&
-           (t->registers ? check_cubin(t, text, code) : check_ptx(t, code));
-}
-
-static bool check_target(pass *p, const target *t)
-{
+    static const char *const archs[2][2] = {
+        {"-arch=compute_80", "-arch=sm_80"},
+        {"-arch=compute_90a", "-arch=sm_90a"}};
+    const char *const options[] = {archs[p->is_sm90][r->is_code],
+                                   "-default-device"};
     czr_nvrtc_code code;
-    char *text = compiling_text(t->body, "", "");
-    const bool is_right = compile(p, text, t, &code);
+    const bool is_right =
+        czr_nvrtc_compile(r->nvrtc, text, options, 2, &code) == CZR_NVRTC_OK &&
+        (r->is_code ? is_code_right(r, p, &code) : is_text_right(p, &code));
 
+    r->n_compiled++;
     if (!is_right)
-        printf("FAILED: %s, %s\n%s\n", t->arch, t->name,
-               code.log ? code.log : "");
+        printf("%s: %s\n", p->kernel, code.log ? code.log : "");
     czr_nvrtc_code_fini(&code);
     free(text);
     return is_right;
 }
 
-static void warn(void *user, const char *message)
-{
-    *(bool *)user = false;
-    printf("FAILED: %s\n", message);
-}
+/* ---- all of them -------------------------------------------------------- */
 
-/* All targets, by a cache of this folder. */
-static bool check_pass(pass *p, const char *cache)
+static bool check_forms(run *r, int architecture,
+                        const czr_cuda_product_tiles *tiles, bool has_all)
 {
     bool is_right = true;
-    const czr_cache_options options = {
-        .folder = cache, .warn = warn, .user = &is_right};
 
-    p->cache = czr_cache_open(&options);
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-        is_right &= check_target(p, &targets[i]);
-    czr_cache_close(p->cache);
+    for (int form = 0; form < (has_all ? N_FORMS : 1); form++) {
+        czr_cuda_product_plan plan;
+        is_right &= make_plan(form, architecture, tiles, &plan) &&
+                    compile(r, &plan, make_text(r, &plan));
+    }
     return is_right;
 }
 
-/* Compiled into an empty folder, then taken from there. */
-static bool check_targets(czr_nvrtc *nvrtc)
+static bool check_all(run *r)
 {
-    char cache[COMPILING_FOLDER];
-    pass cold = {.nvrtc = nvrtc};
-    pass warm = {.nvrtc = nvrtc, .is_kept = true};
+    const czr_cuda_product_tiles sm80 = {128, 128, 3, 1};
+    bool is_right = true;
 
-    if (!compiling_make_folder(cache))
-        return false;
-    bool is_right = check_pass(&cold, cache);
-    is_right &= check_pass(&warm, cache);
-    compiling_remove_folder(cache);
-    printf("all for sm_90a: %.2f s of a processor compiled, %.1f ms from the "
-           "cache\n",
-           cold.seconds_90, warm.seconds_90 * 1e3);
-    return is_right && warm.seconds_90 < cold.seconds_90;
+    for (int i = 0; i < CZ_TILE_SHAPES; i++) {
+        const czr_cuda_product_tiles tiles = {cz_tile_shapes[i].rows,
+                                              cz_tile_shapes[i].cols,
+                                              cz_tile_shapes[i].stages, 2};
+        is_right &= check_forms(r, 90, &tiles, r->is_code || !i);
+        r->is_watched = r->is_code; /* it shows in machine code */
+        is_right &= !r->is_code || check_forms(r, 90, &tiles, false);
+        r->is_watched = false;
+    }
+    return check_forms(r, 80, &sm80, true) && is_right;
 }
 
-/* Immediates that are not the table's, and accumulators that nobody sets, must
- * be seen. */
-static bool check_planted(czr_nvrtc *nvrtc)
+/* What is not the body's must be refused. */
+static bool check_planted(run *r)
+{
+    const czr_cuda_product_tiles tiles = {128, 256, 4, 2};
+    bool is_right = true;
+
+    for (int bug = 0; bug < 4; bug++) {
+        czr_cuda_product_plan plan;
+        if (!make_plan(0, 90, &tiles, &plan))
+            return false;
+        if (bug == 0)
+            plan.shared_memory_bytes += 16;
+        else if (bug == 1)
+            plan.n_threads -= 128;
+        else if (bug == 2)
+            memcpy(strstr(plan.header, "STAGES 4"), "STAGES 3", 8);
+        else
+            plan.split.consumer -= 8;
+        is_right &= !compile(r, &plan, make_text(r, &plan));
+    }
+    return is_right;
+}
+
+/* Registers that are not the plan's, and accumulators that nobody sets, must be
+ * seen in machine code. */
+static bool check_planted_bodies(run *r)
 {
     static const char *const bugs[][2] = {
         {"<SPLIT.consumer>", "<240           >"},
         {"<SPLIT.producer>", "<32            >"},
         {"float d[BN / 2] = {};", "float d[BN / 2]     ;"},
     };
-    pass p = {.nvrtc = nvrtc};
-    bool is_right = true;
+    const czr_cuda_product_tiles tiles = {128, 256, 4, 2};
+    const int n_serial = r->n_serial;
+    czr_cuda_product_plan plan;
+    bool is_right = make_plan(0, 90, &tiles, &plan);
 
-    for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-        char *text = compiling_text(CZR_SOURCE_PRODUCT_SM90, "", "");
-        char *at = strstr(text, bugs[i][0]);
-        czr_nvrtc_code code;
-        if (!at)
-            return false;
-        memcpy(at, bugs[i][1], strlen(bugs[i][1]));
-        is_right &= !compile(&p, text, &targets[0], &code) && code.bytes;
-        /* The last one shows in machine code, whatever the log says. */
-        static cubin_kernel k;
-        if (i + 1 == sizeof bugs / sizeof *bugs)
-            is_right &= cubin_read(code.bytes, code.n_bytes, &k) &&
-                        cubin_is_serial(&k, "") &&
-                        strstr(code.log, CUBIN_SERIAL);
-        czr_nvrtc_code_fini(&code);
-        free(text);
+    for (size_t i = 0; i < sizeof bugs / sizeof *bugs && is_right; i++) {
+        char *text = make_text(r, &plan), *at = strstr(text, bugs[i][0]);
+        is_right = at != NULL;
+        if (at)
+            memcpy(at, bugs[i][1], strlen(bugs[i][1]));
+        is_right &= !compile(r, &plan, text);
     }
-    if (!is_right)
-        printf("FAILED: planted immediates or accumulators\n");
-    return is_right;
+    return is_right && r->n_serial == n_serial + 1;
 }
 
 /* What must be refused, and a kernel that spills must be seen to. */
@@ -336,26 +322,35 @@ static bool check_refusals(czr_nvrtc *nvrtc)
 int main(int argc, char **argv)
 {
     char message[CZR_NVRTC_MESSAGE];
-    czr_nvrtc *nvrtc;
-    bool is_right;
+    run r = {NULL};
 
-    if (argc < 2)
+    if (argc < 3)
         return 2;
-    const bool is_probe = !strcmp(argv[1], "--probe");
-    if (czr_nvrtc_open("/no such library", &nvrtc, message) !=
+    if (czr_nvrtc_open("/no such library", &r.nvrtc, message) !=
             CZR_NVRTC_MISSING ||
-        nvrtc || !strstr(message, "not there"))
+        r.nvrtc || !strstr(message, "not there"))
         return 1;
-    nvrtc = compiling_open(argv + 1 + is_probe, argc - 1 - is_probe);
-    if (!nvrtc) {
+    r.nvrtc = compiling_open(argv + 2, argc - 2);
+    if (!r.nvrtc) {
         printf("skipped\n");
         return COMPILING_SKIPPED;
     }
-    is_right = is_probe || check_refusals(nvrtc);
-    if (!is_probe) {
-        is_right &= check_targets(nvrtc);
-        is_right &= check_planted(nvrtc);
+    if (!strcmp(argv[1], "--probe")) {
+        czr_nvrtc_close(r.nvrtc);
+        return 0;
     }
-    czr_nvrtc_close(nvrtc);
+    r.is_code = !strcmp(argv[1], "code");
+    const double start = compiling_seconds();
+    bool is_right = check_all(&r);
+    printf("%d kernels in %.2f s of a processor\n", r.n_compiled,
+           compiling_seconds() - start);
+    if (r.is_code)
+        printf("%d for sm_90a: %d logs with C75xx, %d with spills, HGMMA %d, "
+               "DEPBAR %d\n",
+               r.n_sm90, r.n_serial, r.n_spilling, r.n_wgmma, r.n_waits);
+    printf("refused, as they must be:\n");
+    is_right &= check_planted(&r) && (!r.is_code || check_planted_bodies(&r)) &&
+                check_refusals(r.nvrtc);
+    czr_nvrtc_close(r.nvrtc);
     return is_right ? 0 : 1;
 }

@@ -19,7 +19,6 @@ typedef struct cubin_kernel {
 } cubin_kernel;
 
 enum {
-    CUBIN_FFMA = 0x223,
     CUBIN_HMMA = 0x23c,
     CUBIN_HGMMA = 0x9f0,
     CUBIN_LDSM = 0x83b,

@@ -18,6 +18,11 @@ extern "C" {
     static_assert(same<int(*) arguments, decltype(&symbol)>::value(), #symbol);
 #include "runtime/cuda/driver/driver_calls.def"
 #undef CZR_CALL
+#if CUDA_VERSION >= 12040 /* the one that is looked for by itself */
+static_assert(same<decltype(czr_driver::function_load),
+                   decltype(&cuFuncLoad)>::value(),
+              "cuFuncLoad");
+#endif
 
 #define SAME(ours, theirs) static_assert(int(ours) == int(theirs), #theirs)
 SAME(CZR_CUDA_SUCCESS, CUDA_SUCCESS);

@@ -4,9 +4,9 @@ themselves: a row a version, whose prototypes, numbers and places compile to the
 same, whose library has every symbol that ours looks up, by a name that ours opens.
 
     real.py installed CXX SOURCE_FOLDER           what this machine has
-    real.py fetched CXX SOURCE_FOLDER FOLDER COMPILE SPECIALISE
+    real.py fetched CXX SOURCE_FOLDER FOLDER COMPILE
         the versions of ROWS, fetched with pip into FOLDER, of which headers and names
-        stay; cuda_compile and cuda_specialise have each NVRTC compile all kernels
+        stay; COMPILE, cuda_compile, has each NVRTC compile all products
     real.py self-test CXX SOURCE_FOLDER           mistakes planted in our declarations
         are named, by what this machine has
 
@@ -264,19 +264,16 @@ def fetch(package, root):
     return folder, None
 
 
-def compile_all(commands, library):
-    """What is wrong with all kernels by this NVRTC, and what is said of them."""
-    wrong, summary = [], ""
-    for command in commands:
-        done = subprocess.run([*command, library], text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=COMPILE_SECONDS)
-        lines = done.stdout.splitlines()
-        summary += "".join(f"; {line}" for line in lines if "DEPBAR" in line)
-        wrong += [line for line in lines if "FAILED" in line]
-        if done.returncode:
-            wrong.append(f"{pathlib.Path(command[0]).name} says {done.returncode}")
-    return wrong, summary
+def compile_all(compiler, library):
+    """What is wrong with all products by this NVRTC, and what is said of them."""
+    done = subprocess.run([compiler, "code", library], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=COMPILE_SECONDS)
+    lines = done.stdout.splitlines()
+    wrong = [line for line in lines if "FAILED" in line]
+    if done.returncode:
+        wrong.append(f"{pathlib.Path(compiler).name} says {done.returncode}")
+    return wrong, "".join(f"; {line}" for line in lines if "DEPBAR" in line)
 
 
 def library_of(declared, libraries):
@@ -286,7 +283,7 @@ def library_of(declared, libraries):
     return named[0] if named else None
 
 
-def fetched_row(row, cxx, source, root, commands):
+def fetched_row(row, cxx, source, root, compiler):
     """How much is wrong; None, and said: not all of it could be fetched."""
     name, cuda, package, others = row
     packages = dict.fromkeys([package, *others, *TOOLKITS[cuda]])
@@ -306,17 +303,16 @@ def fetched_row(row, cxx, source, root, commands):
         wrong.append("the package has no library of ours")
     more = ""
     if name == "nvrtc" and library:
-        found_wrong, more = compile_all(commands, packages[package] / library["file"])
+        found_wrong, more = compile_all(compiler, packages[package] / library["file"])
         wrong += found_wrong
     return show(name, package.split("==")[1], cuda,
                 len(declared.symbols) if library else "-", wrong, more)
 
 
-def run_fetched(cxx, source, folder, compiler, specialiser):
-    commands = [compiler], [specialiser, "code"]
+def run_fetched(cxx, source, folder, compiler):
     n_wrong, n_skipped = show_head(source), 0
     for row in ROWS:
-        result = fetched_row(row, cxx, source, pathlib.Path(folder), commands)
+        result = fetched_row(row, cxx, source, pathlib.Path(folder), compiler)
         n_wrong += result or 0
         n_skipped += result is None
         # Without a network no other will come, either.
