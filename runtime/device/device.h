@@ -42,6 +42,7 @@ typedef struct czr_device_ops {
     /* Outside of operations: *to, the device's, becomes czr_hash. */
     void (*hash)(czr_device *device, uint64_t *to, const void *from,
                  size_t element_bytes, size_t n);
+    /* These two and finish are NULL where ranks of a device step together. */
     void (*launch)(czr_device *device, czr_kernel kernel, const czr_call *call);
     /* Puts an operation behind its stream and its waits.  Operations come in
      * list order; one that never comes is skipped and orders nothing. */

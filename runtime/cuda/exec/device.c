@@ -2,8 +2,6 @@
  * for the next function that returns a status. */
 #include "runtime/cuda/exec/device.h"
 
-#include <stdlib.h>
-
 #include "runtime/cuda/collect/box.h"
 #include "runtime/base/memory.h"
 
@@ -12,8 +10,6 @@ typedef struct cuda_device {
     czr_context *context;
     czr_collect *collect;
     czr_queue *queue;
-    czr_cuda_body *bodies; /* [n_bodies] by address of what they stand for */
-    int n_bodies;
     int64_t deadline_ms;
     void *current; /* stream of the operation that runs; NULL: none does */
     void *outside; /* stream of what is done at once */
@@ -208,37 +204,6 @@ static void mirror_lower_cuda(czr_device *base, void *matrix, czr_dtype dtype,
 
 /* ---- operations --------------------------------------------------------- */
 
-static uintptr_t address_of(const czr_cuda_body *body)
-{
-    return (uintptr_t)body->of;
-}
-
-static int compare_bodies(const void *a, const void *b)
-{
-    const uintptr_t x = address_of(a), y = address_of(b);
-
-    return (x > y) - (x < y);
-}
-
-static void launch_cuda(czr_device *base, czr_kernel kernel,
-                        const czr_call *call)
-{
-    cuda_device *device = (cuda_device *)base;
-    const czr_cuda_body key = {.of = kernel};
-
-    const czr_cuda_body *body =
-        bsearch(&key, device->bodies, (size_t)device->n_bodies,
-                sizeof *device->bodies, compare_bodies);
-    czr_status status = czr_context_enter(device->context);
-    if (status == CZR_OK)
-        status = body ? body->put(body->user, device->context, call,
-                                  stream_of(device))
-                      : czr_context_check(device->context, CZR_CUDA_NOT_FOUND,
-                                          "a stage without a kernel for %s",
-                                          device->context->name);
-    settle(device, status);
-}
-
 czr_status czr_device_cuda_begin(czr_device *base, int op, void **stream)
 {
     cuda_device *device = (cuda_device *)base;
@@ -285,28 +250,6 @@ static czr_status follow_cuda(czr_device *base, czr_stream stream)
                : status;
 }
 
-static czr_status submit_cuda(czr_device *base, int op)
-{
-    void *stream;
-    czr_status status = czr_device_cuda_begin(base, op, &stream);
-
-    if (status != CZR_OK)
-        return status;
-    status = base->task(base->user, op);
-    const czr_status ended = czr_device_cuda_end(base, op);
-    return status != CZR_OK ? status : ended;
-}
-
-static czr_status finish_cuda(czr_device *base)
-{
-    cuda_device *device = (cuda_device *)base;
-    czr_status status = czr_context_enter(device->context);
-
-    if (status == CZR_OK)
-        status = czr_queue_finish(device->queue, device->deadline_ms);
-    return device->status != CZR_OK ? device->status : status;
-}
-
 /* ---- opening ------------------------------------------------------------ */
 
 static void close_cuda(czr_device *base)
@@ -316,7 +259,6 @@ static void close_cuda(czr_device *base)
     czr_context_enter(device->context);
     czr_queue_close(device->queue);
     czr_context_close_stream(device->context, device->outside);
-    czr_free(device->bodies);
     czr_free(device);
 }
 
@@ -332,32 +274,12 @@ static const czr_device_ops cuda_ops = {
     .mirror = mirror_cuda,
     .mirror_lower = mirror_lower_cuda,
     .hash = hash_cuda,
-    .launch = launch_cuda,
-    .submit = submit_cuda,
     .follow = follow_cuda,
-    .finish = finish_cuda,
     .close = close_cuda,
 };
 
-static czr_status take_bodies(cuda_device *device,
-                              const czr_device_cuda_options *options)
-{
-    const size_t n = (size_t)options->n_bodies;
-
-    device->bodies = czr_alloc(n, sizeof *device->bodies);
-    if (!device->bodies)
-        return czr_context_check(device->context, CZR_CUDA_OUT_OF_MEMORY,
-                                 "a table of %zu kernels", n);
-    if (n)
-        memcpy(device->bodies, options->bodies, n * sizeof *device->bodies);
-    qsort(device->bodies, n, sizeof *device->bodies, compare_bodies);
-    device->n_bodies = options->n_bodies;
-    return CZR_OK;
-}
-
 czr_status czr_device_cuda_open(const czr_device_cuda_options *options,
-                                const czr_program *program, czr_task task,
-                                void *user, czr_device **out)
+                                const czr_program *program, czr_device **out)
 {
     czr_context *context = options->context;
     cuda_device *device = czr_alloc(1, sizeof *device);
@@ -365,21 +287,15 @@ czr_status czr_device_cuda_open(const czr_device_cuda_options *options,
     *out = NULL;
     if (!device)
         return czr_context_check(context, CZR_CUDA_OUT_OF_MEMORY, "a device");
-    device->base = (czr_device){&cuda_ops, program, task, user};
+    device->base = (czr_device){.ops = &cuda_ops, .program = program};
     device->context = context;
     device->collect = options->collect;
     device->deadline_ms = options->deadline_ms;
-    czr_status status = take_bodies(device, options);
-    if (status == CZR_OK)
-        status = czr_context_enter(context);
+    czr_status status = czr_context_enter(context);
     if (status == CZR_OK)
         status = czr_context_open_stream(context, &device->outside);
     if (status == CZR_OK)
-        status = czr_queue_open(
-            context, program,
-            &(czr_queue_options){.is_timed = options->is_timed,
-                                 .has_watchdog = options->deadline_ms > 0},
-            &device->queue);
+        status = czr_queue_open(context, program, &device->queue);
     if (status != CZR_OK) {
         close_cuda(&device->base);
         return status;

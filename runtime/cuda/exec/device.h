@@ -1,4 +1,4 @@
-/* A GPU as a device of the runtime: operations on streams, kernels by a table.
+/* A GPU as a device of the runtime: operations on streams.
  *
  * The memory that it gives is the GPU's, and nothing but its functions and
  * kernels may touch that.  Copies reach memory of the host, too. */
@@ -10,36 +10,23 @@
 #include "runtime/cuda/exec/queue.h"
 #include "runtime/device/device.h"
 
-/* What stands for a body of the host's. */
-typedef struct czr_cuda_body {
-    czr_kernel of;
-    /* Puts on `stream` what does the same with pointers of the device; `user`
-     * is the one below.  The call is gone when it returns. */
-    czr_status (*put)(const void *user, czr_context *context,
-                      const czr_call *call, void *stream);
-    const void *user;
-} czr_cuda_body;
-
 typedef struct czr_device_cuda_options {
     czr_context *context; /* the caller's, open until the device is closed */
-    const czr_cuda_body *bodies; /* copied; each `of` once */
-    int n_bodies;
     czr_collect *collect; /* the caller's, as the context; NULL: conversions,
                            * fills and mirrors fail, and boxes
                            * are copied one by one */
-    int64_t deadline_ms;  /* of a finish for each stream; 0: none */
-    bool is_timed;        /* count the host's time */
+    int64_t deadline_ms;  /* of what is waited for at once; 0: none */
 } czr_device_cuda_options;
 
 /* If it or anything later fails, the context says why. */
 czr_status czr_device_cuda_open(const czr_device_cuda_options *options,
-                                const czr_program *program, czr_task task,
-                                void *user, czr_device **out);
+                                const czr_program *program, czr_device **out);
 
 /* The rest is of a device that the above opened. */
 czr_queue *czr_device_cuda_queue(czr_device *device);
-/* submit in two halves, between which other devices may have theirs: what is
- * asked for between begin and end is put on *stream. */
+/* An operation behind its stream and its waits, in place of a submit, so that
+ * other devices may have theirs meanwhile: what is asked for between begin and
+ * end is put on *stream. */
 czr_status czr_device_cuda_begin(czr_device *device, int op, void **stream);
 czr_status czr_device_cuda_end(czr_device *device, int op);
 /* From now on what is asked for outside of operations is put on `stream`, and

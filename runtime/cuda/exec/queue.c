@@ -1,10 +1,8 @@
 /* Which events there are is decided when the queue is opened; which waits are
  * needless, when they come, for an operation may be skipped. */
-#define _POSIX_C_SOURCE 200809L
 #include "runtime/cuda/exec/queue.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "runtime/base/memory.h"
 #include "runtime/program/program.h"
@@ -25,9 +23,6 @@ struct czr_queue {
     int *waited;
     int current; /* operation that has begun, or NONE */
     bool is_joined;
-    czr_queue_options options;
-    int64_t begun_ns;
-    czr_queue_counters counters;
 };
 
 /* ---- opening ------------------------------------------------------------ */
@@ -51,20 +46,16 @@ static czr_status open_event(czr_queue *queue, int op)
                : czr_context_open_event(queue->context, &queue->events[op]);
 }
 
-/* An event for each operation that one of another stream waits for, or for all.
- */
+/* An event for each operation that one of another stream waits for. */
 static czr_status open_events(czr_queue *queue)
 {
     const czr_op *ops = queue->program->ops;
     czr_status status = CZR_OK;
 
-    for (int op = 0; op < queue->program->n_ops && status == CZR_OK; op++) {
-        if (queue->options.has_watchdog)
-            status = open_event(queue, op);
+    for (int op = 0; op < queue->program->n_ops; op++)
         for (int i = 0; i < ops[op].n_waits && status == CZR_OK; i++)
             if (ops[ops[op].waits[i]].stream != ops[op].stream)
                 status = open_event(queue, ops[op].waits[i]);
-    }
     return status;
 }
 
@@ -114,15 +105,13 @@ static bool take(czr_queue *queue, czr_context *context,
 }
 
 czr_status czr_queue_open(czr_context *context, const czr_program *program,
-                          const czr_queue_options *options, czr_queue **out)
+                          czr_queue **out)
 {
     czr_queue *queue = czr_alloc(1, sizeof *queue);
 
     *out = NULL;
     if (!queue)
         return no_memory(context, program);
-    if (options)
-        queue->options = *options;
     const czr_status status = take(queue, context, program)
                                   ? open_all(queue)
                                   : no_memory(context, program);
@@ -162,32 +151,7 @@ void czr_queue_close(czr_queue *queue)
     czr_free(queue);
 }
 
-void *czr_queue_stream(const czr_queue *queue, int number)
-{
-    return queue->streams[number];
-}
-
 /* ---- one operation ------------------------------------------------------ */
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static czr_status record(czr_queue *queue, void *event, void *stream)
-{
-    queue->counters.records++;
-    return czr_context_record(queue->context, event, stream);
-}
-
-static czr_status wait_for(czr_queue *queue, void *stream, void *event)
-{
-    queue->counters.waits++;
-    return czr_context_wait(queue->context, stream, event);
-}
 
 /* Whether a wait of `row` for `first` says no more than another one does that
  * has been, or that is of the same operation. */
@@ -214,8 +178,8 @@ static czr_status put_waits(czr_queue *queue, const czr_op *row)
         const int first = row->waits[i];
         if (!queue->has_come[first] || is_covered(queue, row, first))
             continue;
-        status =
-            wait_for(queue, queue->streams[row->stream], queue->events[first]);
+        status = czr_context_wait(queue->context, queue->streams[row->stream],
+                                  queue->events[first]);
         queue->waited[row->stream * queue->n_streams +
                       queue->program->ops[first].stream] = first;
     }
@@ -243,8 +207,6 @@ czr_status czr_queue_begin(czr_queue *queue, int op, void **stream)
         return refuse(queue, op, "the one before has not ended");
     if (queue->is_joined)
         return refuse(queue, op, "nothing orders it behind the last list");
-    if (queue->options.is_timed)
-        queue->begun_ns = now_ns();
     const czr_status status = put_waits(queue, row);
     if (status != CZR_OK)
         return status;
@@ -259,26 +221,23 @@ czr_status czr_queue_end(czr_queue *queue, int op)
         return refuse(queue, op, "it has not begun");
     queue->current = NONE;
     queue->has_come[op] = true;
-    queue->counters.operations++;
-    const czr_status status =
-        queue->events[op]
-            ? record(queue, queue->events[op],
+    return queue->events[op]
+               ? czr_context_record(
+                     queue->context, queue->events[op],
                      queue->streams[queue->program->ops[op].stream])
-            : CZR_OK;
-    if (queue->options.is_timed)
-        queue->counters.host_ns += now_ns() - queue->begun_ns;
-    return status;
+               : CZR_OK;
 }
 
 /* ---- lists -------------------------------------------------------------- */
 
 czr_status czr_queue_fork(czr_queue *queue, void *stream)
 {
-    czr_status status = record(queue, queue->start, stream);
+    czr_status status =
+        czr_context_record(queue->context, queue->start, stream);
 
     for (int i = 0; i < queue->n_streams && status == CZR_OK; i++)
-        if (queue->streams[i] != stream)
-            status = wait_for(queue, queue->streams[i], queue->start);
+        status =
+            czr_context_wait(queue->context, queue->streams[i], queue->start);
     if (status == CZR_OK)
         queue->is_joined = false;
     return status;
@@ -289,61 +248,13 @@ czr_status czr_queue_join(czr_queue *queue, void *stream)
     czr_status status = CZR_OK;
 
     for (int i = 0; i < queue->n_streams && status == CZR_OK; i++) {
-        if (queue->streams[i] == stream)
-            continue;
-        status = record(queue, queue->arrivals[i], queue->streams[i]);
+        status = czr_context_record(queue->context, queue->arrivals[i],
+                                    queue->streams[i]);
         if (status == CZR_OK)
-            status = wait_for(queue, stream, queue->arrivals[i]);
+            status =
+                czr_context_wait(queue->context, stream, queue->arrivals[i]);
     }
     start_list(queue);
     queue->is_joined = true;
     return status;
-}
-
-/* The first operation of the list that is known not to be complete, or NONE. */
-static int find_late(const czr_queue *queue)
-{
-    for (int op = 0; op < queue->program->n_ops; op++)
-        if (queue->has_come[op] && queue->events[op] &&
-            queue->context->driver->event_query(queue->events[op]) ==
-                CZR_CUDA_NOT_READY)
-            return op;
-    return NONE;
-}
-
-/* Instead of the context's sentence about a stream. */
-static void name_late(czr_queue *queue, int64_t deadline_ms)
-{
-    czr_context *context = queue->context;
-    const int op = find_late(queue);
-
-    if (op == NONE)
-        return;
-    const czr_op *row = &queue->program->ops[op];
-    snprintf(context->error, sizeof context->error,
-             "operation %d, %s on stream %d%s, was not complete after %lld ms "
-             "on %s",
-             op, czr_op_kind_name(row->kind), row->stream,
-             queue->options.has_watchdog ? "" : ", or one before it",
-             (long long)deadline_ms, context->name);
-}
-
-czr_status czr_queue_finish(czr_queue *queue, int64_t deadline_ms)
-{
-    const bool is_sound = queue->context->status == CZR_OK;
-    czr_status status = CZR_OK;
-
-    for (int i = 0; i < queue->n_streams && status == CZR_OK; i++)
-        status = czr_context_synchronize(queue->context, queue->streams[i],
-                                         deadline_ms);
-    if (is_sound && status == CZR_ERR_TIMEOUT)
-        name_late(queue, deadline_ms);
-    start_list(queue);
-    queue->is_joined = false;
-    return status;
-}
-
-czr_queue_counters czr_queue_count(const czr_queue *queue)
-{
-    return queue->counters;
 }

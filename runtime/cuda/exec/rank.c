@@ -75,8 +75,8 @@ static czr_status open_device(const void *user, czr_engine *engine,
     engine->bodies = czr_op_cuda_bodies;
     engine->batch_bytes = czr_cuda_batch_bytes(rank->device.stages->program,
                                                czr_world_rank(engine->world));
-    czr_status status = czr_device_cuda_open(
-        &of_device, engine->program, czr_op_run, engine, &engine->device);
+    czr_status status =
+        czr_device_cuda_open(&of_device, engine->program, &engine->device);
     if (status == CZR_OK)
         status = open_streams(rank);
     if (status == CZR_OK)

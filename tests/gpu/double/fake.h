@@ -47,10 +47,6 @@ const char *fake_symbol(int64_t call);
 
 /* Streams stay where they are from now on, as when a kernel does not end. */
 void fake_hang(void);
-/* A stream stays where its next launch has this as its first argument, an
- * int64.
- */
-void fake_hang_at(int64_t tag);
 
 /* Runs when a stream reaches a launch.  `arguments` are copies of the launch's;
  * machine code says their sizes, see fake_module.c. */

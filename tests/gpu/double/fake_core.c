@@ -13,8 +13,7 @@ static struct {
     const char *fail_symbol;
     int64_t fail_nth;
     int fail_code;
-    bool has_failed, is_hung, hangs_at, is_initialised;
-    int64_t tag; /* of the kernel that hangs */
+    bool has_failed, is_hung, is_initialised;
     int sticky;
     int64_t n_calls, internals;
     const char *calls[MAX_CALLS];
@@ -94,10 +93,9 @@ void fake_lose(int code)
         state.sticky = code;
 }
 
-bool fake_hangs(const fake_node *node)
+bool fake_hangs(void)
 {
-    return state.is_hung ||
-           (state.hangs_at && node->kind == RUN && node->tag == state.tag);
+    return state.is_hung;
 }
 
 const void *fake_thread(void)
@@ -237,12 +235,6 @@ const char *fake_symbol(int64_t call)
 void fake_hang(void)
 {
     state.is_hung = true;
-}
-
-void fake_hang_at(int64_t tag)
-{
-    state.hangs_at = true;
-    state.tag = tag;
 }
 
 static int64_t count(fake_kind kind)

@@ -377,7 +377,6 @@ int cuLaunchKernelEx(const czr_launch_config *config, void *handle,
     node->arguments = copy_arguments(kernel, arguments);
     if (kernel->n_arguments && kernel->bytes[0] == sizeof tag)
         memcpy(&tag, arguments[0], sizeof tag);
-    node->tag = tag;
     fake_note(FAKE_LAUNCH, config->stream, NULL, tag);
     code = fake_push(config->stream, node);
     return code ? code : fake_lost();

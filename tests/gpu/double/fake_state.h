@@ -60,7 +60,6 @@ typedef struct fake_node {
     fake_kernel run;
     unsigned n_blocks, n_threads;
     void **arguments; /* one piece of memory */
-    int64_t tag;
     uint64_t to, from;
     bool is_to_device, is_from_device;
     size_t bytes, n_rows, to_stride, from_stride; /* of a box; else 1 row */
@@ -134,7 +133,7 @@ int fake_lost(void);
 /* The CUresult of loading code whose first line goes on so. */
 int fake_read_target(const char *code);
 void fake_lose(int code);
-bool fake_hangs(const fake_node *node); /* when it is the next of a stream */
+bool fake_hangs(void); /* streams stay where they are */
 void *fake_new(fake_kind kind, size_t bytes);
 bool fake_is(const void *handle, fake_kind kind);
 void fake_delete(void *handle);

@@ -1,311 +1,128 @@
-/* The same lists on three devices of the runtime, by the same table of
- * functions: the host, the host as late as waits allow, and the GPU's on the
- * double.  Then every call of the driver fails once. */
+/* Memory and copies of a device of the runtime, within operations and outside
+ * of them, on the double.  Then every call of the driver fails once. */
 #include "tests/gpu/driver/bench.h"
-#include "tests/gpu/driver/drawn.h"
 
 #include "runtime/cuda/exec/device.h"
 
-#include <pthread.h>
+#include <string.h>
 
-enum { ORDERS = 6, LISTS = 150, CELL_BYTES = DRAWN_CELLS * 8 };
+enum { WORDS = 4, BYTES = WORDS * 8, ORDERS = 200 };
 
-static const uint64_t seed = 4711;
+/* Two operations on a stream each, of which none waits for the other. */
+static const czr_op ops[] = {{.stream = 0}, {.stream = 1}};
+static const czr_program program = {.ops = ops, .n_ops = 2};
 
-/* mix(op, a, b, out). */
-#define MIX_CODE "FAKE sm_90\nmix 0 8 8 8 8\n"
-
-static void mix(void **arguments)
+/* A list: each operation copies the first words to a place of its own. */
+static czr_status copy_words(czr_device *device, void *stream, uint64_t *memory)
 {
-    uint64_t *at[4] = {NULL};
+    czr_queue *queue = czr_device_cuda_queue(device);
+    czr_status status = czr_queue_fork(queue, stream);
 
-    for (int i = 1; i < 4; i++)
-        at[i] = fake_at(*(uint64_t *)arguments[i], sizeof **at);
-    if (at[1] && at[2] && at[3])
-        *at[3] = drawn_mix(*at[1], *at[2], *(uint64_t *)arguments[0]);
-}
-
-static void mix_on_host(const czr_call *call)
-{
-    const uint64_t *a = call->in[0], *b = call->in[1];
-
-    *(uint64_t *)call->out[0] = drawn_mix(*a, *b, call->equal_part);
-}
-
-static void on_host_alone(const czr_call *call)
-{
-    (void)call;
-}
-
-static czr_status put_mix(const void *kernel, czr_context *context,
-                          const czr_call *call, void *stream)
-{
-    static const czr_launch once = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
-    uint64_t op = call->equal_part;
-    const void *a = call->in[0], *b = call->in[1], *out = call->out[0];
-    void *arguments[] = {&op, &a, &b, &out};
-
-    return czr_module_launch(context, *(void *const *)kernel, &once, arguments,
-                             stream);
-}
-
-/* A list on some device: each operation mixes cells and keeps a copy of what it
- * made. */
-typedef struct runner {
-    czr_device *device;
-    drawn_list *list;
-    uint64_t *cells, *kept; /* of the device: [DRAWN_CELLS], [DRAWN_OPS] */
-    czr_kernel kernel;
-    czr_status task_status;
-} runner;
-
-static czr_status run_op(void *user, int op)
-{
-    const runner *r = user;
-    const drawn_list *list = r->list;
-    uint64_t *written = r->cells + list->writes[op];
-    const void *in[] = {r->cells + list->reads[op][0],
-                        r->cells + list->reads[op][1]};
-    void *out[] = {written};
-    const czr_call call = {.in = in, .out = out, .equal_part = (size_t)op};
-
-    r->device->ops->launch(r->device, r->kernel, &call);
-    r->device->ops->copy(r->device, r->kept + op, written, sizeof *written);
-    return r->task_status;
-}
-
-static czr_status submit_all(runner *r)
-{
-    czr_status status = CZR_OK;
-
-    for (int op = 0; op < r->list->program.n_ops && status == CZR_OK; op++)
-        if (!r->list->is_skipped[op])
-            status = r->device->ops->submit(r->device, op);
-    return status;
-}
-
-/* What follows an operation whose task failed is submitted all the same. */
-static czr_status submit_last(runner *r)
-{
-    int op = r->list->program.n_ops - 1;
-
-    while (r->list->is_skipped[op])
-        op--;
-    r->task_status = CZR_OK;
-    return r->device->ops->submit(r->device, op);
-}
-
-typedef struct outcome {
-    uint64_t cells[DRAWN_CELLS], kept[DRAWN_OPS];
-} outcome;
-
-/* Two lists, one behind the other. */
-static czr_status run_runner(runner *r, outcome *out)
-{
-    const czr_device_ops *ops = r->device->ops;
-    czr_status status = CZR_ERR_NO_MEMORY;
-
-    r->cells = ops->alloc(r->device, DRAWN_CELLS, sizeof *r->cells);
-    r->kept = ops->alloc(r->device, DRAWN_OPS, sizeof *r->kept);
-    if (r->cells && r->kept) {
-        memset(out->cells, 3, sizeof out->cells);
-        ops->copy(r->device, r->cells, out->cells, sizeof out->cells);
-        status = CZR_OK;
-        for (int turn = 0; turn < 2 && status == CZR_OK; turn++) {
-            status = submit_all(r);
-            if (status == CZR_OK)
-                status = ops->finish(r->device);
-        }
-        if (r->task_status != CZR_OK && submit_last(r) != CZR_OK)
-            status = CZR_ERR_STATE;
+    for (int op = 0; op < program.n_ops && status == CZR_OK; op++) {
+        void *used;
+        status = czr_device_cuda_begin(device, op, &used);
+        if (status != CZR_OK)
+            break;
+        device->ops->copy(device, memory + (op + 1) * WORDS, memory, BYTES);
+        status = czr_device_cuda_end(device, op);
     }
-    if (status == CZR_OK) {
-        ops->copy(r->device, out->cells, r->cells, sizeof out->cells);
-        ops->copy(r->device, out->kept, r->kept, sizeof out->kept);
-        status = ops->finish(r->device);
+    return status == CZR_OK ? czr_queue_join(queue, stream) : status;
+}
+
+/* Words go to the device, there from one place to another, and back.  A copy
+ * outside of operations is done on return; nobody waits for the last list
+ * before the memory is given back. */
+static czr_status move_words(czr_device *device, czr_context *context,
+                             void *stream, uint64_t *words)
+{
+    uint64_t *memory = device->ops->alloc(device, 3 * WORDS, sizeof *memory);
+
+    if (!memory)
+        return context->status;
+    device->ops->copy(device, memory, words, BYTES);
+    czr_status status = copy_words(device, stream, memory);
+    for (int place = 1; place < 3 && status == CZR_OK; place++) {
+        memset(words, 0xff, BYTES);
+        status = czr_context_copy(context, czr_address_of(words),
+                                  czr_address_of(memory + place * WORDS), BYTES,
+                                  stream);
     }
-    ops->release(r->device, r->cells);
-    ops->release(r->device, r->kept);
-    return status;
-}
-
-static void run_on_host(drawn_list *list, bool is_late, outcome *out)
-{
-    runner r = {.list = list, .kernel = mix_on_host};
-
-    assert_int_equal((is_late ? czr_device_late_open : czr_device_host_open)(
-                         &list->program, run_op, &r, &r.device),
-                     CZR_OK);
-    assert_int_equal(run_runner(&r, out), CZR_OK);
-    r.device->ops->close(r.device);
-}
-
-/* What a run on the double is to be, and its message. */
-typedef struct cuda_run {
-    czr_kernel kernel;
-    czr_status task_status;
-    bool hangs;
-    int64_t at; /* the operation that it hangs in */
-    char message[CZR_DRIVER_MESSAGE];
-} cuda_run;
-
-static czr_status run_on_context(drawn_list *list, czr_context *context,
-                                 const cuda_run *run, outcome *out)
-{
-    czr_module module;
-    void *kernel = NULL;
-    const czr_cuda_body bodies[] = {{mix_on_host, put_mix, &kernel}};
-    const czr_device_cuda_options options = {.context = context,
-                                             .bodies = bodies,
-                                             .n_bodies = 1,
-                                             .deadline_ms =
-                                                 run->hangs ? 20 : 10000};
-    runner r = {
-        .list = list, .kernel = run->kernel, .task_status = run->task_status};
-
-    czr_status status = czr_module_open(context, MIX_CODE, "mix", &module);
     if (status == CZR_OK)
-        status = czr_module_find(&module, "mix", 0, &kernel);
-    if (status == CZR_OK)
-        status = czr_device_cuda_open(&options, &list->program, run_op, &r,
-                                      &r.device);
-    if (status == CZR_OK) {
-        status = run_runner(&r, out);
-        r.device->ops->close(r.device);
-    }
-    czr_module_close(&module);
-    return status == CZR_OK ? context->status : status;
+        status = copy_words(device, stream, memory);
+    device->ops->release(device, memory);
+    return status == CZR_OK ? czr_device_cuda_use(device, NULL) : status;
 }
 
-static czr_status run_on_double(drawn_list *list, cuda_run *run, outcome *out)
+static czr_status run_on_double(uint64_t *words, char *message)
 {
+    czr_device *device = NULL;
+    void *stream = NULL;
     test_bench bench;
 
-    fake_register("mix", mix);
-    if (run->hangs)
-        fake_hang_at(run->at);
     czr_status status = bench_open(&bench);
+    czr_context *context = bench.context;
+    const czr_device_cuda_options options = {.context = context,
+                                             .deadline_ms = 10000};
     if (status == CZR_OK)
-        status = run_on_context(list, bench.context, run, out);
-    snprintf(run->message, sizeof run->message, "%s",
-             bench.context ? bench.context->error : bench.message);
+        status = czr_context_open_stream(context, &stream);
+    if (status == CZR_OK)
+        status = czr_device_cuda_open(&options, &program, &device);
+    if (status == CZR_OK)
+        status = move_words(device, context, stream, words);
+    if (device)
+        device->ops->close(device);
+    if (context)
+        czr_context_close_stream(context, stream);
+    strcpy(message, context ? context->error : bench.message);
+    if (status == CZR_OK)
+        status = context->status;
     bench_close(&bench);
     return status;
 }
 
-static void makes_the_same_bits_on_three_devices(void **state)
+static void copies_in_the_order_of_streams(void **state)
 {
-    static drawn_list list;
-    uint64_t random = seed;
+    char message[CZR_DRIVER_MESSAGE];
 
     (void)state;
-    printf("seed %llu\n", (unsigned long long)seed);
-    for (int i = 0; i < LISTS; i++) {
-        outcome host = {0}, late = {0};
-        drawn_make(&list, &random);
-        run_on_host(&list, false, &host);
-        run_on_host(&list, true, &late);
-        assert_memory_equal(&host, &late, sizeof host);
-        for (uint64_t order = 1; order <= ORDERS; order++) {
-            outcome out = {0};
-            cuda_run run = {.kernel = mix_on_host};
-            fake_reset(order * 997 + (uint64_t)i, (int)(order % 3) * 45);
-            assert_int_equal(run_on_double(&list, &run, &out), CZR_OK);
-            assert_memory_equal(&host, &out, sizeof host);
-            assert_int_equal(bench_leftovers(), 0);
-        }
+    for (uint64_t order = 1; order <= ORDERS; order++) {
+        uint64_t words[WORDS] = {1, 2, 3, order};
+        fake_reset(order, (int)(order % 3) * 45);
+        assert_int_equal(run_on_double(words, message), CZR_OK);
+        for (uint64_t i = 0; i < WORDS; i++)
+            assert_true(words[i] == (i < 3 ? i + 1 : order));
+        assert_int_equal(bench_leftovers(), 0);
     }
-}
-
-/* Until it has something to do, on more than one stream. */
-static void make_busy(drawn_list *list, uint64_t *random)
-{
-    do
-        drawn_make(list, random);
-    while (list->program.n_ops < 12 || list->is_skipped[0] ||
-           list->ops[0].stream == list->ops[1].stream ||
-           list->ops[0].stream == list->ops[2].stream);
 }
 
 static void fails_cleanly_at_every_call(void **state)
 {
     static const int codes[] = {1, 2, 700};
-    static drawn_list list;
-    uint64_t random = seed + 1;
-    outcome out;
+    uint64_t words[WORDS] = {0};
+    char message[CZR_DRIVER_MESSAGE];
 
     (void)state;
-    make_busy(&list, &random);
     fake_reset(3, 30);
-    cuda_run run = {.kernel = mix_on_host};
-    assert_int_equal(run_on_double(&list, &run, &out), CZR_OK);
+    assert_int_equal(run_on_double(words, message), CZR_OK);
     const int64_t n_calls = fake_calls();
     printf("%lld calls, each of which fails\n", (long long)n_calls);
     for (int64_t call = 1; call <= n_calls - 2; call++)
         for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
             fake_reset(3, 30);
             fake_fail(NULL, call, codes[i]);
-            const czr_status status = run_on_double(&list, &run, &out);
+            const czr_status status = run_on_double(words, message);
             assert_true(fake_has_failed());
-            if (status == CZR_OK || bench_leftovers() || !run.message[0])
+            if (status == CZR_OK || bench_leftovers() || !message[0])
                 fail_msg("call %lld, %s, with %d: %s, %lld left, \"%s\"",
                          (long long)call, fake_symbol(call - 1), codes[i],
                          czr_status_name(status), (long long)bench_leftovers(),
-                         run.message);
+                         message);
         }
-}
-
-/* An empty sentence: the driver has nothing to say. */
-static void expect_failure(cuda_run run, czr_status expected,
-                           const char *sentence)
-{
-    static drawn_list list;
-    uint64_t random = seed + 2;
-    outcome out;
-
-    make_busy(&list, &random);
-    fake_reset(1, 0);
-    assert_int_equal(run_on_double(&list, &run, &out), expected);
-    if (!strstr(run.message, sentence) || (run.message[0] && !sentence[0]))
-        fail_msg("\"%s\" does not say \"%s\"", run.message, sentence);
-    assert_int_equal(bench_leftovers(), 0);
-}
-
-static void says_what_went_wrong(void **state)
-{
-    (void)state;
-    expect_failure((cuda_run){.kernel = on_host_alone}, CZR_ERR_DEVICE_CODE,
-                   "a stage without a kernel for double");
-    expect_failure(
-        (cuda_run){.kernel = mix_on_host, .task_status = CZR_ERR_SINGULAR},
-        CZR_ERR_SINGULAR, "");
-}
-
-/* Whatever can be done without the one that hangs is done: it is the first. */
-static void names_the_operation_that_hangs(void **state)
-{
-    static drawn_list list;
-    uint64_t random = seed + 2;
-    char sentence[80];
-
-    (void)state;
-    make_busy(&list, &random);
-    for (int op = 0; op < list.program.n_ops; op++) {
-        if (list.is_skipped[op])
-            continue;
-        snprintf(sentence, sizeof sentence,
-                 "operation %d, reduce_scatter on stream %d, was not complete",
-                 op, list.ops[op].stream);
-        expect_failure(
-            (cuda_run){.kernel = mix_on_host, .hangs = true, .at = op},
-            CZR_ERR_TIMEOUT, sentence);
-    }
 }
 
 /* Memory that the device gives is zero, and asking for too much is no crash. */
 static void gives_memory(void **state)
 {
-    static const czr_program nothing;
     test_bench bench;
     czr_device *device;
     uint64_t words[4] = {1, 1, 1, 1};
@@ -314,9 +131,7 @@ static void gives_memory(void **state)
     bench_reset(1, 0);
     assert_int_equal(bench_open(&bench), CZR_OK);
     const czr_device_cuda_options options = {.context = bench.context};
-    assert_int_equal(
-        czr_device_cuda_open(&options, &nothing, run_op, NULL, &device),
-        CZR_OK);
+    assert_int_equal(czr_device_cuda_open(&options, &program, &device), CZR_OK);
     void *memory = device->ops->alloc(device, 4, 8);
     assert_non_null(memory);
     device->ops->copy(device, words, memory, sizeof words);
@@ -336,68 +151,12 @@ static void gives_memory(void **state)
     assert_int_equal(bench_leftovers(), 0);
 }
 
-/* ---- another thread ----------------------------------------------------- */
-
-static void *submit_elsewhere(void *user)
-{
-    runner *r = user;
-
-    r->task_status = CZR_OK;
-    r->task_status = submit_all(r);
-    return NULL;
-}
-
-static void submits_from_another_thread(void **state)
-{
-    static drawn_list list;
-    uint64_t random = seed + 3, expected[DRAWN_CELLS], got[DRAWN_CELLS];
-    test_bench bench;
-    czr_module module;
-    void *kernel;
-    pthread_t thread;
-    runner r = {.list = &list, .kernel = mix_on_host};
-
-    (void)state;
-    make_busy(&list, &random);
-    fake_reset(5, 0);
-    fake_register("mix", mix);
-    assert_int_equal(bench_open(&bench), CZR_OK);
-    assert_int_equal(czr_module_open(bench.context, MIX_CODE, "mix", &module),
-                     CZR_OK);
-    assert_int_equal(czr_module_find(&module, "mix", 0, &kernel), CZR_OK);
-    const czr_cuda_body body = {mix_on_host, put_mix, &kernel};
-    const czr_device_cuda_options options = {
-        .context = bench.context, .bodies = &body, .n_bodies = 1};
-    assert_int_equal(
-        czr_device_cuda_open(&options, &list.program, run_op, &r, &r.device),
-        CZR_OK);
-    r.cells = r.device->ops->alloc(r.device, DRAWN_CELLS, 8);
-    r.kept = r.device->ops->alloc(r.device, DRAWN_OPS, 8);
-    assert_int_equal(pthread_create(&thread, NULL, submit_elsewhere, &r), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(r.task_status, CZR_OK);
-    assert_int_equal(r.device->ops->finish(r.device), CZR_OK);
-    r.device->ops->copy(r.device, got, r.cells, CELL_BYTES);
-    memset(expected, 0, sizeof expected);
-    drawn_run(&list, expected);
-    assert_memory_equal(expected, got, sizeof got);
-    r.device->ops->release(r.device, r.cells);
-    r.device->ops->release(r.device, r.kept);
-    r.device->ops->close(r.device);
-    czr_module_close(&module);
-    bench_close(&bench);
-    assert_int_equal(bench_leftovers(), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(makes_the_same_bits_on_three_devices),
+        cmocka_unit_test(copies_in_the_order_of_streams),
         cmocka_unit_test(fails_cleanly_at_every_call),
-        cmocka_unit_test(says_what_went_wrong),
-        cmocka_unit_test(names_the_operation_that_hangs),
         cmocka_unit_test(gives_memory),
-        cmocka_unit_test(submits_from_another_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,36 +13,26 @@ enum {
 
 static const uint64_t seed = 90210;
 
-/* Forks from the queue's first stream, runs the list, and comes back. */
 static void capture(queue_bench *q, czr_graph *graph)
 {
-    void *first = czr_queue_stream(q->queue, 0);
-
-    assert_int_equal(czr_graph_begin(q->bench.context, first), CZR_OK);
-    assert_int_equal(czr_queue_fork(q->queue, first), CZR_OK);
+    assert_int_equal(czr_graph_begin(q->bench.context, q->user_stream), CZR_OK);
     lists_put(q);
-    assert_int_equal(czr_queue_join(q->queue, first), CZR_OK);
-    assert_int_equal(czr_graph_end(q->bench.context, first, graph), CZR_OK);
+    assert_int_equal(czr_graph_end(q->bench.context, q->user_stream, graph),
+                     CZR_OK);
 }
 
 static void start_cells(queue_bench *q, uint64_t *expected)
 {
-    void *first = czr_queue_stream(q->queue, 0);
-
     lists_first_cells(expected);
     lists_first_cells(q->host);
-    lists_copy(q, false, first);
-    assert_int_equal(czr_context_synchronize(q->bench.context, first, 0),
-                     CZR_OK);
+    lists_copy(q, false);
+    lists_wait(q);
 }
 
 static void expect_cells(queue_bench *q, const uint64_t *expected)
 {
-    void *first = czr_queue_stream(q->queue, 0);
-
-    lists_copy(q, true, first);
-    assert_int_equal(czr_context_synchronize(q->bench.context, first, 0),
-                     CZR_OK);
+    lists_copy(q, true);
+    lists_wait(q);
     assert_memory_equal(expected, q->host, LISTS_BYTES);
 }
 
@@ -64,18 +54,15 @@ static void runs_what_was_captured(void **state)
         capture(&q, &graph);
         expect_cells(&q, expected);
         for (int turn = 0; turn < FEW_LAUNCHES; turn++) {
-            void *stream =
-                turn % 2 ? q.user_stream : czr_queue_stream(q.queue, 0);
-            assert_int_equal(czr_graph_launch(&graph, stream), CZR_OK);
+            assert_int_equal(
+                czr_graph_launch(&graph, turn % 2 ? q.side : q.user_stream),
+                CZR_OK);
             drawn_run(&list, expected);
         }
-        assert_int_equal(
-            czr_context_synchronize(q.bench.context, q.user_stream, 0), CZR_OK);
-        expect_cells(&q, expected);
-        assert_int_equal(czr_queue_fork(q.queue, czr_queue_stream(q.queue, 0)),
+        assert_int_equal(czr_context_synchronize(q.bench.context, q.side, 0),
                          CZR_OK);
+        expect_cells(&q, expected);
         lists_put(&q);
-        assert_int_equal(czr_queue_finish(q.queue, 0), CZR_OK);
         drawn_run(&list, expected);
         expect_cells(&q, expected);
         czr_graph_close(&graph);
@@ -97,14 +84,12 @@ static void does_not_grow(void **state)
     lists_open(&q, &list, random, 20);
     start_cells(&q, expected);
     capture(&q, &graph);
-    void *first = czr_queue_stream(q.queue, 0);
     fake_live live = {0};
     for (int turn = 0; turn < LAUNCHES; turn++) {
         const int64_t calls = fake_calls();
-        assert_int_equal(czr_graph_launch(&graph, first), CZR_OK);
+        assert_int_equal(czr_graph_launch(&graph, q.user_stream), CZR_OK);
         assert_int_equal(fake_calls() - calls, bench_path ? 1 : 0);
-        assert_int_equal(czr_context_synchronize(q.bench.context, first, 0),
-                         CZR_OK);
+        lists_wait(&q);
         drawn_run(&list, expected);
         if (turn == 0)
             live = fake_count();
@@ -170,7 +155,7 @@ static void says_how_far_it_is(void **state)
     drawn_make(&list, &random);
     lists_open(&q, &list, random, 0);
     czr_context *context = q.bench.context;
-    void *first = czr_queue_stream(q.queue, 0);
+    void *first = q.user_stream;
     assert_int_equal(czr_context_open_event(context, &event), CZR_OK);
     for (int i = 0; i < 2; i++)
         assert_int_equal(czr_context_alloc(context, BLOCK_BYTES, &blocks[i]),
@@ -181,7 +166,7 @@ static void says_how_far_it_is(void **state)
             czr_context_fill(context, blocks[0], 0, BLOCK_BYTES, first),
             CZR_OK);
         assert_int_equal(czr_graph_launch(&graph, first), CZR_OK);
-        expect_filled(context, blocks[0], event, q.user_stream);
+        expect_filled(context, blocks[0], event, q.side);
     }
     assert_int_equal(czr_context_synchronize(context, first, 0), CZR_OK);
     czr_graph_close(&graph);
@@ -206,16 +191,15 @@ typedef enum fault {
 static void do_wrong(queue_bench *q, fault what, void *event)
 {
     czr_context *context = q->bench.context;
-    void *first = czr_queue_stream(q->queue, 0);
+    void *first = q->user_stream;
     czr_address address;
     czr_module module;
 
     switch (what) {
     case NOT_JOINED: /* the other stream has work that none waits for */
         assert_int_equal(czr_context_record(context, event, first), CZR_OK);
-        assert_int_equal(czr_context_wait(context, q->user_stream, event),
-                         CZR_OK);
-        lists_launch(q, -1, q->user_stream);
+        assert_int_equal(czr_context_wait(context, q->side, event), CZR_OK);
+        lists_launch(q, -1, q->side);
         break;
     case WAITS_OUTSIDE: /* for an event of before */
         assert_int_equal(czr_context_wait(context, first, event),
@@ -254,7 +238,7 @@ static void fails_and_leaves_streams_alone(void **state)
         void *event;
         lists_open(&q, &list, random, 0);
         czr_context *context = q.bench.context;
-        void *first = czr_queue_stream(q.queue, 0);
+        void *first = q.user_stream;
         start_cells(&q, expected);
         assert_int_equal(czr_context_open_event(context, &event), CZR_OK);
         assert_int_equal(czr_context_record(context, event, first), CZR_OK);
@@ -267,7 +251,6 @@ static void fails_and_leaves_streams_alone(void **state)
         /* As before: a list runs. */
         lists_put(&q);
         drawn_run(&list, expected);
-        assert_int_equal(czr_queue_finish(q.queue, 0), CZR_OK);
         expect_cells(&q, expected);
         czr_context_close_event(context, event);
         lists_close(&q, CZR_ERR_DEVICE);

@@ -105,7 +105,7 @@ typedef struct queue_bench {
     drawn_list *list;
     czr_queue *queue;
     czr_module module;
-    void *kernel, *user_stream;
+    void *kernel, *user_stream, *side;
     czr_address cells;
     uint64_t *host; /* pinned */
 } queue_bench;
@@ -113,15 +113,13 @@ typedef struct queue_bench {
 static inline void lists_open(queue_bench *q, drawn_list *list, uint64_t order,
                               int eagerness)
 {
-    static const czr_queue_options options = {.is_timed = true};
-
     *q = (queue_bench){.list = list};
     fake_reset(order, eagerness);
     fake_register("mix", lists_mix);
     assert_int_equal(bench_open(&q->bench), CZR_OK);
     czr_context *context = q->bench.context;
-    assert_int_equal(
-        czr_queue_open(context, &list->program, &options, &q->queue), CZR_OK);
+    assert_int_equal(czr_queue_open(context, &list->program, &q->queue),
+                     CZR_OK);
     assert_int_equal(czr_module_open(context, lists_code, "mix", &q->module),
                      CZR_OK);
     assert_int_equal(czr_module_find(&q->module, "mix", 0, &q->kernel), CZR_OK);
@@ -131,6 +129,7 @@ static inline void lists_open(queue_bench *q, drawn_list *list, uint64_t order,
         czr_context_alloc_pinned(context, LISTS_BYTES, (void **)&q->host),
         CZR_OK);
     assert_int_equal(czr_context_open_stream(context, &q->user_stream), CZR_OK);
+    assert_int_equal(czr_context_open_stream(context, &q->side), CZR_OK);
 }
 
 /* All is given back; `status` is what the context has seen. */
@@ -141,6 +140,7 @@ static inline void lists_close(queue_bench *q, czr_status status)
     assert_int_equal(context->status, status);
     czr_queue_close(q->queue);
     czr_context_close_stream(context, q->user_stream);
+    czr_context_close_stream(context, q->side);
     czr_context_free_pinned(context, q->host);
     czr_context_free(context, q->cells);
     czr_module_close(&q->module);
@@ -160,10 +160,13 @@ static inline void lists_launch(queue_bench *q, int64_t op, void *stream)
                      CZR_OK);
 }
 
+/* A list of the queue's, behind what the user's stream has and before what
+ * comes there. */
 static inline void lists_put(queue_bench *q)
 {
     void *stream;
 
+    assert_int_equal(czr_queue_fork(q->queue, q->user_stream), CZR_OK);
     for (int op = 0; op < q->list->program.n_ops; op++) {
         if (q->list->is_skipped[op])
             continue;
@@ -171,6 +174,13 @@ static inline void lists_put(queue_bench *q)
         lists_launch(q, op, stream);
         assert_int_equal(czr_queue_end(q->queue, op), CZR_OK);
     }
+    assert_int_equal(czr_queue_join(q->queue, q->user_stream), CZR_OK);
+}
+
+static inline void lists_wait(const queue_bench *q)
+{
+    assert_int_equal(
+        czr_context_synchronize(q->bench.context, q->user_stream, 0), CZR_OK);
 }
 
 static inline void lists_first_cells(uint64_t *cells)
@@ -179,15 +189,16 @@ static inline void lists_first_cells(uint64_t *cells)
         cells[i] = (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The cells to the device, or from it, on a stream. */
-static inline void lists_copy(queue_bench *q, bool is_back, void *stream)
+/* The cells to the device, or from it. */
+static inline void lists_copy(queue_bench *q, bool is_back)
 {
     const czr_address host = czr_address_of(q->host);
 
-    assert_int_equal(
-        czr_context_copy(q->bench.context, is_back ? host : q->cells,
-                         is_back ? q->cells : host, LISTS_BYTES, stream),
-        CZR_OK);
+    assert_int_equal(czr_context_copy(q->bench.context,
+                                      is_back ? host : q->cells,
+                                      is_back ? q->cells : host, LISTS_BYTES,
+                                      q->user_stream),
+                     CZR_OK);
 }
 
 #endif

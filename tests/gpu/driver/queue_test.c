@@ -81,6 +81,18 @@ static int64_t count_awaited(const drawn_list *list)
     return n;
 }
 
+static int64_t count_records(void)
+{
+    int64_t n, sum = 0;
+    const fake_entry *log = fake_log(&n);
+
+    for (int64_t i = 0; i < n; i++)
+        sum += log[i].kind == FAKE_RECORD;
+    return sum;
+}
+
+/* Also of the lists behind the first; events are recorded for a fork, for each
+ * stream of a join, and for what is waited for. */
 static void orders_what_the_list_says(void **state)
 {
     static drawn_list list;
@@ -93,48 +105,17 @@ static void orders_what_the_list_says(void **state)
     for (int i = 0; i < n_lists; i++) {
         drawn_make(&list, &random);
         lists_open(&q, &list, random, 50);
-        for (int turn = 0; turn < 2; turn++) {
-            const czr_queue_counters before = czr_queue_count(q.queue);
-            fake_clear_log();
-            lists_put(&q);
-            const czr_queue_counters after = czr_queue_count(q.queue);
-            relate(&orders);
-            compare_orders(&list, &orders);
-            assert_int_equal(after.records - before.records,
-                             count_awaited(&list));
-            assert_int_equal(czr_queue_finish(q.queue, 0), CZR_OK);
-        }
-        assert_true(czr_queue_count(q.queue).host_ns > 0 ||
-                    czr_queue_count(q.queue).operations == 0);
-        lists_close(&q, CZR_OK);
-    }
-}
-
-static void orders_lists_behind_and_before_others(void **state)
-{
-    static drawn_list list;
-    static relation orders;
-    uint64_t random = seed + 1;
-    queue_bench q;
-
-    (void)state;
-    for (int i = 0; i < n_lists; i++) {
-        drawn_make(&list, &random);
-        lists_open(&q, &list, random, 50);
         for (int turn = 0; turn < 3; turn++) {
-            /* On a stream of the caller's, then on one of the queue's. */
-            void *stream =
-                turn == 1 ? czr_queue_stream(q.queue, 0) : q.user_stream;
             fake_clear_log();
-            lists_launch(&q, -1, stream);
-            assert_int_equal(czr_queue_fork(q.queue, stream), CZR_OK);
+            lists_launch(&q, -1, q.user_stream);
             lists_put(&q);
-            assert_int_equal(czr_queue_join(q.queue, stream), CZR_OK);
-            lists_launch(&q, -2, stream);
+            lists_launch(&q, -2, q.user_stream);
             relate(&orders);
             compare_orders(&list, &orders);
-            assert_int_equal(
-                czr_context_synchronize(q.bench.context, stream, 0), CZR_OK);
+            assert_int_equal(count_records(),
+                             1 + czr_program_streams(&list.program) +
+                                 count_awaited(&list));
+            lists_wait(&q);
         }
         lists_close(&q, CZR_OK);
     }
@@ -144,15 +125,22 @@ static void what_travels_goes_before_what_is_computed(void **state)
 {
     static drawn_list list;
     uint64_t random = seed;
+    bool has_urgent = false;
     queue_bench q;
+    void *stream;
 
     (void)state;
     drawn_make(&list, &random);
     lists_open(&q, &list, random, 0);
-    assert_true(czr_program_streams(&list.program) > 1);
-    assert_int_equal(fake_priority(czr_queue_stream(q.queue, 0)), 0);
-    for (int i = 1; i < czr_program_streams(&list.program); i++)
-        assert_true(fake_priority(czr_queue_stream(q.queue, i)) < 0);
+    for (int op = 0; op < list.program.n_ops; op++) {
+        const bool is_urgent = list.ops[op].stream > 0;
+        assert_int_equal(czr_queue_begin(q.queue, op, &stream), CZR_OK);
+        assert_true(is_urgent ? fake_priority(stream) < 0
+                              : fake_priority(stream) == 0);
+        assert_int_equal(czr_queue_end(q.queue, op), CZR_OK);
+        has_urgent |= is_urgent;
+    }
+    assert_true(has_urgent);
     lists_close(&q, CZR_OK);
 }
 
@@ -161,18 +149,12 @@ static void what_travels_goes_before_what_is_computed(void **state)
 /* Two lists one after the other, in one order; what the cells are then. */
 static void run_lists(queue_bench *q, uint64_t *out)
 {
-    void *first = czr_queue_stream(q->queue, 0);
-
     lists_first_cells(q->host);
-    lists_copy(q, false, first);
-    assert_int_equal(czr_queue_fork(q->queue, first), CZR_OK);
+    lists_copy(q, false);
     lists_put(q);
-    assert_int_equal(czr_queue_finish(q->queue, 0), CZR_OK);
     lists_put(q);
-    assert_int_equal(czr_queue_join(q->queue, first), CZR_OK);
-    lists_copy(q, true, first);
-    assert_int_equal(czr_context_synchronize(q->bench.context, first, 0),
-                     CZR_OK);
+    lists_copy(q, true);
+    lists_wait(q);
     memcpy(out, q->host, LISTS_BYTES);
 }
 
@@ -359,7 +341,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_what_the_list_says),
         cmocka_unit_test(what_travels_goes_before_what_is_computed),
-        cmocka_unit_test(orders_lists_behind_and_before_others),
         cmocka_unit_test(has_the_bits_of_list_order_in_every_order),
         cmocka_unit_test(notices_a_wait_that_is_dropped),
         cmocka_unit_test(refuses_what_is_out_of_turn),
