@@ -1,7 +1,7 @@
 /* Factorisations: roots of Newton's by products, others by cuSOLVER where it is
  * found and the plan is not strict, and all else by the host, which the stream
  * waits for. */
-#include "runtime/cuda/products/internal.h"
+#include "runtime/cuda/factor/internal.h"
 
 #include "runtime/math/factor.h"
 #include "runtime/base/memory.h"
@@ -87,79 +87,34 @@ static copies lay_out(unsigned char *base, const czr_factor *f)
     return c;
 }
 
-static czr_status copy(const czr_cuda_call *call, void *to, const void *from,
-                       size_t bytes)
-{
-    return bytes ? czr_context_copy(call->stages->context, czr_address_of(to),
-                                    czr_address_of(from), bytes, call->stream)
-                 : CZR_OK;
-}
-
-static czr_status wait(const czr_cuda_call *call)
-{
-    return czr_context_synchronize(call->stages->context, call->stream, 0);
-}
-
-static czr_status fetch(const czr_cuda_call *call, const czr_factor *f,
-                        const copies *c)
-{
-    czr_status status = copy(call, c->a, f->a, count_a(f) * sizeof *c->a);
-
-    c->words[0] = 0;
-    if (status == CZR_OK && call->skip)
-        status = copy(call, &c->words[0], call->skip, sizeof *call->skip);
-    if (status == CZR_OK)
-        status = copy(call, c->b, f->b, count(f).b * sizeof *c->b);
-    return status == CZR_OK ? wait(call) : status;
-}
-
-static czr_status send(const czr_cuda_call *call, const czr_factor *f,
-                       const copies *c)
-{
-    const counts n = count(f);
-    czr_status status = CZR_OK;
-
-    for (int i = 0; i < 2 && status == CZR_OK; i++)
-        status = copy(call, f->out[i], c->out[i], n.out[i] * sizeof *c->a);
-    return status == CZR_OK ? wait(call) : status;
-}
-
-czr_status czr_cuda_factor_tell(const czr_cuda_call *call, int32_t *word,
-                                czr_status failure)
-{
-    czr_status status = CZR_OK;
-
-    if (!call->status)
-        return failure;
-    status = copy(call, word, call->status, sizeof *word);
-    if (status == CZR_OK)
-        status = wait(call);
-    if (status == CZR_OK && *word == CZR_OK) {
-        *word = (int32_t)failure;
-        status = copy(call, call->status, word, sizeof *word);
-        if (status == CZR_OK)
-            status = wait(call);
-    }
-    return status == CZR_OK ? failure : status;
-}
-
 czr_status czr_cuda_host_put(const czr_cuda_call *call, const czr_factor *f)
 {
     const czr_cuda_host *host = &call->stages->products->host;
+    const counts n = count(f);
     const copies c = lay_out(host->pinned, f);
+    int32_t *skip = &c.words[0];
+    czr_cuda_work w = {.call = call, .word = &c.words[1]};
     czr_factor there = *f;
 
-    czr_status status = fetch(call, f, &c);
-    if (status != CZR_OK || c.words[0] != 0)
-        return status;
+    *skip = 0;
+    if (!czr_cuda_work_copy(&w, c.a, f->a, count_a(f) * sizeof *c.a) ||
+        !czr_cuda_work_copy(&w, c.b, f->b, n.b * sizeof *c.b) ||
+        (call->skip &&
+         !czr_cuda_work_copy(&w, skip, call->skip, sizeof *skip)) ||
+        !czr_cuda_work_wait(&w) || *skip)
+        return w.status;
     there.a = c.a;
     there.b = c.b;
     there.out[0] = c.out[0];
     there.out[1] = c.out[1];
     there.work = host->work;
-    status = czr_factor_host(&host->math.math, &there);
-    return status == CZR_OK ? send(call, f, &c)
-                            : czr_cuda_factor_tell(call, &c.words[1], status);
+    const czr_status status = czr_factor_host(&host->math.math, &there);
+    if (status != CZR_OK)
+        czr_cuda_work_tell(&w, status);
+    for (int i = 0; i < 2; i++)
+        czr_cuda_work_copy(&w, f->out[i], c.out[i], n.out[i] * sizeof *c.a);
+    czr_cuda_work_wait(&w);
+    return w.status;
 }
 
 /* Room for the largest call so far. */

@@ -21,6 +21,7 @@ typedef struct czr_cuda_work {
     const czr_cuda_call *call;
     int32_t *reported; /* where the call's room begins */
     czr_cuda_seen *seen;
+    int32_t *word;     /* pinned, for work_tell */
     void *numbers;     /* pinned, aligned as doubles are */
     czr_status status; /* the first failure; nothing is put behind it */
 } czr_cuda_work;
@@ -47,9 +48,10 @@ bool czr_cuda_work_wait(czr_cuda_work *work);
 bool czr_cuda_work_clear(czr_cuda_work *work);
 /* Waits for what the device has to say. */
 bool czr_cuda_work_read(czr_cuda_work *work);
-/* As look, and asks whether the step is skipped: false then, too. */
+/* As read, and asks whether the step is skipped: false then, too. */
 bool czr_cuda_work_begin(czr_cuda_work *work);
-/* What the factorisation failed of. */
+/* What the factorisation failed of: the device hears of it, unless it knows of
+ * a failure already. */
 bool czr_cuda_work_tell(czr_cuda_work *work, czr_status failure);
 
 #endif

@@ -71,6 +71,7 @@ czr_cuda_work czr_cuda_work_of(const czr_cuda_call *call)
     return (czr_cuda_work){.call = call,
                            .reported = (void *)call->workspace,
                            .seen = (void *)pinned,
+                           .word = &((czr_cuda_seen *)(void *)pinned)->word,
                            .numbers = pinned + seen_bytes()};
 }
 
@@ -149,6 +150,13 @@ bool czr_cuda_work_begin(czr_cuda_work *w)
 
 bool czr_cuda_work_tell(czr_cuda_work *w, czr_status failure)
 {
-    return czr_cuda_work_note(
-        w, czr_cuda_factor_tell(w->call, &w->seen->word, failure));
+    int32_t *status = w->call->status;
+
+    if (status && czr_cuda_work_copy(w, w->word, status, sizeof *status) &&
+        czr_cuda_work_wait(w) && *w->word == CZR_OK) {
+        *w->word = (int32_t)failure;
+        if (czr_cuda_work_copy(w, status, w->word, sizeof *status))
+            czr_cuda_work_wait(w);
+    }
+    return czr_cuda_work_note(w, failure);
 }

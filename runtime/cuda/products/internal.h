@@ -180,11 +180,6 @@ czr_status czr_cuda_newton_put(const czr_cuda_call *call,
 
 /* By the host, with what was prepared for it; the stream is waited for. */
 czr_status czr_cuda_host_put(const czr_cuda_call *call, const czr_factor *f);
-/* The factorisation failed: the device hears of it, unless it knows of a
- * failure already.  What cannot be reported is said by the context.  `word` is
- * pinned and free to use. */
-czr_status czr_cuda_factor_tell(const czr_cuda_call *call, int32_t *word,
-                                czr_status failure);
 
 void czr_cuda_factored_describe(const czr_cuda_factored *known,
                                 char line[CZR_CUDA_LINE]);
