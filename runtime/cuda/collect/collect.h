@@ -244,11 +244,9 @@ enum { CZR_COLLECT_HYPERS = 32 };
 /* values[n] of the host to `to`: one launch for each 32. */
 czr_status czr_collect_hypers(czr_collect *collect, double *to,
                               const double *values, size_t n, void *stream);
-/* czr_fill; and of 32 bits as they are. */
+/* czr_fill. */
 czr_status czr_collect_fill(czr_collect *collect, void *to, czr_dtype dtype,
                             double value, size_t n, void *stream);
-czr_status czr_collect_fill_bits(czr_collect *collect, uint32_t *to,
-                                 uint32_t bits, size_t n, void *stream);
 /* The diagonal of a matrix [n, n]. */
 czr_status czr_collect_fill_diagonal(czr_collect *collect, void *to,
                                      czr_dtype dtype, double value, size_t n,
@@ -270,8 +268,8 @@ czr_status czr_collect_mirror_lower(czr_collect *collect, void *matrix,
 /* ---- boxes -------------------------------------------------------------- */
 
 /* The first n moves of a table, whose `first` it sets; the table is copied.  No
- * move writes what another reads or writes.  CZR_ERR_ARGUMENT: the kernel knows
- * no such moves. */
+ * move writes what another reads or writes.  CZR_ERR_ARGUMENT: there are
+ * too many, or a move has more elements than 64 bits count. */
 czr_status czr_collect_pack(czr_collect *collect, czr_move_table *moves, int n,
                             void *stream);
 

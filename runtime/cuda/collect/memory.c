@@ -57,12 +57,6 @@ czr_status czr_collect_fill(czr_collect *collect, void *to, czr_dtype dtype,
                 1, stream);
 }
 
-czr_status czr_collect_fill_bits(czr_collect *collect, uint32_t *to,
-                                 uint32_t bits, size_t n, void *stream)
-{
-    return fill(collect, to, bits, sizeof bits, n, 1, stream);
-}
-
 czr_status czr_collect_fill_diagonal(czr_collect *collect, void *to,
                                      czr_dtype dtype, double value, size_t n,
                                      void *stream)

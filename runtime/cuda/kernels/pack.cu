@@ -1,24 +1,20 @@
-// Pack, unpack, transpose, cast: boxes from one memory to another, as a table
-// of moves says (runtime/cuda/collect/pack.h).  No two moves of a table write
-// one byte, and none writes what another reads.
+// Pack, unpack: boxes from one memory to another, as a table of moves says
+// (runtime/cuda/collect/pack.h).  No two moves of a table write one byte, and none
+// writes what another reads.
 //
 // Stands behind device.cuh, global.cuh, elementwise.cuh and atomics.cuh. Blocks
 // of THREADS take units of work in turn; the kernel works for any grid.
 
-// As struct czr_move.  Elements have from_bytes at the source and to_bytes at
-// the target: 1, 2, 4, 8 or 16 where they are alike, else one is f32, the other
-// bf16.
+// As struct czr_move.
 struct move {
-    u64 from, to, from_stride, to_stride, first, rows, columns;
-    u32 from_bytes, to_bytes, is_transposed, unused;
+    u64 from, to, from_stride, to_stride, first, rows, columns, element_bytes;
 };
 
 enum {
     // Moves of a launch.
     MOVES = 56,
-    // Elements of a unit that is not transposed; side of one that is.
-    UNIT = 4 * THREADS,
-    TILE_SIDE = 32
+    // Elements of a unit.
+    UNIT = 4 * THREADS
 };
 
 struct move_table {
@@ -38,26 +34,6 @@ DEV int find_move(const move *moves, int n, u64 unit)
             high = middle;
     }
     return low;
-}
-
-template <class T> DEV T read_at(const unsigned char *p, u64 column)
-{
-    return ((const T *)p)[column];
-}
-
-// Element `column` of a row of f32 or bf16.
-DEV float read_float(const unsigned char *p, u64 column, u32 bytes)
-{
-    return bytes == 4 ? read_at<float>(p, column)
-                      : czr_bf16_to_f32(read_at<u16>(p, column));
-}
-
-DEV void write_float(unsigned char *p, u64 column, u32 bytes, float x)
-{
-    if (bytes == 4)
-        ((float *)p)[column] = x;
-    else
-        ((u16 *)p)[column] = czr_f32_to_bf16(x);
 }
 
 template <class T> DEV void copy_element(T *to, const T *from)
@@ -95,76 +71,16 @@ DEV void copy_unit(const move &m, u64 unit, const unsigned char *from,
         copy_elements<T>(m, unit * UNIT, from, to);
 }
 
-DEV void cast_unit(const move &m, u64 unit, const unsigned char *from,
-                   unsigned char *to)
-{
-    const u64 end = m.rows * m.columns;
-
-    for (u64 k = threadIdx.x; k < UNIT; k += THREADS) {
-        const u64 e = unit * UNIT + k, r = e / m.columns, c = e % m.columns;
-        if (e < end)
-            write_float(to + r * m.to_stride, c, m.to_bytes,
-                        read_float(from + r * m.from_stride, c, m.from_bytes));
-    }
-}
-
-// A tile to shared memory, whose rows are one longer: columns meet all banks.
-typedef u32 tile_rows[TILE_SIDE][TILE_SIDE + 1];
-
-// Numbers as bits; two bytes as they are where both sides have them.
-DEV u32 read_bits(const move &m, const unsigned char *p, u64 column)
-{
-    if (m.from_bytes == 2 && m.to_bytes == 2)
-        return read_at<u16>(p, column);
-    if (m.from_bytes == 4 && m.to_bytes == 4)
-        return read_at<u32>(p, column);
-    return bits_of(read_float(p, column, m.from_bytes));
-}
-
-DEV void write_bits(const move &m, unsigned char *p, u64 column, u32 bits)
-{
-    if (m.from_bytes == 4 && m.to_bytes == 2)
-        ((u16 *)p)[column] = czr_f32_to_bf16(float_of(bits));
-    else if (m.to_bytes == 2)
-        ((u16 *)p)[column] = (u16)bits;
-    else
-        ((u32 *)p)[column] = bits;
-}
-
-DEV void transpose_unit(const move &m, u64 unit, const unsigned char *from,
-                        unsigned char *to)
-{
-    __shared__ tile_rows tile;
-    const u64 across = (m.columns + TILE_SIDE - 1) / TILE_SIDE;
-    const u64 row = unit / across * TILE_SIDE,
-              column = unit % across * TILE_SIDE;
-    const u32 x = threadIdx.x % TILE_SIDE;
-
-    for (u32 y = threadIdx.x / TILE_SIDE; y < TILE_SIDE; y += WARPS)
-        if (row + y < m.rows && column + x < m.columns)
-            tile[y][x] =
-                read_bits(m, from + (row + y) * m.from_stride, column + x);
-    __syncthreads();
-    for (u32 y = threadIdx.x / TILE_SIDE; y < TILE_SIDE; y += WARPS)
-        if (column + y < m.columns && row + x < m.rows)
-            write_bits(m, to + (column + y) * m.to_stride, row + x, tile[x][y]);
-    __syncthreads();
-}
-
 DEV void move_unit(const move &m, u64 unit, const unsigned char *from,
                    unsigned char *to)
 {
-    if (m.is_transposed)
-        transpose_unit(m, unit, from, to);
-    else if (m.from_bytes != m.to_bytes)
-        cast_unit(m, unit, from, to);
-    else if (m.from_bytes == 16)
+    if (m.element_bytes == 16)
         copy_unit<uint4>(m, unit, from, to);
-    else if (m.from_bytes == 8)
+    else if (m.element_bytes == 8)
         copy_unit<u64>(m, unit, from, to);
-    else if (m.from_bytes == 4)
+    else if (m.element_bytes == 4)
         copy_unit<u32>(m, unit, from, to);
-    else if (m.from_bytes == 2)
+    else if (m.element_bytes == 2)
         copy_unit<u16>(m, unit, from, to);
     else
         copy_unit<unsigned char>(m, unit, from, to);

@@ -14,14 +14,13 @@ static inline bool is_aligned_move(const czr_move *m)
 {
     const uint64_t all = m->from | m->to | m->from_stride | m->to_stride;
 
-    return m->from_bytes == m->to_bytes && !m->is_transposed && m->from_bytes &&
-           all % m->from_bytes == 0;
+    return m->element_bytes && all % m->element_bytes == 0;
 }
 
 /* What is not the device's memory is an illegal address. */
 static inline void move_on_host(const czr_move *m)
 {
-    const size_t bytes = (size_t)m->columns * m->from_bytes;
+    const size_t bytes = (size_t)m->columns * m->element_bytes;
 
     for (uint64_t row = 0; row < m->rows; row++) {
         const bool is_aligned = is_aligned_move(m);
