@@ -64,6 +64,7 @@ typedef struct gpu_product {
     const gpu_machine *machine;
     gpu_library *library; /* the caller's, of such a product; NULL: none */
     czr_cuda_product product;
+    czr_module module;
     czr_product_kernel kernel;
     czr_address sums; /* of parts, 0: none */
     size_t c_bytes;

@@ -63,23 +63,33 @@ static bool compile_and_load(gpu_product *g, const czr_cuda_product_plan *plan,
 {
     const gpu_machine *m = g->machine;
     const czr_nvrtc_code *code = gpu_codes_find(m, plan);
+    void *kernel;
 
-    return code && gpu_is_ok(m, czr_product_kernel_open(m->context, &g->product,
-                                                        plan, code, tiles,
-                                                        m->stream, &g->kernel));
+    if (!code)
+        return false;
+    czr_status status =
+        czr_module_open(m->context, code->bytes, plan->kernel, &g->module);
+    if (status == CZR_OK)
+        status = czr_module_find(&g->module, plan->kernel,
+                                 plan->shared_memory_bytes, &kernel);
+    if (status == CZR_OK)
+        status = czr_product_kernel_open(m->context, plan, kernel, tiles,
+                                         m->stream, &g->kernel);
+    return gpu_is_ok(m, status);
 }
 
-/* Where the last wave is in parts: room for their sums. */
-static bool take_sums(gpu_product *g, const czr_cuda_product_plan *plan)
+/* Where the last wave is in parts, with room for their sums. */
+static bool aim(gpu_product *g, const czr_cuda_product_plan *plan)
 {
     czr_context *context = g->machine->context;
 
-    return !plan->sums_bytes ||
-           (gpu_is_ok(g->machine,
-                      czr_context_alloc(context, plan->sums_bytes, &g->sums)) &&
-            gpu_is_ok(g->machine,
-                      czr_product_kernel_aim(&g->kernel, &g->product, plan,
-                                             g->sums, 0)));
+    czr_status status = CZR_OK;
+    if (plan->sums_bytes)
+        status = czr_context_alloc(context, plan->sums_bytes, &g->sums);
+    if (status == CZR_OK)
+        status =
+            czr_product_kernel_aim(&g->kernel, &g->product, plan, g->sums, 0);
+    return gpu_is_ok(g->machine, status);
 }
 
 static bool open_kernel(gpu_product *g, cz_tile_shape shape)
@@ -105,7 +115,7 @@ static bool open_kernel(gpu_product *g, cz_tile_shape shape)
     cz_tile_order(&tiling, table);
     czr_cuda_product_plan_split(p, &device, &tiles,
                                 czr_tiles_splits(p, &device, &tiles), &plan);
-    const bool is_ok = compile_and_load(g, &plan, table) && take_sums(g, &plan);
+    const bool is_ok = compile_and_load(g, &plan, table) && aim(g, &plan);
     free(table);
     return is_ok;
 }
@@ -128,6 +138,7 @@ void gpu_product_close(gpu_product *product)
     czr_context_synchronize(context, product->machine->stream, 0);
     if (product->kernel.context)
         czr_product_kernel_close(&product->kernel);
+    czr_module_close(&product->module);
     czr_context_free(context, product->sums);
     czr_context_free(context, p->c.address);
     if (p->y.address != p->x.address)

@@ -120,16 +120,21 @@ static czr_status take_tiles(czr_product_kernel *k, const uint64_t *tiles,
     return status;
 }
 
-static czr_status load(czr_product_kernel *k, const czr_cuda_product_plan *plan,
-                       const czr_nvrtc_code *code)
+czr_status czr_product_kernel_open(czr_context *context,
+                                   const czr_cuda_product_plan *plan,
+                                   void *kernel, const uint64_t *tiles,
+                                   void *stream, czr_product_kernel *out)
 {
-    const czr_status status =
-        czr_module_open(k->context, code->bytes, plan->kernel, &k->module);
-
-    return status == CZR_OK
-               ? czr_module_find(&k->module, plan->kernel,
-                                 plan->shared_memory_bytes, &k->kernel)
-               : status;
+    *out = (czr_product_kernel){
+        .context = context,
+        .kernel = kernel,
+        .launch = {.grid = {(unsigned)plan->n_blocks, 1, 1},
+                   .block = {(unsigned)plan->n_threads, 1, 1},
+                   .shared_memory_bytes = (unsigned)plan->shared_memory_bytes}};
+    const czr_status status = take_tiles(out, tiles, plan->n_tiles, stream);
+    if (status != CZR_OK)
+        czr_product_kernel_close(out);
+    return status;
 }
 
 czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
@@ -142,48 +147,6 @@ czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
     kernel->list.sums = sums;
     kernel->skip = skip;
     return plan->is_sm90 ? encode_maps(kernel, product, plan) : CZR_OK;
-}
-
-/* Its kernel is known. */
-static czr_status prepare(czr_product_kernel *k,
-                          const czr_cuda_product_plan *plan,
-                          const uint64_t *tiles, void *stream)
-{
-    k->launch = (czr_launch){.grid = {(unsigned)plan->n_blocks, 1, 1},
-                             .block = {(unsigned)plan->n_threads, 1, 1},
-                             .shared_memory_bytes =
-                                 (unsigned)plan->shared_memory_bytes};
-    return take_tiles(k, tiles, plan->n_tiles, stream);
-}
-
-czr_status czr_product_kernel_open(czr_context *context,
-                                   const czr_cuda_product *product,
-                                   const czr_cuda_product_plan *plan,
-                                   const czr_nvrtc_code *code,
-                                   const uint64_t *tiles, void *stream,
-                                   czr_product_kernel *out)
-{
-    *out = (czr_product_kernel){.context = context};
-    czr_status status = load(out, plan, code);
-    if (status == CZR_OK)
-        status = prepare(out, plan, tiles, stream);
-    if (status == CZR_OK)
-        status = czr_product_kernel_aim(out, product, plan, 0, 0);
-    if (status != CZR_OK)
-        czr_product_kernel_close(out);
-    return status;
-}
-
-czr_status czr_product_kernel_take(czr_context *context,
-                                   const czr_cuda_product_plan *plan,
-                                   void *kernel, const uint64_t *tiles,
-                                   void *stream, czr_product_kernel *out)
-{
-    *out = (czr_product_kernel){.context = context, .kernel = kernel};
-    const czr_status status = prepare(out, plan, tiles, stream);
-    if (status != CZR_OK)
-        czr_product_kernel_close(out);
-    return status;
 }
 
 static czr_status launch(czr_product_kernel *k, bool is_end, void *stream)
@@ -208,6 +171,5 @@ czr_status czr_product_kernel_put(czr_product_kernel *kernel, void *stream)
 void czr_product_kernel_close(czr_product_kernel *kernel)
 {
     czr_context_free(kernel->context, kernel->list.tiles);
-    czr_module_close(&kernel->module);
     kernel->list.tiles = 0;
 }

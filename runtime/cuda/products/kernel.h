@@ -1,5 +1,5 @@
-/* A product on a device: its code loaded, its tiles in the device's memory, its
- * arguments ready, so that to start it is one call of the driver. */
+/* A product on a device: its tiles in the device's memory, its arguments ready,
+ * so that to start it is one call of the driver. */
 #ifndef CZR_CUDA_PRODUCTS_KERNEL_H
 #define CZR_CUDA_PRODUCTS_KERNEL_H
 
@@ -38,7 +38,6 @@ extern const int czr_product_kernel_bytes[2][CZR_PRODUCT_ARGUMENTS];
 /* Stands where it was opened: arguments point inside. */
 typedef struct czr_product_kernel {
     czr_context *context; /* the caller's, open as long as this */
-    czr_module module;
     void *kernel;
     czr_launch launch;
     czr_product_list list;
@@ -51,26 +50,19 @@ typedef struct czr_product_kernel {
     void *arguments[CZR_PRODUCT_ARGUMENTS];
 } czr_product_kernel;
 
-/* The plan of `product`, whose addresses are the device's, with `code` of the
- * call above and the plan's table of tiles; both may go as soon as this
- * returns, which waits until the table is on the device.  What fails is said by
- * the context; *out is then closed. */
+/* For products of a shape, which the plan is of, with its `kernel`, found in a
+ * module that lives longer, and its table of tiles, which may go as soon as
+ * this returns: it waits until the table is on the device.  What fails is said
+ * by the context; *out is then closed. */
 czr_status czr_product_kernel_open(czr_context *context,
-                                   const czr_cuda_product *product,
-                                   const czr_cuda_product_plan *plan,
-                                   const czr_nvrtc_code *code,
-                                   const uint64_t *tiles, void *stream,
-                                   czr_product_kernel *out);
-/* The same of products of a shape, which the plan is of: `kernel` is found
- * already, in a module that lives longer, and has to be aimed. */
-czr_status czr_product_kernel_take(czr_context *context,
                                    const czr_cuda_product_plan *plan,
                                    void *kernel, const uint64_t *tiles,
                                    void *stream, czr_product_kernel *out);
-/* Now for operands that lie elsewhere, of which `plan` is, too; of a batch also
- * for fewer matrices, whose tiles come first in the table.  plan->sums_bytes at
- * `sums`, a multiple of 4, are its own while it runs.  Where the device has
- * something other than 0 at `skip`, c stays as it is; 0: nowhere. */
+/* Before it is put: `product` has the device's addresses, and `plan` is of it;
+ * of a batch also for fewer matrices, whose tiles come first in the table.
+ * plan->sums_bytes at `sums`, a multiple of 4, are its own while it runs.
+ * Where the device has something other than 0 at `skip`, c stays as it is; 0:
+ * nowhere. */
 czr_status czr_product_kernel_aim(czr_product_kernel *kernel,
                                   const czr_cuda_product *product,
                                   const czr_cuda_product_plan *plan,

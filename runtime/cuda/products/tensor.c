@@ -113,7 +113,7 @@ static czr_status take(czr_cuda_stages *stages,
         status = czr_context_open_stream(stages->context, &stream);
     if (status != CZR_OK)
         return status;
-    status = czr_product_kernel_take(stages->context, plan, kernel, table,
+    status = czr_product_kernel_open(stages->context, plan, kernel, table,
                                      stream, out);
     czr_context_close_stream(stages->context, stream);
     return status;

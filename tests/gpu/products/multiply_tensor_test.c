@@ -6,7 +6,6 @@
  * multiply_tensor_test [TRIALS [SEED]]
  * multiply_tensor_test gpu NVRTC...: on the machine's GPU, with the first NVRTC
  * that serves; exit status 77 without either: skipped. */
-#include "runtime/cuda/products/tiles.h"
 #include "tests/gpu/products/product_trial.h"
 
 #include <math.h>
@@ -18,14 +17,7 @@ enum { MOST = 9, UNIT = 8, DEEP = 40 };
 enum { ON_GPU = 20 };
 static int trials = 60;
 static unsigned first_seed = 1;
-static bool has_plain_run;
 static char line_said[LINES]; /* of the last product */
-
-static void run_plain(void **arguments)
-{
-    (void)arguments;
-    has_plain_run = true;
-}
 
 static void set_dtype(czr_product *p, czr_dtype dtype)
 {
@@ -112,57 +104,23 @@ static void run(trial *t, unsigned seed)
 
 /* ---- tests -------------------------------------------------------------- */
 
+/* None falls back to the plain kernel.  Some are in parts of k, which another
+ * launch ends. */
 static void tensor_products_are_the_hosts(void **state)
 {
-    (void)state;
-    for (int i = 0; i < trials; i++) {
-        trial t;
-        draw_trial(&t, first_seed + (unsigned)i);
-        run(&t, first_seed + (unsigned)i);
-        drop_trial(&t);
-    }
-}
-
-/* In parts of k, which another launch ends. */
-static bool is_split(const trial *t, const czr_context *context)
-{
-    const czr_cuda_product_device device = {
-        10 * context->major + context->minor, context->n_processors};
-    const czr_cuda_product p = {.m = (int64_t)t->p.m,
-                                .n = (int64_t)t->p.n,
-                                .k = (int64_t)t->p.k,
-                                .batch = 1,
-                                .is_symmetric = t->p.symmetric};
-    czr_cuda_product_tiles tiles;
-
-    assert_true(czr_tiles_choose(&p, &device, &tiles));
-    return czr_tiles_splits(&p, &device, &tiles) > 1;
-}
-
-/* Of the forms that tensor cores take none falls back, whatever it computes. */
-static void tensor_cores_take_all_forms(void **state)
-{
+    static const trial_setting of[] = {{.capability = 90}, {.capability = 86}};
     int n_split = 0;
+
     (void)state;
     for (int i = 0; i < trials; i++) {
-        static const trial_setting usual;
-        test_stages s;
+        const unsigned seed = first_seed + (unsigned)i;
         trial t;
-        draw_trial(&t, first_seed + (unsigned)i);
-        bench_reset(first_seed, 50);
-        fake_register("product_plain", run_plain);
-        bodies_register();
-        plain_bodies_register();
-        has_plain_run = false;
-        void *const mine = calloc(1, t.bytes[OUT]);
-        assert_int_equal(open_trial(&s, &usual), CZR_OK);
-        assert_int_equal(multiply(&s, &t, mine), CZR_OK);
-        assert_false(has_plain_run);
-        const bool split = is_split(&t, s.bench.context);
-        assert_int_equal(stages_launches(), 1 + split);
-        n_split += split;
-        close_trial(&s, &t);
-        free(mine);
+        draw_trial(&t, seed);
+        assert_int_equal(run_trial(&t, seed, &of[i % 2], line_said), CZR_OK);
+        const bool is_split = strstr(line_said, "last wave") != NULL;
+        if (bench_path)
+            assert_int_equal(bodies_launches(), 1 + is_split);
+        n_split += is_split;
         drop_trial(&t);
     }
     assert_true(trials < 60 || (n_split > 0 && n_split < trials));
@@ -392,7 +350,6 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensor_products_are_the_hosts),
-        cmocka_unit_test(tensor_cores_take_all_forms),
         cmocka_unit_test(programs_say_their_tiles),
         cmocka_unit_test(odd_places_are_for_the_plain_kernel),
         cmocka_unit_test(rounded_products_are_close),

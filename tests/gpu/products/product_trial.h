@@ -28,6 +28,7 @@ typedef struct trial_setting {
     const char *cublas;
     const czr_cuda_tiling *tiling; /* that the program says, or NULL */
     int tiled_sms;
+    int capability; /* of the double; 0: as it is */
 } trial_setting;
 
 /* From -3 to 3. */
@@ -132,8 +133,9 @@ static inline czr_status send_all(test_stages *s, trial *t)
 
 static inline czr_status open_trial(test_stages *s, const trial_setting *with)
 {
+    if (with->capability)
+        fake_set_capability(with->capability);
     const czr_status status = stages_open(s, with->is_strict);
-
     s->stages.cublas = with->cublas;
     s->cuda.tilings = with->tiling;
     s->cuda.n_tilings = with->tiling != NULL;
