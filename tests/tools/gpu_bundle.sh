@@ -38,7 +38,7 @@ add test 120 graph cuda_driver_graph_test gpu "{nvrtc}"
 add test 120 primitives cuda_gpu_primitives device --record "{out}" \
     bodies_sm80.cu bodies_sm90.cu "{nvrtc}"
 add test 120 collect cuda_collect_run gpu "{nvrtc}"
-for test in multiply multiply_tensor multiply_batch multiply_chosen factorise \
+for test in multiply multiply_tensor multiply_batch multiply_chosen \
     factorise_library factorise_newton; do
     add test 120 "$test" "cuda_driver_${test}_test" gpu "{nvrtc}"
 done

@@ -264,6 +264,13 @@ static inline double residual(const trial *t, float *const results[N_OUT])
     return worst / fabs((double)results[0][n - 1]);
 }
 
+static inline void expect_mirror(const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_memory_equal(&x[i * n + j], &x[j * n + i], sizeof *x);
+}
+
 static inline void note_warning(void *user, const char *line)
 {
     *(bool *)user |= strstr(line, "not by cu") != NULL;

@@ -141,14 +141,6 @@ static double error(const float *x, const double *root, size_t n)
     return most / largest;
 }
 
-/* The device's launches since the double is as new. */
-static void expect_mirror(const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++)
-            assert_memory_equal(&x[i * n + j], &x[j * n + i], sizeof *x);
-}
-
 /* As near as four of the host's errors, and a rounding. */
 static void expect_near(const of_matrix *m)
 {
