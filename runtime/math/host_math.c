@@ -26,11 +26,11 @@ czr_status czr_host_math_open(czr_host_math *math, int strict, int n_threads)
                                sizeof *math->packed_a);
     math->packed_b = czr_alloc((size_t)CZR_BLOCK_DEPTH * CZR_BLOCK_COLUMNS,
                                sizeof *math->packed_b);
-    if (strict)
-        math->partials = czr_alloc((size_t)CZR_BLOCK_LEVELS * CZR_BLOCK_ROWS *
-                                       CZR_BLOCK_COLUMNS,
-                                   sizeof *math->partials);
-    else
+    math->partials = strict ? czr_alloc((size_t)CZR_BLOCK_LEVELS *
+                                            CZR_BLOCK_ROWS * CZR_BLOCK_COLUMNS,
+                                        sizeof *math->partials)
+                            : NULL;
+    if (!strict)
         czr_library_set_threads(math->n_threads);
     const bool has_syrk = !strict && czr_product_has_syrk();
     const bool has_f32 = !strict && czr_product_has_syrk_f32();

@@ -324,6 +324,7 @@ static void squares_are_the_same_of_any_number_of_threads(void **state)
     const buffers *self = *state;
     czr_host_math one;
 
+    memset(&one, -1, sizeof one); /* whatever was there before */
     assert_int_equal(czr_host_math_open(&one, 0, 1), CZR_OK);
     fill(x, CZR_BF16, (size_t)N * K);
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
