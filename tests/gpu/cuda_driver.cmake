@@ -44,6 +44,12 @@ foreach(file ${tests})
     WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
 
+# Sums, packing and decisions by the host's functions.
+foreach(name box world_nccl world_nccl_fault)
+  target_sources(cuda_driver_${name}_test PRIVATE gpu/plan/host_collect.c
+    gpu/plan/host_judge.c gpu/plan/deferred.c)
+endforeach()
+
 # The same bits on a GPU, with an NVRTC that tests/gpu/cuda.cmake knows of;
 # without either the tests say skipped.
 foreach(name queue graph multiply multiply_tensor multiply_batch multiply_chosen

@@ -9,8 +9,8 @@ enum { FEW_RUNS = 3 };
 czr_status czr_boxes_put(czr_boxes *boxes)
 {
     if (boxes->status == CZR_OK && boxes->n > 0)
-        boxes->status =
-            boxes->pack(boxes->collect, &boxes->moves, boxes->n, boxes->stream);
+        boxes->status = czr_collect_pack(boxes->collect, &boxes->moves,
+                                         boxes->n, boxes->stream);
     boxes->n = 0;
     return boxes->status;
 }

@@ -6,15 +6,10 @@
 #include "runtime/cuda/collect/collect.h"
 #include "runtime/cuda/driver/context.h"
 
-/* czr_collect_pack, or what a test has in its place. */
-typedef czr_status (*czr_pack)(czr_collect *collect, czr_move_table *moves,
-                               int n, void *stream);
-
-/* Boxes that one kernel will move: begins with the first four members set.  No
+/* Boxes that one kernel will move: begins with the first three members set.  No
  * box writes what another reads or writes. */
 typedef struct czr_boxes {
     czr_collect *collect; /* NULL: there is no kernel */
-    czr_pack pack;
     void *stream;
     czr_status status; /* the first failure; nothing is done behind it */
     int n;

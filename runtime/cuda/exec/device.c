@@ -103,9 +103,7 @@ static void copy_box_cuda(czr_device *base, unsigned char *to_base,
                           const czr_box *from)
 {
     cuda_device *device = (cuda_device *)base;
-    czr_boxes boxes = {.collect = device->collect,
-                       .pack = czr_collect_pack,
-                       .stream = stream_of(device)};
+    czr_boxes boxes = {.collect = device->collect, .stream = stream_of(device)};
     czr_status status = czr_context_enter(device->context);
 
     if (status == CZR_OK)

@@ -273,7 +273,6 @@ static czr_status check_absent(czr_loopback_communicator *communicator)
 static czr_status put_transfer(czr_loopback_communicator *communicator)
 {
     czr_boxes boxes = {.collect = communicator->common->collect,
-                       .pack = czr_collect_pack,
                        .stream =
                            stream_of(communicator, first_of(communicator))};
     czr_status status = check_absent(communicator);

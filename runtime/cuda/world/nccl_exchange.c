@@ -38,10 +38,7 @@ void czr_nccl_copy(czr_nccl_work *work, const void *to, const void *from,
 
 czr_boxes czr_nccl_boxes_of(const czr_nccl_work *work)
 {
-    const czr_nccl_sums *sums = &work->world->options.sums;
-
-    return (czr_boxes){.collect = sums->collect,
-                       .pack = sums->pack,
+    return (czr_boxes){.collect = work->world->options.collect,
                        .stream = work->stream,
                        .status = work->status};
 }
@@ -189,7 +186,6 @@ void czr_nccl_all_slots(czr_nccl_work *work, size_t bytes)
 
 void czr_nccl_sum(czr_nccl_work *work, czr_sum type, size_t n)
 {
-    const czr_nccl_sums *sums = &work->world->options.sums;
     const czr_collect_members members = {
         .data = czr_pointer_of(work->member->table),
         .n_members = work->size,
@@ -197,6 +193,7 @@ void czr_nccl_sum(czr_nccl_work *work, czr_sum type, size_t n)
         .to_end = work->self + 1};
 
     if (work->status == CZR_OK && n > 0)
-        work->status = sums->slice(sums->collect, &members, type, 0, n, NULL,
-                                   work->stream);
+        work->status =
+            czr_collect_sum_slice(work->world->options.collect, &members, type,
+                                  0, n, NULL, work->stream);
 }

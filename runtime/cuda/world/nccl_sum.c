@@ -42,7 +42,6 @@ static void add_leaves(czr_nccl_work *work, int first, int members, int n_grads,
                        czr_dtype dtype, int64_t done, int64_t n)
 {
     const czr_reduce_scatter *collective = &work->collective->of.reduce_scatter;
-    const czr_nccl_sums *sums = &work->world->options.sums;
     const czr_address table =
         work->member->table + (size_t)first * sizeof(void *);
     const czr_collect_grads sum = {.grads = czr_pointer_of(table),
@@ -56,7 +55,8 @@ static void add_leaves(czr_nccl_work *work, int first, int members, int n_grads,
                                    .largest = collective->largest};
 
     if (work->status == CZR_OK && n > 0)
-        work->status = sums->n_grads(sums->collect, &sum, work->stream);
+        work->status = czr_collect_sum_grads(work->world->options.collect, &sum,
+                                             work->stream);
 }
 
 /* A leaf's chunks to whoever adds them up, and the own from all. */

@@ -17,21 +17,6 @@
 #include "runtime/cuda/world/nccl.h"
 #include "runtime/world/world.h"
 
-/* What adds up and packs on the device: czr_collect_sum_grads,
- * czr_collect_sum_slice and czr_collect_pack, of one that is open as long as
- * the world. */
-typedef struct czr_nccl_sums {
-    czr_collect *collect;
-    czr_status (*n_grads)(czr_collect *collect, const czr_collect_grads *sum,
-                          void *stream);
-    czr_status (*slice)(czr_collect *collect,
-                        const czr_collect_members *members, czr_sum type,
-                        size_t first, size_t n, const int32_t *skip,
-                        void *stream);
-    czr_status (*pack)(czr_collect *collect, czr_move_table *moves, int n,
-                       void *stream);
-} czr_nccl_sums;
-
 typedef struct czr_world_nccl_options {
     const czr_nccl *nccl;  /* the caller's, open as long as the world */
     const czr_nccl_id *id; /* of all ranks; not looked at with `borrowed`; NULL:
@@ -46,10 +31,10 @@ typedef struct czr_world_nccl_options {
     int rank, size;
     bool is_strict; /* all sums in the order of the threads world, to its bits;
                      * else NCCL adds where it knows the types */
-    czr_nccl_sums sums;
-    size_t slot_bytes;   /* device memory that a communicator may take for each
-                          * member, twice; 0: 4 MiB */
-    int64_t deadline_ms; /* until czr_open sets it; 0: 600,000 */
+    czr_collect *collect; /* adds up and packs; open as long as the world */
+    size_t slot_bytes;    /* device memory that a communicator may take for each
+                           * member, twice; 0: 4 MiB */
+    int64_t deadline_ms;  /* until czr_open sets it; 0: 600,000 */
 } czr_world_nccl_options;
 
 /* Collective: all ranks open theirs, with equal options but for the rank; each

@@ -89,10 +89,7 @@ static czr_status open_world(czr_process *process,
 
     world.is_strict = program->strict;
     world.deadline_ms = options->engine.deadline_ms;
-    world.sums = (czr_nccl_sums){.collect = process->collect,
-                                 .n_grads = czr_collect_sum_grads,
-                                 .slice = czr_collect_sum_slice,
-                                 .pack = czr_collect_pack};
+    world.collect = process->collect;
     const czr_status status =
         czr_world_nccl_open(options->context, &world, &process->world, message);
     if (status != CZR_OK)

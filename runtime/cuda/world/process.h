@@ -64,7 +64,7 @@ typedef struct czr_process_options {
                            * CZR_ERR_DEVICE_CODE */
     czr_cache *cache;     /* the caller's, or NULL */
     czr_options engine;
-    /* The caller leaves `sums`, `is_strict` and `deadline_ms`: the plan, the
+    /* The caller leaves `collect`, `is_strict` and `deadline_ms`: the plan, the
      * engine's options and the process know them. */
     czr_world_nccl_options world;
     /* true: all steps but the first are launched as graphs, as in loopback.h.

@@ -5,9 +5,6 @@
 #include "runtime/base/box.h"
 #include "runtime/cuda/collect/box.h"
 #include "tests/gpu/driver/bench.h"
-#include "tests/gpu/plan/host_move.h"
-
-#define PACK_CODE "FAKE sm_90\npack 0 4040\n"
 
 enum { MOST_BOXES = 3 * CZR_PACK_MOVES, ROOM = 1024, ALL = MOST_BOXES * ROOM };
 
@@ -16,38 +13,13 @@ static int trials = 40;
 
 typedef struct session {
     test_bench bench;
-    czr_module module;
-    void *kernel, *stream;
+    czr_collect *collect;
+    void *stream;
     czr_address from, to;
     czr_boxes boxes;
     unsigned char given[ALL], wanted[ALL], made[ALL];
     int n_packed, n_copied; /* boxes */
 } session;
-
-typedef struct pack_argument {
-    czr_move_table table;
-    int64_t n;
-} pack_argument;
-
-static void run_pack(void **arguments)
-{
-    const pack_argument *of = arguments[0];
-
-    for (int64_t i = 0; i < of->n; i++)
-        move_on_host(&of->table.of[i]);
-}
-
-static czr_status put_pack(czr_collect *collect, czr_move_table *moves, int n,
-                           void *stream)
-{
-    static const czr_launch once = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
-    const session *s = (const void *)collect;
-    pack_argument argument = {*moves, n};
-    void *arguments[] = {&argument};
-
-    return czr_module_launch(s->bench.context, s->kernel, &once, arguments,
-                             stream);
-}
 
 static size_t draw(size_t n)
 {
@@ -58,20 +30,16 @@ static void open_session(session *s, bool has_kernel)
 {
     memset(s, 0, sizeof *s);
     bench_reset(first_seed, 30);
-    fake_register("pack", run_pack);
     assert_int_equal(bench_open(&s->bench), CZR_OK);
     czr_context *context = s->bench.context;
-    assert_int_equal(czr_module_open(context, PACK_CODE, "pack", &s->module),
-                     CZR_OK);
-    assert_int_equal(czr_module_find(&s->module, "pack", 0, &s->kernel),
-                     CZR_OK);
+    assert_int_equal(
+        czr_collect_open(context, NULL, NULL, &s->collect, s->bench.message),
+        CZR_OK);
     assert_int_equal(czr_context_open_stream(context, &s->stream), CZR_OK);
     assert_int_equal(czr_context_alloc(context, ALL, &s->from), CZR_OK);
     assert_int_equal(czr_context_alloc(context, ALL, &s->to), CZR_OK);
-    s->boxes =
-        (czr_boxes){.collect = has_kernel ? (czr_collect *)(void *)s : NULL,
-                    .pack = put_pack,
-                    .stream = s->stream};
+    s->boxes = (czr_boxes){.collect = has_kernel ? s->collect : NULL,
+                           .stream = s->stream};
 }
 
 static void close_session(session *s)
@@ -82,7 +50,7 @@ static void close_session(session *s)
     czr_context_free(context, s->from);
     czr_context_free(context, s->to);
     czr_context_close_stream(context, s->stream);
-    czr_module_close(&s->module);
+    czr_collect_close(s->collect);
     bench_close(&s->bench);
     assert_int_equal(bench_leftovers(), 0);
 }

@@ -20,7 +20,7 @@ mutants.MUTANTS = [
      "nccl->version >= CZR_NCCL_VERSION", "nccl->version"),
     ("missing functions are taken", "nccl", "world/nccl.c",
      "return missing ? lacks(missing, message) : CZR_OK;", "return CZR_OK;"),
-    ("NCCL's own words are left out", "nccl", "world/nccl.c",
+    ("NCCL's own words are left out", "world_nccl", "world/nccl.c",
      "more ? more : \"\");", "\"\");"),
     ("network cards get a traffic class", "nccl", "world/nccl.c",
      ".traffic_class = CZR_NCCL_DEFAULT", ".traffic_class = 0"),

@@ -4,12 +4,10 @@
 
 #include "runtime/cuda/driver/context.h"
 #include "runtime/cuda/world/nccl.h"
-#include "tests/gpu/double/fake.h"
 #include "tests/gpu/double/fake_nccl.h"
+#include "tests/gpu/driver/bench.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { RANKS_MOST = 16 }; /* as many GPUs as the double has */
 
@@ -82,14 +80,50 @@ static inline void ranks_draw_order(uint64_t seed)
         setenv(CZR_NCCL_ORDER, "1", 1);
 }
 
-/* The double as new, with as many GPUs as ranks, one each. */
-static inline void ranks_init(test_rank *ranks, int size, uint64_t seed,
-                              const czr_driver *driver, const czr_nccl *nccl)
+/* Libraries that all ranks have; the id is for all. */
+typedef struct ranks_bench {
+    czr_driver *driver;
+    czr_nccl *nccl;
+    czr_nccl_id id;
+    uint64_t seed;
+    test_rank of[RANKS_MOST];
+} ranks_bench;
+
+/* The double as new, with a GPU for each rank. */
+static inline void ranks_open(ranks_bench *bench, int size, uint64_t seed,
+                              bool draws_order)
 {
+    char message[CZR_NCCL_MESSAGE];
+
+    *bench = (ranks_bench){.seed = seed};
+    fake_reset(seed, 0);
+    RANK_CHECK(czr_driver_open(FAKE_PATH, &bench->driver, message) == CZR_OK);
+    if (draws_order)
+        ranks_draw_order(seed);
+    RANK_CHECK(czr_nccl_open(FAKE_PATH, &bench->nccl, message) == CZR_OK);
     fake_reset(seed, (int)(seed % 3) * 40);
     fake_set_devices(size);
+    fake_set_memory((size_t)1 << 32);
     for (int i = 0; i < size; i++)
-        ranks[i] = (test_rank){.device = i, .driver = driver, .nccl = nccl};
+        bench->of[i] = (test_rank){
+            .device = i, .driver = bench->driver, .nccl = bench->nccl};
+    RANK_CHECK(bench->driver->init(0) == 0);
+    RANK_CHECK(czr_nccl_make_id(bench->nccl, &bench->id, message) == CZR_OK);
+}
+
+/* All was given back, and nothing was called that should not be. */
+static inline void ranks_close(ranks_bench *bench)
+{
+    const int64_t n_comms = fake_nccl_comms(), n_left = bench_leftovers();
+
+    if (n_comms || n_left || fake_nccl_fault()) {
+        printf("seed %llu: %lld communicators and %lld things left, \"%s\"\n",
+               (unsigned long long)bench->seed, (long long)n_comms,
+               (long long)n_left, fake_nccl_fault() ? fake_nccl_fault() : "");
+        exit(1);
+    }
+    czr_nccl_close(bench->nccl);
+    czr_driver_close(bench->driver);
 }
 
 #endif

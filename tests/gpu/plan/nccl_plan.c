@@ -7,7 +7,6 @@
  * nccl_plan [PLAN.so PROGRAM] [ORDERS [FAILURES]], or with CANZONA_FAULTS=N or
  * N@SEED, so many drawn faults alone, of this seed and the next */
 #define _POSIX_C_SOURCE 200809L
-#include "tests/gpu/driver/bench.h"
 #include "tests/gpu/plan/host_plan.h"
 #include "tests/gpu/plan/loopback_kernels.h"
 #include "tests/gpu/world/nccl_rank.h"
@@ -25,12 +24,13 @@ static int n_ranks, n_orders = 2, n_failures = 6;
 static int64_t n_calls; /* of a run */
 static int n_ahead;     /* of the orders */
 
+static ranks_bench bench; /* of the last run */
+static const test_rank *const ranks = bench.of;
+
 /* All ranks; nothing is left. */
-static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
+static void run_on_double(wish *w, uint64_t order)
 {
-    char message[CZR_NCCL_MESSAGE];
-    czr_driver *driver;
-    czr_nccl *nccl;
+    char message[CZR_NVRTC_MESSAGE];
 
     rank_drop(&w->out);
     w->n_graphs = w->n_refused = 0;
@@ -38,35 +38,19 @@ static void run_on_double(wish *w, test_rank *ranks, uint64_t order)
         w->leaver < 0 && !w->fail_at && !w->odd_fails ? DEADLINE_MS : SHORT_MS;
     if (w->slow_ms == LITTLE_MS)
         w->deadline_ms = DEADLINE_MS;
-    fake_reset(order, 0);
-    RANK_CHECK(czr_driver_open(FAKE_PATH, &driver, message) == CZR_OK);
-    ranks_draw_order(order);
-    RANK_CHECK(czr_nccl_open(FAKE_PATH, &nccl, message) == CZR_OK);
-    ranks_init(ranks, n_ranks, order, driver, nccl);
-    RANK_CHECK(driver->init(0) == 0);
-    fake_set_memory((size_t)1 << 32);
+    ranks_open(&bench, n_ranks, order, true);
     kernels_register(w->is_captured);
     RANK_CHECK(!kernels_nvrtc_path() ||
                czr_nvrtc_open(kernels_nvrtc_path(), &w->nvrtc, message) ==
                    CZR_NVRTC_OK);
-    RANK_CHECK(czr_nccl_make_id(nccl, &w->id, message) == CZR_OK);
+    w->id = bench.id;
     if (w->fail_at)
         fake_fail(NULL, w->fail_at, CZR_CUDA_ILLEGAL_ADDRESS);
-    ranks_run(ranks, n_ranks, nccl_rank_run, w);
+    ranks_run(bench.of, n_ranks, nccl_rank_run, w);
     n_calls = fake_calls();
-    if (fake_nccl_comms() || fake_nccl_fault() || bench_leftovers()) {
-        printf("order %llu, failing %s: %lld communicators and %lld things "
-               "left, \"%s\"\n",
-               (unsigned long long)order,
-               w->fail_at ? fake_symbol(w->fail_at) : "nothing",
-               (long long)fake_nccl_comms(), (long long)bench_leftovers(),
-               fake_nccl_fault() ? fake_nccl_fault() : "");
-        exit(1);
-    }
     czr_nvrtc_close(w->nvrtc);
     w->nvrtc = NULL;
-    czr_nccl_close(nccl);
-    czr_driver_close(driver);
+    ranks_close(&bench);
 }
 
 static int compare_orders(void)
@@ -77,7 +61,6 @@ static int compare_orders(void)
 
     for (int i = 0; i < 3 * n_orders; i++) {
         static const rank_variety kinds[] = {RANK_DRAWN, RANK_BAD, RANK_UNDONE};
-        test_rank ranks[RANKS_MOST];
         const rank_variety kind = kinds[i % 3];
         host_plan_run(n_ranks, STEPS, kind, &host);
         w.has_bad_step = kind == RANK_BAD;
@@ -87,7 +70,7 @@ static int compare_orders(void)
         w.is_early = i % 4 != 1;
         w.is_captured = (i + i / 6) % 2;
         w.leaver = -1;
-        run_on_double(&w, ranks, rank_seed + (uint64_t)i);
+        run_on_double(&w, rank_seed + (uint64_t)i);
         for (int rank = 0; rank < n_ranks; rank++)
             if (ranks[rank].status != CZR_OK) {
                 printf("rank %d: %s\n", rank, w.said[rank]);
@@ -119,14 +102,13 @@ static int read_undone(void)
 {
     static outcome host;
     static wish w;
-    test_rank ranks[RANKS_MOST];
 
     w.leaver = -1;
     w.is_late = w.is_reading = w.is_captured = true;
     w.is_failing = w.undoes = true;
     w.steps = RANK_WILD_STEP + 1;
     host_plan_run(n_ranks, w.steps, RANK_UNDONE, &host);
-    run_on_double(&w, ranks, rank_seed);
+    run_on_double(&w, rank_seed);
     const int rank = host_plan_difference(&host, &w.out, n_ranks, w.steps);
     rank_drop(&host);
     rank_drop(&w.out);
@@ -138,13 +120,12 @@ static int read_undone(void)
 static int refuse_among_undone(void)
 {
     static wish w;
-    test_rank ranks[RANKS_MOST];
     int n_wrong = 0;
 
     w.leaver = -1;
     w.is_late = w.is_captured = w.has_bad_step = true;
     w.is_failing = w.undoes = true;
-    run_on_double(&w, ranks, rank_seed);
+    run_on_double(&w, rank_seed);
     for (int rank = 0; rank < n_ranks; rank++)
         n_wrong += ranks[rank].status != CZR_OK;
     rank_drop(&w.out);
@@ -155,12 +136,11 @@ static int refuse_among_undone(void)
 static int leave(bool is_captured)
 {
     static wish w;
-    test_rank ranks[RANKS_MOST];
     int n_quiet = 0;
 
     w.leaver = n_ranks - 1;
     w.is_captured = is_captured;
-    run_on_double(&w, ranks, rank_seed);
+    run_on_double(&w, rank_seed);
     for (int rank = 0; rank < n_ranks - 1; rank++)
         if (ranks[rank].status != CZR_ERR_TIMEOUT ||
             !strstr(w.said[rank], "waited")) {
@@ -179,13 +159,12 @@ static int fail_calls(void)
 {
     static outcome host;
     static wish w;
-    test_rank ranks[RANKS_MOST];
     int n_wrong = 0, n_said = 0, n_came = 0;
 
     w.leaver = -1;
     w.is_early = w.is_captured = true;
     host_plan_run(n_ranks, STEPS, false, &host);
-    run_on_double(&w, ranks, rank_seed);
+    run_on_double(&w, rank_seed);
     const int64_t n = n_calls;
     for (int rank = 0; rank < n_ranks; rank++)
         if (ranks[rank].status != CZR_OK) {
@@ -195,7 +174,7 @@ static int fail_calls(void)
     for (int i = 0; i < n_failures; i++) {
         bool is_said = false, is_wrong = false;
         w.fail_at = 1 + n * i / n_failures;
-        run_on_double(&w, ranks, rank_seed + (uint64_t)i);
+        run_on_double(&w, rank_seed + (uint64_t)i);
         for (int rank = 0; rank < n_ranks; rank++) {
             const trace *x = &host.of[rank], *y = &w.out.of[rank];
             is_said |= ranks[rank].status != CZR_OK && *w.said[rank];
@@ -224,11 +203,10 @@ static int fail_entering(void)
 
     for (int of = CALL_STEP; of < N_CALLS; of++) {
         static wish w;
-        test_rank ranks[RANKS_MOST];
 
         w = (wish){.leaver = -1, .odd_fails = (rank_call)of};
         w.is_captured = of == CALL_STEP;
-        run_on_double(&w, ranks, rank_seed + (uint64_t)of);
+        run_on_double(&w, rank_seed + (uint64_t)of);
         for (int rank = 0; rank < n_ranks; rank++) {
             const bool is_odd = rank == n_ranks - 1;
             const bool is_named =
@@ -250,18 +228,17 @@ static int agree(void)
 {
     static outcome host;
     static wish w;
-    test_rank ranks[RANKS_MOST];
     int n_wrong = 0;
 
     w.leaver = -1;
     w.is_captured = w.is_odd_loose = true;
     host_plan_run(n_ranks, STEPS, RANK_DRAWN, &host);
-    run_on_double(&w, ranks, rank_seed);
+    run_on_double(&w, rank_seed);
     n_wrong +=
         w.n_graphs || host_plan_difference(&host, &w.out, n_ranks, 0) >= 0;
     w.is_odd_loose = false;
     w.is_odd_eager = true;
-    run_on_double(&w, ranks, rank_seed);
+    run_on_double(&w, rank_seed);
     for (int rank = 0; rank < n_ranks && n_ranks > 1; rank++)
         n_wrong += ranks[rank].status != CZR_ERR_MISMATCH ||
                    !strstr(w.said[rank], "capture");
@@ -283,13 +260,12 @@ static const char *without_rank(const char *said)
 static int poison(bool is_late)
 {
     static wish w;
-    test_rank ranks[RANKS_MOST];
     int n_wrong = 0;
 
     w.is_failing = true;
     w.is_late = w.is_captured = w.is_constant = is_late;
     w.leaver = -1;
-    run_on_double(&w, ranks, rank_seed);
+    run_on_double(&w, rank_seed);
     for (int rank = 0; rank < n_ranks; rank++) {
         const bool is_named =
             ranks[rank].status == ranks[0].status &&
@@ -337,7 +313,6 @@ static bool is_compared(void)
 /* Ranks that do not say in what the last one differs. */
 static int differ(bool is_late)
 {
-    test_rank ranks[RANKS_MOST];
     int n_wrong = 0;
 
     for (int kind = 0; kind < 3; kind++) {
@@ -352,7 +327,7 @@ static int differ(bool is_late)
         w.is_alike = kind > 0;
         w.is_odd_drifted = kind > 1;
         w.steps = kind > 1 ? 1 : 0;
-        run_on_double(&w, ranks, rank_seed);
+        run_on_double(&w, rank_seed);
         const bool stops =
             w.is_odd_rated || (w.is_odd_drifted && is_compared());
         snprintf(last, sizeof last, "rank %d", n_ranks - 1);
@@ -450,12 +425,11 @@ static int draw_faults(int n, uint64_t first)
 {
     static outcome host;
     static wish w;
-    test_rank ranks[RANKS_MOST];
     int n_wrong = 0;
 
     w.leaver = -1;
     host_plan_run(n_ranks, STEPS, RANK_DRAWN, &host);
-    run_on_double(&w, ranks, rank_seed);
+    run_on_double(&w, rank_seed);
     const int64_t n_all = n_calls;
     for (int i = 0; i < n; i++) {
         const uint64_t seed = first + (uint64_t)i;
@@ -463,7 +437,7 @@ static int draw_faults(int n, uint64_t first)
         const fault kind = (fault)draw(&state, N_FAULTS);
         rank_drop(&w.out);
         w = wish_of(kind, n_all, &state);
-        run_on_double(&w, ranks, state);
+        run_on_double(&w, state);
         for (int rank = 0; rank < n_ranks; rank++)
             if (!ends_well(&w, kind, &host, &ranks[rank])) {
                 printf("seed %llu: %s%s; rank %d after %.1f s: %s, \"%s\"\n",

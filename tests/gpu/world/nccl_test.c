@@ -5,7 +5,6 @@
  * nccl_test [SEED]; nccl_test library PATH: what the machine's own says,
  * without a GPU.  Exit status 77 where it is not there: skipped. */
 #define _POSIX_C_SOURCE 200809L
-#include "tests/gpu/driver/bench.h"
 #include "tests/gpu/driver/ranks.h"
 #include "tests/gpu/driver/spoil.h"
 
@@ -114,36 +113,14 @@ static void asks_for_an_order(void **state)
 /* ---- communicators ------------------------------------------------------ */
 
 typedef struct parts {
-    czr_driver *driver;
-    czr_nccl *nccl;
-    czr_nccl_id id;
-    test_rank ranks[RANKS_MOST];
-    int size, absent; /* absent: rank that does not come, -1: none */
+    ranks_bench bench;
     int64_t deadline_ms;
-    int calls; /* of the double by all ranks */
 } parts;
 
 static void open_parts(parts *p, int size, uint64_t order)
 {
-    char message[CZR_NCCL_MESSAGE];
-
-    *p = (parts){.size = size, .absent = -1, .deadline_ms = DEADLINE_MS};
-    fake_reset(order, 0);
-    assert_int_equal(czr_driver_open(FAKE_PATH, &p->driver, message), CZR_OK);
-    assert_int_equal(czr_nccl_open(FAKE_PATH, &p->nccl, message), CZR_OK);
-    ranks_init(p->ranks, size, order, p->driver, p->nccl);
-    assert_int_equal(p->driver->init(0), 0);
-    assert_int_equal(czr_nccl_make_id(p->nccl, &p->id, message), CZR_OK);
-}
-
-/* All was given back, and nothing was called that should not be. */
-static void close_parts(parts *p)
-{
-    assert_int_equal(fake_nccl_comms(), 0);
-    assert_null(fake_nccl_fault());
-    assert_int_equal(bench_leftovers(), 0);
-    czr_nccl_close(p->nccl);
-    czr_driver_close(p->driver);
+    p->deadline_ms = DEADLINE_MS;
+    ranks_open(&p->bench, size, order, false);
 }
 
 /* One for all, from which one for odd and one for even ranks, ordered
@@ -155,10 +132,8 @@ static void open_and_split(test_rank *self, void *user)
     const int n = (self->size + 1 - self->rank % 2) / 2;
     const int key = n - 1 - self->rank / 2;
 
-    if (self->rank == p->absent)
-        return;
     self->status =
-        czr_nccl_comm_open(self->nccl, &p->id, self->size, self->rank,
+        czr_nccl_comm_open(self->nccl, &p->bench.id, self->size, self->rank,
                            p->deadline_ms, &all, self->message);
     if (self->status == CZR_OK)
         self->status = czr_nccl_comm_split(
@@ -182,11 +157,11 @@ static void opens_and_splits(void **state)
     for (int size = 1; size <= 8; size++) {
         parts p;
         open_parts(&p, size, seed + (uint64_t)size);
-        ranks_run(p.ranks, size, open_and_split, &p);
+        ranks_run(p.bench.of, size, open_and_split, &p);
         for (int i = 0; i < size; i++)
-            assert_int_equal(p.ranks[i].status, CZR_OK);
+            assert_int_equal(p.bench.of[i].status, CZR_OK);
         assert_int_equal(fake_nccl_aborted(), 0);
-        close_parts(&p);
+        ranks_close(&p.bench);
     }
 }
 
@@ -222,8 +197,8 @@ static void cross(test_rank *self, void *user)
     void *streams[2];
     czr_address data;
 
-    RANK_CHECK(czr_nccl_comm_open(self->nccl, &p->id, self->size, self->rank,
-                                  DEADLINE_MS, &comms[0],
+    RANK_CHECK(czr_nccl_comm_open(self->nccl, &p->bench.id, self->size,
+                                  self->rank, DEADLINE_MS, &comms[0],
                                   self->message) == CZR_OK);
     RANK_CHECK(czr_nccl_comm_split(&comms[0], 0, self->size, self->rank,
                                    DEADLINE_MS, &comms[1],
@@ -270,11 +245,12 @@ static int count_hangs(const char *asked, bool is_same)
         c.p.deadline_ms = SHORT_MS;
         fake_nccl_set_room(0); /* nobody aborts what a call waits for */
         setenv(CZR_NCCL_ORDER, asked, 1);
-        ranks_run(c.p.ranks, 2, cross, &c);
+        ranks_run(c.p.bench.of, 2, cross, &c);
         unsetenv(CZR_NCCL_ORDER);
-        n += c.p.ranks[0].status != CZR_OK || c.p.ranks[1].status != CZR_OK;
-        czr_nccl_close(c.p.nccl);
-        czr_driver_close(c.p.driver);
+        n += c.p.bench.of[0].status != CZR_OK ||
+             c.p.bench.of[1].status != CZR_OK;
+        czr_nccl_close(c.p.bench.nccl);
+        czr_driver_close(c.p.bench.driver);
     }
     return n;
 }
@@ -287,39 +263,6 @@ static void hangs_by_two_orders(void **state)
     assert_int_equal(count_hangs("1", true), 0);
     assert_true(count_hangs("1", false) > 0);
     assert_true(count_hangs("0", true) > 0);
-}
-
-static void says_what_nccl_says(void **state)
-{
-    parts p;
-
-    (void)state;
-    open_parts(&p, 3, seed);
-    p.ranks[2].device = 0;
-    ranks_run(p.ranks, 3, open_and_split, &p);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(p.ranks[i].status, CZR_ERR_NCCL);
-        assert_non_null(strstr(p.ranks[i].message, FAKE_DUPLICATE_GPU));
-    }
-    close_parts(&p);
-}
-
-static void waits_no_longer_than_the_deadline(void **state)
-{
-    parts p;
-
-    (void)state;
-    open_parts(&p, 3, seed);
-    p.deadline_ms = SHORT_MS;
-    p.absent = 1;
-    ranks_run(p.ranks, 3, open_and_split, &p);
-    for (int i = 0; i < 3; i++) {
-        if (i == p.absent)
-            continue;
-        assert_int_equal(p.ranks[i].status, CZR_ERR_TIMEOUT);
-        assert_non_null(strstr(p.ranks[i].message, "waited 100 ms for the"));
-    }
-    close_parts(&p);
 }
 
 /* Each call of the double in turn: no rank hangs, none says that all is well
@@ -337,16 +280,16 @@ static void leaves_nothing_where_a_call_fails(void **state)
             open_parts(&p, 2, seed + i);
             p.deadline_ms = SHORT_MS;
             fake_fail(failing[i], nth, CZR_NCCL_SYSTEM_ERROR);
-            ranks_run(p.ranks, 2, open_and_split, &p);
+            ranks_run(p.bench.of, 2, open_and_split, &p);
             assert_true(fake_has_failed());
             for (int k = 0; k < 2; k++) {
-                failures += p.ranks[k].status == CZR_ERR_NCCL;
-                assert_true(p.ranks[k].status == CZR_OK ||
-                            p.ranks[k].status == CZR_ERR_NCCL ||
-                            p.ranks[k].status == CZR_ERR_TIMEOUT);
+                failures += p.bench.of[k].status == CZR_ERR_NCCL;
+                assert_true(p.bench.of[k].status == CZR_OK ||
+                            p.bench.of[k].status == CZR_ERR_NCCL ||
+                            p.bench.of[k].status == CZR_ERR_TIMEOUT);
             }
             assert_int_equal(failures, i < 2);
-            close_parts(&p);
+            ranks_close(&p.bench);
         }
 }
 
@@ -357,7 +300,7 @@ static void borrow(test_rank *self, void *user)
     czr_nccl_comm callers, borrowed, part;
 
     self->status =
-        czr_nccl_comm_open(self->nccl, &p->id, self->size, self->rank,
+        czr_nccl_comm_open(self->nccl, &p->bench.id, self->size, self->rank,
                            p->deadline_ms, &callers, self->message);
     RANK_CHECK(self->status == CZR_OK);
     RANK_CHECK(czr_nccl_comm_borrow(self->nccl, callers.handle, self->size + 1,
@@ -386,9 +329,9 @@ static void borrows_and_gives_back(void **state)
 
     (void)state;
     open_parts(&p, 3, seed);
-    ranks_run(p.ranks, 3, borrow, &p);
+    ranks_run(p.bench.of, 3, borrow, &p);
     assert_int_equal(fake_nccl_aborted(), 0);
-    close_parts(&p);
+    ranks_close(&p.bench);
 }
 
 /* ---- the machine's own -------------------------------------------------- */
@@ -423,8 +366,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(asks_for_an_order),
         cmocka_unit_test(hangs_by_two_orders),
         cmocka_unit_test(opens_and_splits),
-        cmocka_unit_test(says_what_nccl_says),
-        cmocka_unit_test(waits_no_longer_than_the_deadline),
         cmocka_unit_test(leaves_nothing_where_a_call_fails),
         cmocka_unit_test(borrows_and_gives_back),
     };

@@ -15,7 +15,7 @@ static int n_programs = 60;
 /* ---- drawn programs ----------------------------------------------------- */
 
 typedef struct session {
-    nccl_bench bench;
+    ranks_bench bench;
     units_run run; /* arenas: what ranks begin with, then what they end with */
     size_t slot_bytes;
 } session;
@@ -50,8 +50,9 @@ static void copy_arena(test_rank *self, const units_run *run, czr_address arena,
                CZR_OK);
 }
 
-static void run_units(test_rank *self, const session *s, czr_world *world)
+static czr_status run_units(test_rank *self, czr_world *world, void *user)
 {
+    const session *s = user;
     const units_plan *plan = s->run.plan;
     czr_context *context = self->context;
     czr_comm *comms[UNITS_OPS];
@@ -80,26 +81,20 @@ static void run_units(test_rank *self, const session *s, czr_world *world)
     for (int i = 0; i < 2; i++)
         czr_context_close_stream(context, streams[i]);
     czr_context_free(context, arena);
+    return CZR_OK;
 }
 
 static void run_rank(test_rank *self, void *user)
 {
     const session *s = user;
-    sums_bench sums;
-    czr_world *world;
 
-    self->status = nccl_bench_world(
-        &s->bench, self, &sums,
-        (czr_world_nccl_options){.is_strict = !s->run.plan->is_exact,
-                                 .slot_bytes = s->slot_bytes,
-                                 .deadline_ms = DEADLINE_MS},
-        &world);
+    nccl_bench_run(&s->bench, self,
+                   (czr_world_nccl_options){.is_strict = !s->run.plan->is_exact,
+                                            .slot_bytes = s->slot_bytes,
+                                            .deadline_ms = DEADLINE_MS},
+                   run_units, user);
     if (self->status != CZR_OK)
         fprintf(stderr, "rank %d: %s\n", self->rank, self->message);
-    else
-        run_units(self, s, world);
-    czr_world_nccl_close(world);
-    czr_module_close(&sums.module);
 }
 
 /* Where two arenas differ first, as an operation; -1: nowhere. */
@@ -126,7 +121,7 @@ static void compare_with_threads(const units_plan *plan, uint64_t order)
     units_run expected = {.plan = plan};
     session s = {.slot_bytes = order % 3 ? 0 : 1000 + order % 5000};
 
-    nccl_bench_open(&s.bench, n, order);
+    ranks_open(&s.bench, n, order, true);
     s.run.plan = plan;
     for (int i = 0; i < n; i++) {
         expected.arenas[i] = aligned_alloc(CZR_ALIGN, plan->bytes);
@@ -136,9 +131,9 @@ static void compare_with_threads(const units_plan *plan, uint64_t order)
     }
     for (int step = 0; step < STEPS; step++)
         assert_int_equal(units_by_threads(&expected), CZR_OK);
-    ranks_run(s.bench.ranks, n, run_rank, &s);
+    ranks_run(s.bench.of, n, run_rank, &s);
     for (int i = 0; i < n; i++) {
-        assert_int_equal(s.bench.ranks[i].status, CZR_OK);
+        assert_int_equal(s.bench.of[i].status, CZR_OK);
         const int op =
             find_difference(plan, expected.arenas[i], s.run.arenas[i]);
         if (op >= 0)
@@ -152,7 +147,7 @@ static void compare_with_threads(const units_plan *plan, uint64_t order)
     assert_int_equal(fake_nccl_aborted(), 0);
     n_reduces[!plan->is_exact] += fake_nccl_reduces();
     n_broadcasts += fake_nccl_broadcasts();
-    nccl_bench_close(&s.bench);
+    ranks_close(&s.bench);
 }
 
 static void has_the_bits_of_threads(void **state)
@@ -173,7 +168,7 @@ static void has_the_bits_of_threads(void **state)
 /* ---- trainers ----------------------------------------------------------- */
 
 typedef struct sharing {
-    nccl_bench bench;
+    ranks_bench bench;
     float *sums[RANKS_MOST];
     uint16_t *parts[RANKS_MOST]; /* [ranks][LONG] */
 } sharing;
@@ -198,19 +193,19 @@ static czr_status share_numbers(czr_world *world, void *user)
     return status;
 }
 
+static czr_status share_by_body(test_rank *self, czr_world *world, void *user)
+{
+    (void)self;
+    return share_numbers(world, user);
+}
+
 static void share_by_nccl(test_rank *self, void *user)
 {
     const sharing *s = user;
-    sums_bench sums;
-    czr_world *world;
 
-    self->status = nccl_bench_world(
-        &s->bench, self, &sums,
-        (czr_world_nccl_options){.deadline_ms = DEADLINE_MS}, &world);
-    if (self->status == CZR_OK)
-        self->status = share_numbers(world, user);
-    czr_world_nccl_close(world);
-    czr_module_close(&sums.module);
+    nccl_bench_run(&s->bench, self,
+                   (czr_world_nccl_options){.deadline_ms = DEADLINE_MS},
+                   share_by_body, user);
 }
 
 static void open_sharing(sharing *s, int n)
@@ -235,14 +230,14 @@ static void serves_trainers_as_threads_do(void **state)
     (void)state;
     for (int n = 1; n <= 5; n += 2) {
         static sharing ours, theirs;
-        nccl_bench_open(&ours.bench, n, seed + (uint64_t)n);
+        ranks_open(&ours.bench, n, seed + (uint64_t)n, true);
         open_sharing(&ours, n);
         open_sharing(&theirs, n);
         assert_int_equal(czr_world_threads_run(n, share_numbers, &theirs),
                          CZR_OK);
-        ranks_run(ours.bench.ranks, n, share_by_nccl, &ours);
+        ranks_run(ours.bench.of, n, share_by_nccl, &ours);
         for (int i = 0; i < n; i++) {
-            assert_int_equal(ours.bench.ranks[i].status, CZR_OK);
+            assert_int_equal(ours.bench.of[i].status, CZR_OK);
             assert_memory_equal(ours.sums[i], theirs.sums[i],
                                 LONG * sizeof *ours.sums[i]);
             assert_memory_equal(ours.parts[i], theirs.parts[i],
@@ -250,33 +245,33 @@ static void serves_trainers_as_threads_do(void **state)
         }
         close_sharing(&ours, n);
         close_sharing(&theirs, n);
-        nccl_bench_close(&ours.bench);
+        ranks_close(&ours.bench);
     }
 }
 
 /* ---- opening ------------------------------------------------------------ */
 
+static czr_status meet(test_rank *self, czr_world *world, void *user)
+{
+    (void)self;
+    (void)user;
+    return czr_world_barrier(world);
+}
+
 /* The caller's communicator is there before and behind it. */
 static void borrow(test_rank *self, void *user)
 {
-    const nccl_bench *bench = user;
+    const ranks_bench *bench = user;
     czr_nccl_comm callers;
-    sums_bench sums;
-    czr_world *world;
     int size = 0;
 
     RANK_CHECK(czr_nccl_comm_open(self->nccl, &bench->id, self->size,
                                   self->rank, DEADLINE_MS, &callers,
                                   self->message) == CZR_OK);
-    self->status =
-        nccl_bench_world(bench, self, &sums,
-                         (czr_world_nccl_options){.borrowed = callers.handle,
-                                                  .deadline_ms = DEADLINE_MS},
-                         &world);
-    if (self->status == CZR_OK)
-        self->status = czr_world_barrier(world);
-    czr_world_nccl_close(world);
-    czr_module_close(&sums.module);
+    nccl_bench_run(bench, self,
+                   (czr_world_nccl_options){.borrowed = callers.handle,
+                                            .deadline_ms = DEADLINE_MS},
+                   meet, NULL);
     RANK_CHECK(self->nccl->count(callers.handle, &size) == 0 &&
                size == self->size);
     czr_nccl_comm_close(&callers, DEADLINE_MS);
@@ -284,50 +279,43 @@ static void borrow(test_rank *self, void *user)
 
 static void gives_back_what_it_borrowed(void **state)
 {
-    nccl_bench bench;
+    ranks_bench bench;
 
     (void)state;
-    nccl_bench_open(&bench, 3, seed);
-    ranks_run(bench.ranks, 3, borrow, &bench);
+    ranks_open(&bench, 3, seed, true);
+    ranks_run(bench.of, 3, borrow, &bench);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(bench.ranks[i].status, CZR_OK);
+        assert_int_equal(bench.of[i].status, CZR_OK);
     assert_int_equal(fake_nccl_aborted(), 0);
-    nccl_bench_close(&bench);
+    ranks_close(&bench);
 }
 
 static void open_differently(test_rank *self, void *user)
 {
-    const nccl_bench *bench = user;
-    sums_bench sums;
-    czr_world *world;
-
-    self->status =
-        nccl_bench_world(bench, self, &sums,
-                         (czr_world_nccl_options){.is_strict = self->rank == 1,
-                                                  .deadline_ms = DEADLINE_MS},
-                         &world);
-    RANK_CHECK(!world);
-    czr_module_close(&sums.module);
+    nccl_bench_run(user, self,
+                   (czr_world_nccl_options){.is_strict = self->rank == 1,
+                                            .deadline_ms = DEADLINE_MS},
+                   meet, NULL);
 }
 
 static void refuses_options_that_differ(void **state)
 {
-    nccl_bench bench;
+    ranks_bench bench;
 
     (void)state;
-    nccl_bench_open(&bench, 3, seed);
-    ranks_run(bench.ranks, 3, open_differently, &bench);
+    ranks_open(&bench, 3, seed, true);
+    ranks_run(bench.of, 3, open_differently, &bench);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(bench.ranks[i].status, CZR_ERR_MISMATCH);
-        assert_non_null(strstr(bench.ranks[i].message, "other options"));
+        assert_int_equal(bench.of[i].status, CZR_ERR_MISMATCH);
+        assert_non_null(strstr(bench.of[i].message, "other options"));
     }
-    nccl_bench_close(&bench);
+    ranks_close(&bench);
 }
 
 /* ---- an id by broadcast ------------------------------------------------- */
 
 typedef struct broadcasts {
-    nccl_bench bench;
+    ranks_bench bench;
     pthread_barrier_t barrier;
     unsigned char bytes[256]; /* of rank 0 */
     _Atomic int n_calls;
@@ -361,19 +349,12 @@ static void open_by_broadcast(test_rank *self, void *user)
 {
     broadcasts *all = user;
     caller c = {all, self};
-    sums_bench sums;
-    czr_world *world;
 
-    self->status = nccl_bench_world(
-        &all->bench, self, &sums,
-        (czr_world_nccl_options){.broadcast = broadcast,
-                                 .user = &c,
-                                 .deadline_ms = all->deadline_ms},
-        &world);
-    if (self->status == CZR_OK)
-        self->status = czr_world_barrier(world);
-    czr_world_nccl_close(world);
-    czr_module_close(&sums.module);
+    nccl_bench_run(&all->bench, self,
+                   (czr_world_nccl_options){.broadcast = broadcast,
+                                            .user = &c,
+                                            .deadline_ms = all->deadline_ms},
+                   meet, NULL);
 }
 
 enum { ROOM = 3 }; /* ranks that open by broadcast */
@@ -384,14 +365,14 @@ static void run_broadcasts(broadcasts *all, int failing, bool fail_id)
 {
     *all = (broadcasts){.failing = failing,
                         .deadline_ms = failing < 0 ? DEADLINE_MS : SHORT_MS};
-    nccl_bench_open(&all->bench, ROOM, seed);
+    ranks_open(&all->bench, ROOM, seed, true);
     pthread_barrier_init(&all->barrier, NULL, ROOM);
     if (fail_id)
         fake_fail("ncclGetUniqueId", 1, CZR_NCCL_SYSTEM_ERROR);
-    ranks_run(all->bench.ranks, ROOM, open_by_broadcast, all);
+    ranks_run(all->bench.of, ROOM, open_by_broadcast, all);
     pthread_barrier_destroy(&all->barrier);
     assert_int_equal(all->n_calls, ROOM);
-    nccl_bench_close(&all->bench);
+    ranks_close(&all->bench);
 }
 
 static void finds_the_others_by_broadcast(void **state)
@@ -401,7 +382,7 @@ static void finds_the_others_by_broadcast(void **state)
     (void)state;
     run_broadcasts(&all, -1, false);
     for (int i = 0; i < ROOM; i++)
-        assert_int_equal(all.bench.ranks[i].status, CZR_OK);
+        assert_int_equal(all.bench.of[i].status, CZR_OK);
 }
 
 static void all_fail_where_the_first_has_no_id(void **state)
@@ -411,27 +392,31 @@ static void all_fail_where_the_first_has_no_id(void **state)
     (void)state;
     run_broadcasts(&all, -1, true);
     for (int i = 0; i < ROOM; i++) {
-        assert_int_equal(all.bench.ranks[i].status, CZR_ERR_NCCL);
-        const char *said = all.bench.ranks[i].message;
+        assert_int_equal(all.bench.of[i].status, CZR_ERR_NCCL);
+        const char *said = all.bench.of[i].message;
         if (!strstr(said, i ? "rank 0 could not make an id" : "making an id"))
             fail_msg("\"%s\" has other words", said);
     }
 }
 
+/* The others wait for that rank. */
 static void a_broadcast_that_fails_ends_the_opening(void **state)
 {
     broadcasts all;
 
     (void)state;
     run_broadcasts(&all, 2, false);
-    for (int i = 0; i < ROOM; i++)
-        assert_int_equal(all.bench.ranks[i].status,
-                         i == 2 ? CZR_ERR_ENDED : CZR_ERR_TIMEOUT);
+    assert_int_equal(all.bench.of[2].status, CZR_ERR_ENDED);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(all.bench.of[i].status, CZR_ERR_TIMEOUT);
+        assert_non_null(
+            strstr(all.bench.of[i].message, "waited 200 ms for the"));
+    }
 }
 
 static void open_by_nothing(test_rank *self, void *user)
 {
-    const nccl_bench *bench = user;
+    const ranks_bench *bench = user;
     const czr_world_nccl_options options = {.nccl = bench->nccl, .size = 1};
     czr_world *world;
 
@@ -442,45 +427,39 @@ static void open_by_nothing(test_rank *self, void *user)
 
 static void wants_an_id_or_a_broadcast(void **state)
 {
-    nccl_bench bench;
+    ranks_bench bench;
 
     (void)state;
-    nccl_bench_open(&bench, 1, seed);
-    ranks_run(bench.ranks, 1, open_by_nothing, &bench);
-    assert_int_equal(bench.ranks[0].status, CZR_ERR_ARGUMENT);
-    assert_non_null(strstr(bench.ranks[0].message, "nor a broadcast"));
-    nccl_bench_close(&bench);
+    ranks_open(&bench, 1, seed, true);
+    ranks_run(bench.of, 1, open_by_nothing, &bench);
+    assert_int_equal(bench.of[0].status, CZR_ERR_ARGUMENT);
+    assert_non_null(strstr(bench.of[0].message, "nor a broadcast"));
+    ranks_close(&bench);
 }
 
 /* ---- refusals ----------------------------------------------------------- */
 
 static void open_plainly(test_rank *self, void *user)
 {
-    const nccl_bench *bench = user;
-    sums_bench sums;
-    czr_world *world;
-
-    self->status = nccl_bench_world(
-        bench, self, &sums,
-        (czr_world_nccl_options){.deadline_ms = DEADLINE_MS}, &world);
-    RANK_CHECK(!world);
-    czr_module_close(&sums.module);
+    nccl_bench_run(user, self,
+                   (czr_world_nccl_options){.deadline_ms = DEADLINE_MS}, meet,
+                   NULL);
 }
 
 static void says_what_nccl_says(void **state)
 {
-    nccl_bench bench;
+    ranks_bench bench;
 
     (void)state;
-    nccl_bench_open(&bench, 4, seed);
-    bench.ranks[3].device = 1;
-    ranks_run(bench.ranks, 4, open_plainly, &bench);
+    ranks_open(&bench, 4, seed, true);
+    bench.of[3].device = 1;
+    ranks_run(bench.of, 4, open_plainly, &bench);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(bench.ranks[i].status, CZR_ERR_NCCL);
-        if (!strstr(bench.ranks[i].message, FAKE_DUPLICATE_GPU))
-            fail_msg("\"%s\" has other words", bench.ranks[i].message);
+        assert_int_equal(bench.of[i].status, CZR_ERR_NCCL);
+        if (!strstr(bench.of[i].message, FAKE_DUPLICATE_GPU))
+            fail_msg("\"%s\" has other words", bench.of[i].message);
     }
-    nccl_bench_close(&bench);
+    ranks_close(&bench);
 }
 
 int main(int argc, char **argv)
