@@ -30,9 +30,10 @@ static size_t n_counts(const czr_program *program)
     return 2 * ((size_t)program->n_params + (size_t)program->n_ops);
 }
 
-/* counters += sign * counts, of all members. */
-static void add_counts(const czr_cuda_rank_group *rank_group,
-                       const int64_t *counts, int sign)
+/* Of all members the counters and `counts`: to one of them, sign times the
+ * other. */
+static void move_counts(const czr_cuda_rank_group *rank_group, int64_t *counts,
+                        bool to_counters, int sign)
 {
     const czr_program *program = program_of(rank_group);
 
@@ -43,25 +44,10 @@ static void add_counts(const czr_cuda_rank_group *rank_group,
         for (int k = 0; k < 4; k++) {
             const int n = k < 2 ? program->n_params : program->n_ops;
             for (int j = 0; j < n; j++)
-                counters[k][j] += sign * counts[j];
-            counts += n;
-        }
-    }
-}
-
-static void read_counts(const czr_cuda_rank_group *rank_group, int64_t *counts,
-                        int sign)
-{
-    const czr_program *program = program_of(rank_group);
-
-    for (int i = 0; i < rank_group->n; i++) {
-        const czr_engine *engine = rank_group->members[i].rank->engine;
-        const int64_t *const counters[] = {engine->updates, engine->full_matrix,
-                                           engine->sent, engine->received};
-        for (int k = 0; k < 4; k++) {
-            const int n = k < 2 ? program->n_params : program->n_ops;
-            for (int j = 0; j < n; j++)
-                counts[j] += sign * counters[k][j];
+                if (to_counters)
+                    counters[k][j] += sign * counts[j];
+                else
+                    counts[j] += sign * counters[k][j];
             counts += n;
         }
     }
@@ -236,8 +222,8 @@ put_between(czr_cuda_rank_group *rank_group,
 static void take_back(czr_cuda_rank_group *rank_group,
                       czr_cuda_captured *captured, int64_t sequence)
 {
-    read_counts(rank_group, captured->counts, 1);
-    add_counts(rank_group, captured->counts, -1);
+    move_counts(rank_group, captured->counts, false, 1);
+    move_counts(rank_group, captured->counts, true, -1);
     captured->decisions = rank_group->members[0].rank->sequence - sequence;
     for (int i = 0; i < rank_group->n; i++)
         rank_group->members[i].rank->sequence -= captured->decisions;
@@ -262,7 +248,7 @@ static czr_status capture(czr_cuda_rank_group *rank_group,
     const int64_t sequence = rank_group->members[0].rank->sequence;
 
     memset(captured->counts, 0, n * sizeof *captured->counts);
-    read_counts(rank_group, captured->counts, -1);
+    move_counts(rank_group, captured->counts, false, -1);
     czr_status status =
         check(rank_group,
               czr_graph_begin(context_of(rank_group), origin_of(rank_group)));
@@ -312,7 +298,7 @@ static czr_status launch(czr_cuda_rank_group *rank_group,
         status = note_decisions(rank_group, captured);
     if (status == CZR_OK)
         status = meet(rank_group, false);
-    add_counts(rank_group, captured->counts, 1);
+    move_counts(rank_group, captured->counts, true, 1);
     return check(rank_group, status);
 }
 

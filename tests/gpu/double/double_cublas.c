@@ -1,21 +1,7 @@
 /* The functions of cuBLAS that the benchmark calls, on the double of the
  * driver: a launch of its kernel "gemm". */
 #include "tests/gpu/bodies/product_bodies.h"
-
-#include <stdlib.h>
-
-int cuLibraryLoadData(void **library, const void *code, int *jit_options,
-                      void **jit_values, unsigned n_jit, int *options,
-                      void **values, unsigned n);
-int cuLibraryUnload(void *library);
-int cuLibraryGetKernel(void **kernel, void *library, const char *name);
-int cuFuncLoad(void *function);
-int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
-                     void **arguments, void **extra);
-
-typedef struct handle {
-    void *library, *kernel, *stream;
-} handle;
+#include "tests/gpu/double/library_kernel.h"
 
 int cublasCreate_v2(handle **out);
 int cublasDestroy_v2(handle *h);
@@ -30,20 +16,13 @@ int cublasGemmStridedBatchedEx(handle *h, int op_a, int op_b, int m, int n,
 
 int cublasCreate_v2(handle **out)
 {
-    handle *h = calloc(1, sizeof *h);
-
-    *out = h;
-    return !h ||
-           cuLibraryLoadData(&h->library, "FAKE sm_90\ngemm 0 96\n", NULL, NULL,
-                             0, NULL, NULL, 0) != 0 ||
-           cuLibraryGetKernel(&h->kernel, h->library, "gemm") != 0 ||
-           cuFuncLoad(h->kernel) != 0;
+    *out = open_handle("FAKE sm_90\ngemm 0 96\n", "gemm");
+    return !*out;
 }
 
 int cublasDestroy_v2(handle *h)
 {
-    cuLibraryUnload(h->library);
-    free(h);
+    close_handle(h);
     return 0;
 }
 
@@ -62,8 +41,6 @@ int cublasGemmStridedBatchedEx(handle *h, int op_a, int op_b, int m, int n,
                                int c_stride, long long c_batch, int batch,
                                int compute, int algorithm)
 {
-    const czr_launch_config config = {
-        .grid = {1, 1, 1}, .block = {32, 1, 1}, .stream = h->stream};
     bodies_gemm g = {{b, (uint64_t)b_stride, (uint64_t)b_batch},
                      {a, (uint64_t)a_stride, (uint64_t)a_batch},
                      {c, (uint64_t)c_stride, (uint64_t)c_batch},
@@ -79,5 +56,5 @@ int cublasGemmStridedBatchedEx(handle *h, int op_a, int op_b, int m, int n,
         a_type != 14 || b_type != 14 || c_type != 14 || compute != 68 ||
         algorithm != -1)
         return 1;
-    return cuLaunchKernelEx(&config, h->kernel, arguments, NULL);
+    return launch_kernel(h, 32, arguments, h->stream);
 }

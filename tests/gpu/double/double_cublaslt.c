@@ -2,21 +2,11 @@
  * driver: a product is a launch of "product_plain", so that its bits are known.
  * What is not as promised is refused.  Opened by its path; a test finds the two
  * variables below by name. */
-#include "runtime/cuda/driver/driver.h"
 #include "runtime/cuda/products/plain.h"
+#include "tests/gpu/double/library_kernel.h"
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-int cuLibraryLoadData(void **library, const void *code, int *jit_options,
-                      void **jit_values, unsigned n_jit, int *options,
-                      void **values, unsigned n);
-int cuLibraryUnload(void *library);
-int cuLibraryGetKernel(void **kernel, void *library, const char *name);
-int cuFuncLoad(void *function);
-int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
-                     void **arguments, void **extra);
 
 /* The call from now on that fails, 0: none; and how many products came, and of
  * them with results of bf16 or f16. */
@@ -28,10 +18,6 @@ enum { FAILED = 14, F32 = 0, F16 = 2, BF16 = 14, WORKSPACE = 512, OP_T = 1 };
 /* Sums of parts of k in f32, not in the type of results. */
 enum { REDUCTIONS = 3, COMPUTE_TYPE = 2 };
 static const uint64_t chosen = 0x5eed;
-
-typedef struct handle {
-    void *library, *kernel;
-} handle;
 
 /* Of a product, of a matrix, of a preference: what was said of it. */
 typedef struct said {
@@ -99,24 +85,13 @@ int cublasLtCreate(handle **out)
 
     snprintf(code, sizeof code, "FAKE sm_90\nproduct_plain 8704 %zu 8\n",
              sizeof(czr_plain_product));
-    *out = fails() ? NULL : calloc(1, sizeof **out);
-    if (*out &&
-        cuLibraryLoadData(&(*out)->library, code, NULL, NULL, 0, NULL, NULL,
-                          0) == 0 &&
-        cuLibraryGetKernel(&(*out)->kernel, (*out)->library, "product_plain") ==
-            0 &&
-        cuFuncLoad((*out)->kernel) == 0)
-        return 0;
-    if (*out && (*out)->library)
-        cuLibraryUnload((*out)->library);
-    free(*out);
-    return FAILED;
+    *out = fails() ? NULL : open_handle(code, "product_plain");
+    return *out ? 0 : FAILED;
 }
 
 int cublasLtDestroy(handle *h)
 {
-    cuLibraryUnload(h->library);
-    free(h);
+    close_handle(h);
     return 0;
 }
 
@@ -237,8 +212,6 @@ int cublasLtMatmul(handle *h, said *desc, const float *alpha, const void *a,
                    void *stream)
 {
     const bool is_transposed = desc->transposes[0] == OP_T;
-    const czr_launch_config config = {
-        .grid = {1, 1, 1}, .block = {256, 1, 1}, .stream = stream};
     czr_plain_product p = {.m = of_c->columns,
                            .n = of_c->rows,
                            .k = is_transposed ? of_a->rows : of_a->columns,
@@ -265,5 +238,5 @@ int cublasLtMatmul(handle *h, said *desc, const float *alpha, const void *a,
         return FAILED;
     double_cublaslt_products++;
     double_cublaslt_narrow += of_d->type != F32;
-    return cuLaunchKernelEx(&config, h->kernel, arguments, NULL);
+    return launch_kernel(h, 256, arguments, stream);
 }

@@ -3,23 +3,13 @@
  * stream gets there, so that its bits are the host's.  What is not as promised
  * is refused, and room is spoiled.  Opened by its path; a test finds the
  * variables below by name. */
-#include "runtime/cuda/driver/driver.h"
 #include "runtime/math/library.h"
 #include "tests/gpu/double/fake.h"
+#include "tests/gpu/double/library_kernel.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-int cuLibraryLoadData(void **library, const void *code, int *jit_options,
-                      void **jit_values, unsigned n_jit, int *options,
-                      void **values, unsigned n);
-int cuLibraryUnload(void *library);
-int cuLibraryGetKernel(void **kernel, void *library, const char *name);
-int cuFuncLoad(void *function);
-int cuLaunchKernelEx(const czr_launch_config *config, void *kernel,
-                     void **arguments, void **extra);
 
 #define CZR_CUSOLVER_CALL(symbol, name, arguments) int symbol arguments;
 #include "runtime/cuda/library/cusolver_calls.def"
@@ -44,10 +34,6 @@ typedef struct job {
     void *room;
     int *info;
 } job;
-
-typedef struct handle {
-    void *library, *kernel, *stream;
-} handle;
 
 /* ---- what runs late ----------------------------------------------------- */
 
@@ -206,12 +192,10 @@ static bool fails(void)
 
 static int put(handle *h, job *j)
 {
-    const czr_launch_config config = {
-        .grid = {1, 1, 1}, .block = {1, 1, 1}, .stream = h->stream};
     void *arguments[] = {j};
 
     double_cusolver_launches++;
-    return cuLaunchKernelEx(&config, h->kernel, arguments, NULL);
+    return launch_kernel(h, 1, arguments, h->stream);
 }
 
 static int tell_room(size_t *device, size_t *host)
@@ -250,28 +234,17 @@ int cusolverDnCreate(void **out)
     static const char name[] = "double_cusolver";
     static const int bytes[] = {sizeof(job)};
     static const char code[] = "FAKE sm_90\ndouble_cusolver 0 *\n";
-    handle *h = fails() ? NULL : calloc(1, sizeof *h);
 
-    *out = h;
     if (!czr_library_has_lapack())
         abort();
     fake_register_sized(name, run, 1, bytes);
-    if (h &&
-        cuLibraryLoadData(&h->library, code, NULL, NULL, 0, NULL, NULL, 0) ==
-            0 &&
-        cuLibraryGetKernel(&h->kernel, h->library, name) == 0 &&
-        cuFuncLoad(h->kernel) == 0)
-        return 0;
-    if (h && h->library)
-        cuLibraryUnload(h->library);
-    free(h);
-    return FAILED;
+    *out = fails() ? NULL : open_handle(code, name);
+    return *out ? 0 : FAILED;
 }
 
 int cusolverDnDestroy(void *h)
 {
-    cuLibraryUnload(((handle *)h)->library);
-    free(h);
+    close_handle(h);
     return 0;
 }
 

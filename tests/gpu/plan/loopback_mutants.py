@@ -175,7 +175,7 @@ MUTANTS = [
      "        rank_group->members[i].rank->sequence -= captured->decisions;",
      "        ;"),
     ("launched operations do not count", "loopback", "exec/captured.c",
-     "    add_counts(rank_group, captured->counts, 1);", ""),
+     "    move_counts(rank_group, captured->counts, true, 1);", ""),
     ("a graph does not wait for the ranks' streams", "loopback", "exec/captured.c",
      "        status = meet(rank_group, true);\n"
      "    czr_profile_begin(", "        ;\n"
@@ -207,7 +207,7 @@ MUTANTS = [
     ("the ranks' streams do not wait for a graph", "loopback", "exec/captured.c",
      "    if (status == CZR_OK)\n"
      "        status = meet(rank_group, false);\n"
-     "    add_counts", "    add_counts"),
+     "    move_counts", "    move_counts"),
     ("who reads parameters that may be undone does not wait", "loopback",
      "exec/device.c",
      "? czr_context_wait(device->context, stream, device->ended)", "? CZR_OK"),
