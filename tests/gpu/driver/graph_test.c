@@ -267,6 +267,6 @@ int main(int argc, char **argv)
     };
 
     if (argc > 1 && !strcmp(argv[1], "gpu") && !lists_use_gpu(argc, argv))
-        return LISTS_SKIPPED;
+        return GPU_BENCH_SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

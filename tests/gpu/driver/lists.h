@@ -3,10 +3,9 @@
 #ifndef TESTS_CUDA_LISTS_H
 #define TESTS_CUDA_LISTS_H
 
-#include "tests/gpu/driver/bench.h"
 #include "tests/gpu/driver/drawn.h"
+#include "tests/gpu/plan/gpu_bench.h"
 
-#include "runtime/cuda/library/nvrtc.h"
 #include "runtime/cuda/exec/queue.h"
 
 /* mix(op, cells, read, read, write): see drawn_mix.  Negative ones do nothing.
@@ -28,7 +27,7 @@ static const char lists_text[] =
     "    cells[out] = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;\n"
     "}\n";
 
-enum { LISTS_BYTES = DRAWN_CELLS * 8, LISTS_SKIPPED = 77 };
+enum { LISTS_BYTES = DRAWN_CELLS * 8 };
 
 static const void *lists_code = LISTS_CODE;
 
@@ -41,20 +40,6 @@ static inline void lists_mix(void **arguments)
         cells[*(int *)arguments[4]] =
             drawn_mix(cells[*(int *)arguments[2]], cells[*(int *)arguments[3]],
                       (uint64_t)op);
-}
-
-/* The first of the libraries that serves; NULL: none does, and why is printed.
- */
-static inline czr_nvrtc *lists_open_nvrtc(int n, char **paths)
-{
-    char message[CZR_NVRTC_MESSAGE] = "no NVRTC was named";
-    czr_nvrtc *nvrtc;
-
-    for (int i = 0; i < n; i++)
-        if (czr_nvrtc_open(paths[i], &nvrtc, message) == CZR_NVRTC_OK)
-            return nvrtc;
-    printf("skipped: %s\n", message);
-    return NULL;
 }
 
 /* The code for an architecture, 10 major + minor, which stays; or NULL. */
@@ -82,19 +67,19 @@ static inline void *lists_compile(czr_nvrtc *nvrtc, int architecture)
 static inline bool lists_use_gpu(int argc, char **argv)
 {
     test_bench bench;
-    int architecture = 0;
+    czr_nvrtc *nvrtc = NULL;
 
     bench_path = NULL;
-    if (bench_open(&bench) == CZR_OK) {
-        architecture = 10 * bench.context->major + bench.context->minor;
-        printf("%s, sm_%d, driver for CUDA %d\n", bench.context->name,
-               architecture, bench.driver->version);
-    } else {
+    if (bench_open(&bench) != CZR_OK) {
         printf("skipped: %s\n", bench.message);
+        return false;
     }
-    czr_nvrtc *nvrtc =
-        architecture ? lists_open_nvrtc(argc - 2, argv + 2) : NULL;
-    lists_code = nvrtc ? lists_compile(nvrtc, architecture) : NULL;
+    const int architecture = 10 * bench.context->major + bench.context->minor;
+    printf("%s, sm_%d, driver for CUDA %d\n", bench.context->name, architecture,
+           bench.driver->version);
+    lists_code = gpu_bench_find_nvrtc(argc - 2, argv + 2, &nvrtc)
+                     ? lists_compile(nvrtc, architecture)
+                     : NULL;
     czr_nvrtc_close(nvrtc);
     return lists_code != NULL;
 }

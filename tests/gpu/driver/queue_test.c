@@ -322,11 +322,11 @@ static void refuses_what_is_out_of_turn(void **state)
 static int compile_text(int argc, char **argv)
 {
     static const int architectures[] = {80, 90, 100};
-    czr_nvrtc *nvrtc = lists_open_nvrtc(argc - 2, argv + 2);
+    czr_nvrtc *nvrtc;
     int status = 0;
 
-    if (!nvrtc)
-        return LISTS_SKIPPED;
+    if (!gpu_bench_find_nvrtc(argc - 2, argv + 2, &nvrtc))
+        return GPU_BENCH_SKIPPED;
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
         void *code = lists_compile(nvrtc, architectures[i]);
         status |= !code;
@@ -357,7 +357,7 @@ int main(int argc, char **argv)
         n_lists = ON_GPU;
         return lists_use_gpu(argc, argv)
                    ? cmocka_run_group_tests(on_gpu, NULL, NULL)
-                   : LISTS_SKIPPED;
+                   : GPU_BENCH_SKIPPED;
     }
     if (argc > 1)
         seed = strtoull(argv[1], NULL, 10);

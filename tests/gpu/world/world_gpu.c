@@ -8,7 +8,7 @@
  * one rank alone, for no two processes have one double.
  * 77: skipped, and why is printed. */
 #define _POSIX_C_SOURCE 200809L
-#include "tests/gpu/driver/bench.h"
+#include "tests/gpu/plan/gpu_bench.h"
 #include "tests/gpu/plan/host_plan.h"
 #include "tests/gpu/plan/loopback_kernels.h"
 #include "tests/gpu/world/processes.h"
@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 enum {
-    SKIPPED = 77,
     DEADLINE_MS = 60000,
     SHORT_MS = 15000, /* and compiling takes some of it */
     SLACK_S = 10,
@@ -232,9 +231,6 @@ static int run_all(bool (*try)(rank_variety kind, bool is_captured))
 /* Of the first NVRTC that serves, or the double's; false: there is none. */
 static bool find_libraries(int n, char **paths)
 {
-    char message[CZR_NVRTC_MESSAGE] = "no NVRTC was named";
-    czr_nvrtc *nvrtc = NULL;
-
     where.seconds = SECONDS;
     if (n > 0 && !strcmp(paths[0], "double")) {
         where.driver = where.nccl = FAKE_PATH;
@@ -243,12 +239,7 @@ static bool find_libraries(int n, char **paths)
         return true;
     }
     bench_path = NULL;
-    for (int i = 0; i < n && !where.nvrtc; i++)
-        if (czr_nvrtc_open(paths[i], &nvrtc, message) == CZR_NVRTC_OK)
-            where.nvrtc = paths[i];
-    czr_nvrtc_close(nvrtc);
-    if (!where.nvrtc)
-        printf("skipped: %s\n", message);
+    where.nvrtc = gpu_bench_find_nvrtc(n, paths, NULL);
     return where.nvrtc;
 }
 
@@ -271,15 +262,15 @@ int main(int argc, char **argv)
     n_ranks = czr_program_ranks(rank_program);
     RANK_CHECK(n_ranks <= RANKS_MOST);
     if (argc < 2 || !find_libraries(argc - 2, argv + 2))
-        return argc < 2 ? 2 : SKIPPED;
+        return argc < 2 ? 2 : GPU_BENCH_SKIPPED;
     if (!strcmp(argv[1], "loopback") && where.driver)
         return run_all(try_loopback) != 0;
     if (!strcmp(argv[1], "loopback"))
-        return has_gpu() ? run_all(try_loopback) != 0 : SKIPPED;
+        return has_gpu() ? run_all(try_loopback) != 0 : GPU_BENCH_SKIPPED;
     where.n_gpus = where.driver ? n_ranks : processes_count(&where);
     if (where.n_gpus == 0) {
         printf("skipped: no GPU, or no NCCL\n");
-        return SKIPPED;
+        return GPU_BENCH_SKIPPED;
     }
     printf("%d ranks on %d GPUs\n", n_ranks, where.n_gpus);
     const int n_wrong = run_all(try_processes);
