@@ -41,8 +41,7 @@ czr_status czr_box_put(czr_context *context, czr_boxes *boxes,
     const czr_strided source = {czr_address_of(from_base + from->offset),
                                 (uint64_t)from->stride_bytes};
 
-    if (!boxes->collect || to->n_rows <= FEW_RUNS ||
-        (is_flat(to) && is_flat(from)))
+    if (to->n_rows <= FEW_RUNS || (is_flat(to) && is_flat(from)))
         return czr_context_copy_box(
             context, target.address, target.stride, source.address,
             source.stride, (size_t)to->n_rows, (size_t)to->row_bytes, stream);

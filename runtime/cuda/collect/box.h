@@ -9,7 +9,7 @@
 /* Boxes that one kernel will move: begins with the first three members set.  No
  * box writes what another reads or writes. */
 typedef struct czr_boxes {
-    czr_collect *collect; /* NULL: there is no kernel */
+    czr_collect *collect;
     void *stream;
     czr_status status; /* the first failure; nothing is done behind it */
     int n;

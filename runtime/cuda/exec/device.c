@@ -69,7 +69,16 @@ static void release_cuda(czr_device *base, void *memory)
     czr_context_free(device->context, czr_address_of(memory));
 }
 
-/* ---- copies ------------------------------------------------------------- */
+/* ---- copies and arithmetic ---------------------------------------------- */
+
+/* Whether this thread's calls are the device's from here on. */
+static bool enter(cuda_device *device)
+{
+    const czr_status status = czr_context_enter(device->context);
+
+    keep(device, status);
+    return status == CZR_OK;
+}
 
 /* Behind what was put on a stream outside of operations. */
 static void settle(cuda_device *device, czr_status status)
@@ -89,13 +98,11 @@ static void copy_cuda(czr_device *base, void *to, const void *from,
                       size_t bytes)
 {
     cuda_device *device = (cuda_device *)base;
-    czr_status status = czr_context_enter(device->context);
 
-    if (status == CZR_OK)
-        status =
-            czr_context_copy(device->context, czr_address_of(to),
-                             czr_address_of(from), bytes, stream_of(device));
-    settle(device, status);
+    if (enter(device))
+        settle(device, czr_context_copy(device->context, czr_address_of(to),
+                                        czr_address_of(from), bytes,
+                                        stream_of(device)));
 }
 
 static void copy_box_cuda(czr_device *base, unsigned char *to_base,
@@ -104,11 +111,11 @@ static void copy_box_cuda(czr_device *base, unsigned char *to_base,
 {
     cuda_device *device = (cuda_device *)base;
     czr_boxes boxes = {.collect = device->collect, .stream = stream_of(device)};
-    czr_status status = czr_context_enter(device->context);
 
-    if (status == CZR_OK)
-        status = czr_box_put(device->context, &boxes, to_base, to, from_base,
-                             from, boxes.stream);
+    if (!enter(device))
+        return;
+    const czr_status status = czr_box_put(device->context, &boxes, to_base, to,
+                                          from_base, from, boxes.stream);
     settle(device, status == CZR_OK ? czr_boxes_put(&boxes) : status);
 }
 
@@ -116,36 +123,21 @@ static void fill_bytes_cuda(czr_device *base, void *to, unsigned char value,
                             size_t bytes)
 {
     cuda_device *device = (cuda_device *)base;
-    czr_status status = czr_context_enter(device->context);
 
-    if (status == CZR_OK)
-        status = czr_context_fill(device->context, czr_address_of(to), value,
-                                  bytes, stream_of(device));
-    settle(device, status);
-}
-
-/* ---- arithmetic --------------------------------------------------------- */
-
-/* Whether there is what does it. */
-static czr_status enter_collect(cuda_device *device)
-{
-    return device->collect
-               ? czr_context_enter(device->context)
-               : czr_context_check(device->context, CZR_CUDA_NOT_FOUND,
-                                   "arithmetic of the engine on %s",
-                                   device->context->name);
+    if (enter(device))
+        settle(device, czr_context_fill(device->context, czr_address_of(to),
+                                        value, bytes, stream_of(device)));
 }
 
 static void convert_cuda(czr_device *base, void *to, czr_dtype to_dtype,
                          const void *from, czr_dtype from_dtype, size_t n)
 {
     cuda_device *device = (cuda_device *)base;
-    czr_status status = enter_collect(device);
 
-    if (status == CZR_OK)
-        status = czr_collect_convert(device->collect, to, to_dtype, from,
-                                     from_dtype, n, NULL, stream_of(device));
-    settle(device, status);
+    if (enter(device))
+        settle(device,
+               czr_collect_convert(device->collect, to, to_dtype, from,
+                                   from_dtype, n, NULL, stream_of(device)));
 }
 
 /* Neighbours, or the diagonal of a square matrix. */
@@ -153,51 +145,47 @@ static void fill_cuda(czr_device *base, void *to, czr_dtype dtype, double value,
                       size_t n, size_t step)
 {
     cuda_device *device = (cuda_device *)base;
-    czr_status status = enter_collect(device);
 
-    if (status == CZR_OK)
-        status = (step == 1 ? czr_collect_fill : czr_collect_fill_diagonal)(
-            device->collect, to, dtype, value, n, stream_of(device));
-    settle(device, status);
+    if (enter(device))
+        settle(device,
+               (step == 1 ? czr_collect_fill : czr_collect_fill_diagonal)(
+                   device->collect, to, dtype, value, n, stream_of(device)));
 }
 
 static void mirror_cuda(czr_device *base, const czr_band *band, void *matrix,
                         size_t element_bytes)
 {
     cuda_device *device = (cuda_device *)base;
-    czr_status status = enter_collect(device);
 
-    if (status == CZR_OK)
-        status = czr_collect_band_mirror(device->collect, matrix, element_bytes,
-                                         *band, NULL, stream_of(device));
-    settle(device, status);
+    if (enter(device))
+        settle(device,
+               czr_collect_band_mirror(device->collect, matrix, element_bytes,
+                                       *band, NULL, stream_of(device)));
 }
 
 static void hash_cuda(czr_device *base, uint64_t *to, const void *from,
                       size_t element_bytes, size_t n)
 {
     cuda_device *device = (cuda_device *)base;
-    czr_status status = enter_collect(device);
 
-    if (status == CZR_OK)
-        status = czr_context_fill(device->context, czr_address_of(to), 0,
-                                  sizeof *to, stream_of(device));
-    if (status == CZR_OK)
-        status = czr_collect_hash(device->collect, to, from, element_bytes, n,
-                                  stream_of(device));
-    settle(device, status);
+    if (!enter(device))
+        return;
+    const czr_status status = czr_context_fill(
+        device->context, czr_address_of(to), 0, sizeof *to, stream_of(device));
+    settle(device, status == CZR_OK
+                       ? czr_collect_hash(device->collect, to, from,
+                                          element_bytes, n, stream_of(device))
+                       : status);
 }
 
 static void mirror_lower_cuda(czr_device *base, void *matrix, czr_dtype dtype,
                               size_t n)
 {
     cuda_device *device = (cuda_device *)base;
-    czr_status status = enter_collect(device);
 
-    if (status == CZR_OK)
-        status = czr_collect_mirror_lower(device->collect, matrix, dtype, n,
-                                          NULL, stream_of(device));
-    settle(device, status);
+    if (enter(device))
+        settle(device, czr_collect_mirror_lower(device->collect, matrix, dtype,
+                                                n, NULL, stream_of(device)));
 }
 
 /* ---- operations --------------------------------------------------------- */

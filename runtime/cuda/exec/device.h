@@ -12,9 +12,7 @@
 
 typedef struct czr_device_cuda_options {
     czr_context *context; /* the caller's, open until the device is closed */
-    czr_collect *collect; /* the caller's, as the context; NULL: conversions,
-                           * fills and mirrors fail, and boxes
-                           * are copied one by one */
+    czr_collect *collect; /* the caller's, as the context */
     int64_t deadline_ms;  /* of what is waited for at once; 0: none */
 } czr_device_cuda_options;
 

@@ -26,7 +26,7 @@ static size_t draw(size_t n)
     return (size_t)rand() % n;
 }
 
-static void open_session(session *s, bool has_kernel)
+static void open_session(session *s)
 {
     memset(s, 0, sizeof *s);
     bench_reset(first_seed, 30);
@@ -38,8 +38,7 @@ static void open_session(session *s, bool has_kernel)
     assert_int_equal(czr_context_open_stream(context, &s->stream), CZR_OK);
     assert_int_equal(czr_context_alloc(context, ALL, &s->from), CZR_OK);
     assert_int_equal(czr_context_alloc(context, ALL, &s->to), CZR_OK);
-    s->boxes = (czr_boxes){.collect = has_kernel ? s->collect : NULL,
-                           .stream = s->stream};
+    s->boxes = (czr_boxes){.collect = s->collect, .stream = s->stream};
 }
 
 static void close_session(session *s)
@@ -70,14 +69,14 @@ static czr_box draw_end(int i, int64_t n_rows, int64_t bytes)
 }
 
 /* On the host at once, and on the device where `boxes` are put. */
-static void put_box(session *s, int i, bool has_kernel)
+static void put_box(session *s, int i)
 {
     const int64_t n_rows = 1 + (int64_t)draw(8);
     const int64_t bytes = 1 + (int64_t)draw(100);
     const czr_box to = draw_end(i, n_rows, bytes);
     const czr_box from = draw_end(i, n_rows, bytes);
     const bool is_one = to.stride_bytes == bytes && from.stride_bytes == bytes;
-    const bool is_packed = has_kernel && !is_one && n_rows > 3;
+    const bool is_packed = !is_one && n_rows > 3;
 
     s->n_packed += is_packed;
     s->n_copied += !is_packed;
@@ -99,16 +98,16 @@ static int count_entries(fake_entry_kind kind)
     return count;
 }
 
-static void move_boxes(session *s, int n, bool has_kernel)
+static void move_boxes(session *s, int n)
 {
-    open_session(s, has_kernel);
+    open_session(s);
     for (int i = 0; i < ALL; i++)
         s->given[i] = (unsigned char)draw(256);
     assert_int_equal(copy(s, s->from, czr_address_of(s->given)), CZR_OK);
     assert_int_equal(copy(s, s->to, czr_address_of(s->wanted)), CZR_OK);
     fake_clear_log();
     for (int i = 0; i < n; i++)
-        put_box(s, i, has_kernel);
+        put_box(s, i);
     assert_int_equal(czr_boxes_put(&s->boxes), CZR_OK);
     assert_int_equal(czr_boxes_put(&s->boxes), CZR_OK);
     assert_int_equal(count_entries(FAKE_LAUNCH),
@@ -128,7 +127,7 @@ static void move_as_on_the_host(void **state)
     (void)state;
     for (int i = 0; i < trials; i++) {
         srand(first_seed + (unsigned)i);
-        move_boxes(&s, (int)draw(MOST_BOXES + 1), i % 4 != 0);
+        move_boxes(&s, (int)draw(MOST_BOXES + 1));
     }
 }
 
@@ -138,7 +137,7 @@ static void keeps_the_first_failure(void **state)
 
     (void)state;
     srand(first_seed);
-    open_session(&s, true);
+    open_session(&s);
     fake_fail("cuLaunchKernelEx", 1, CZR_CUDA_OUT_OF_MEMORY);
     for (int i = 0; i <= CZR_PACK_MOVES; i++)
         czr_boxes_add(&s.boxes, 8, 16,

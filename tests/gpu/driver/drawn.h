@@ -49,12 +49,6 @@ static inline void drawn_close_one(drawn_list *list, int b)
     }
 }
 
-static inline void drawn_close(drawn_list *list)
-{
-    for (int b = 0; b < list->program.n_ops; b++)
-        drawn_close_one(list, b);
-}
-
 static inline bool drawn_reads(const drawn_list *list, int op, int cell)
 {
     return list->reads[op][0] == cell || list->reads[op][1] == cell;

@@ -81,10 +81,16 @@ MUTANTS = [
      "CZR_OK;"),
     ("nothing orders a list behind a join", "queue", "exec/queue.c",
      "    queue->is_joined = true;", ""),
+    ("waits are dropped, by the bits of a graph", "graph", "exec/queue.c",
+     "czr_context_wait(queue->context, queue->streams[row->stream],\n"
+     "                                  queue->events[first]);", "CZR_OK;"),
+    ("waits for what came late are dropped, by the bits of a graph", "graph",
+     "exec/queue.c", "+ source] >= first)", "+ source] >= 0)"),
     ("a join leaves a stream out of a graph", "graph", "exec/queue.c",
      "czr_context_wait(queue->context, stream, queue->arrivals[i]);", "CZR_OK;"),
     ("copies of an operation run elsewhere", "device", "exec/device.c",
-     "czr_address_of(from), bytes, stream_of(device)",
+     "czr_address_of(from), bytes,\n"
+     "                                        stream_of(device)",
      "czr_address_of(from), bytes, device->outside"),
     ("the 57th box is not put", "box", "collect/box.c",
      "    if (boxes->n == CZR_PACK_MOVES)\n        czr_boxes_put(boxes);",

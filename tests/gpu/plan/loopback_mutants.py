@@ -234,11 +234,11 @@ MUTANTS = [
      "exec/param_ready.c", "|| !has_last", "|| true"),
     ("a band is not mirrored", "bands", "exec/device.c",
      "czr_collect_band_mirror(device->collect, matrix, element_bytes,\n"
-     "                                         *band, NULL, "
-     "stream_of(device));", "CZR_OK;"),
+     "                                       *band, NULL, stream_of(device)));",
+     "CZR_OK);"),
     ("masters are zeros", "loopback", "exec/device.c",
-     "        status = czr_collect_convert(",
-     "        if (0) status = czr_collect_convert("),
+     "               czr_collect_convert(",
+     "               true ? CZR_OK : czr_collect_convert("),
 ]
 FEW = ("reductions do not wait for the producer",
        "who reads a bucket does not wait",
