@@ -18,7 +18,7 @@ typedef struct czr_move {
 
 /* As in pack.cu and elementwise.cuh. */
 enum {
-    CZR_PACK_MOVES = 56,
+    CZR_PACK_MOVES = 63,
     CZR_PACK_THREADS = 256,
     CZR_PACK_CHUNK = 4 * CZR_PACK_THREADS
 };

@@ -12,7 +12,7 @@ struct move {
 
 enum {
     // Moves of a launch.
-    MOVES = 56,
+    MOVES = 63,
     // Elements of a unit.
     UNIT = 4 * THREADS
 };

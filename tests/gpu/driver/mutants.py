@@ -92,7 +92,7 @@ MUTANTS = [
      "czr_address_of(from), bytes,\n"
      "                                        stream_of(device)",
      "czr_address_of(from), bytes, device->outside"),
-    ("the 57th box is not put", "box", "collect/box.c",
+    ("the 64th box is not put", "box", "collect/box.c",
      "    if (boxes->n == CZR_PACK_MOVES)\n        czr_boxes_put(boxes);",
      "    if (boxes->n == CZR_PACK_MOVES)\n        boxes->n = 0;"),
     ("boxes are put twice", "box", "collect/box.c", "    boxes->n = 0;", ""),
