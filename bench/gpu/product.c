@@ -106,8 +106,7 @@ static bool open_kernel(gpu_product *g, cz_tile_shape shape)
     uint64_t *table;
 
     if (!cz_tile_count(&tiling, &tiles.n) ||
-        czr_cuda_product_plan_make(p, &device, &tiles, &plan, message) !=
-            CZR_CUDA_PRODUCT_OK ||
+        !czr_cuda_product_plan_make(p, &device, &tiles, &plan, message) ||
         !(table = malloc((size_t)tiles.n * sizeof *table))) {
         fprintf(stderr, "no plan: %s\n", message);
         return false;

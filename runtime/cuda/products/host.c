@@ -31,15 +31,16 @@ enum {
 /* A map has 40 bits for the distance of rows and matrices. */
 #define MAX_STRIDE_BYTES (((int64_t)1 << 40) - 16)
 
-__attribute__((format(printf, 3, 4))) static czr_cuda_product_status
-say(char *message, czr_cuda_product_status status, const char *format, ...)
+/* False. */
+__attribute__((format(printf, 2, 3))) static bool say(char *message,
+                                                      const char *format, ...)
 {
     va_list list;
 
     va_start(list, format);
     vsnprintf(message, CZR_CUDA_PRODUCT_MESSAGE, format, list);
     va_end(list);
-    return status;
+    return false;
 }
 
 /* ---- tiles -------------------------------------------------------------- */
@@ -73,10 +74,9 @@ bool czr_cuda_product_is_legal(const czr_cuda_product_tiles *tiles,
            split->entry * WARPGROUP * (consumers + 1) <= REGISTERS;
 }
 
-static czr_cuda_product_status check_tiles(char *message,
-                                           const czr_cuda_product *p,
-                                           const czr_cuda_product_device *d,
-                                           const czr_cuda_product_tiles *tiles)
+static bool check_tiles(char *message, const czr_cuda_product *p,
+                        const czr_cuda_product_device *d,
+                        const czr_cuda_product_tiles *tiles)
 {
     czr_cuda_product_split split;
     const bool is_right = d->architecture == 90
@@ -86,49 +86,45 @@ static czr_cuda_product_status check_tiles(char *message,
                                     tiles->stages == SM80_STAGES;
 
     if (d->architecture < 80 || d->sms < 1)
-        return say(message, CZR_CUDA_PRODUCT_UNSUPPORTED,
+        return say(message,
                    "products need compute capability 8.0, this is %d.%d",
                    d->architecture / 10, d->architecture % 10);
     if (!is_right)
-        return say(message, CZR_CUDA_PRODUCT_UNSUPPORTED,
-                   "no kernel has tiles of %d x %d in %d stages", tiles->rows,
-                   tiles->cols, tiles->stages);
+        return say(message, "no kernel has tiles of %d x %d in %d stages",
+                   tiles->rows, tiles->cols, tiles->stages);
     const int64_t rows = (p->m + tiles->rows - 1) / tiles->rows;
     const int64_t cols = (p->n + tiles->cols - 1) / tiles->cols;
     if (rows > 1 << INDEX_BITS || cols > 1 << INDEX_BITS ||
         p->batch > 1 << BATCH_BITS || tiles->n > MAX_TILES)
-        return say(message, CZR_CUDA_PRODUCT_TOO_LARGE,
-                   "%lld x %lld tiles, %lld matrices: too many",
+        return say(message, "%lld x %lld tiles, %lld matrices: too many",
                    (long long)rows, (long long)cols, (long long)p->batch);
     /* Below 2^64: each tile has an element, and those were counted. */
     if (tiles->n < 1 || (uint64_t)tiles->n > (uint64_t)rows * (uint64_t)cols *
                                                  (uint64_t)p->batch)
-        return say(message, CZR_CUDA_PRODUCT_CONTRARY,
-                   "a table of %lld tiles is not this product's",
+        return say(message, "a table of %lld tiles is not this product's",
                    (long long)tiles->n);
-    return CZR_CUDA_PRODUCT_OK;
+    return true;
 }
 
 /* ---- sizes -------------------------------------------------------------- */
 
-static czr_cuda_product_status check_sizes(char *message,
-                                           const czr_cuda_product *p)
+static bool check_sizes(char *message, const czr_cuda_product *p)
 {
     if (p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0)
-        return say(message, CZR_CUDA_PRODUCT_CONTRARY, "a size is negative");
+        return say(message, "a size is negative");
     if (p->is_symmetric && p->m != p->n)
-        return say(message, CZR_CUDA_PRODUCT_CONTRARY,
+        return say(message,
                    "a symmetric product is square: this is %lld x %lld",
                    (long long)p->m, (long long)p->n);
     if (!p->m || !p->n || !p->batch)
-        return say(message, CZR_CUDA_PRODUCT_EMPTY, "c has no element");
+        return say(message, "c has no element");
     if (!p->k)
-        return say(message, CZR_CUDA_PRODUCT_NO_K,
+        return say(message,
                    "k is 0: beta s + delta I is an element-wise kernel");
     if (p->m > MAX_EXTENT || p->n > MAX_EXTENT || p->k > MAX_EXTENT)
-        return say(message, CZR_CUDA_PRODUCT_TOO_LARGE,
-                   "kernels count rows and columns up to %d", MAX_EXTENT);
-    return CZR_CUDA_PRODUCT_OK;
+        return say(message, "kernels count rows and columns up to %d",
+                   MAX_EXTENT);
+    return true;
 }
 
 /* One operand: where it lies, once it is known to be right. */
@@ -152,37 +148,30 @@ static bool span(const czr_cuda_product_matrix *m, int64_t batch, int64_t rows,
            !__builtin_add_overflow(matrices, within, n);
 }
 
-static czr_cuda_product_status check_view(char *message, view *v, int64_t batch,
-                                          int64_t last)
+static bool check_view(char *message, view *v, int64_t batch, int64_t last)
 {
     const czr_cuda_product_matrix *m = v->matrix;
     int64_t elements, bytes, matrix;
 
     if (!m->address)
-        return say(message, CZR_CUDA_PRODUCT_CONTRARY, "%s is nowhere",
-                   v->name);
+        return say(message, "%s is nowhere", v->name);
     if (m->stride < v->cols)
-        return say(message, CZR_CUDA_PRODUCT_CONTRARY,
-                   "rows of %s overlap: %lld columns, stride %lld", v->name,
-                   (long long)v->cols, (long long)m->stride);
+        return say(message, "rows of %s overlap: %lld columns, stride %lld",
+                   v->name, (long long)v->cols, (long long)m->stride);
     if (m->stride % ALIGNMENT || (batch > 1 && m->batch_stride % ALIGNMENT))
-        return say(message, CZR_CUDA_PRODUCT_PACK,
-                   "a stride of %s is no multiple of %d: pack first", v->name,
-                   ALIGNMENT);
+        return say(message, "a stride of %s is no multiple of %d: pack first",
+                   v->name, ALIGNMENT);
     if (m->address % ((uint64_t)ALIGNMENT * ELEMENT_BYTES))
-        return say(message, CZR_CUDA_PRODUCT_PACK,
-                   "%s begins at no multiple of %d bytes: pack first", v->name,
-                   ALIGNMENT * ELEMENT_BYTES);
+        return say(message, "%s begins at no multiple of %d bytes: pack first",
+                   v->name, ALIGNMENT * ELEMENT_BYTES);
     if (!span(m, 1, v->rows, v->cols, &matrix) ||
         (batch > 1 && m->batch_stride < matrix))
-        return say(message, CZR_CUDA_PRODUCT_CONTRARY, "matrices of %s overlap",
-                   v->name);
+        return say(message, "matrices of %s overlap", v->name);
     if (!span(m, batch, v->rows, last, &elements) ||
         __builtin_mul_overflow(elements, (int64_t)ELEMENT_BYTES, &bytes) ||
         __builtin_add_overflow(m->address, (uint64_t)bytes, &v->end))
-        return say(message, CZR_CUDA_PRODUCT_TOO_LARGE,
-                   "%s ends beyond 64 bits", v->name);
-    return CZR_CUDA_PRODUCT_OK;
+        return say(message, "%s ends beyond 64 bits", v->name);
+    return true;
 }
 
 /* Bytes from the first of a matrix to the last. */
@@ -212,18 +201,16 @@ static bool is_in_turn(const view *c, const view *other, int64_t batch)
 }
 
 /* Whole ranges are compared: c between the columns of an operand is refused. */
-static czr_cuda_product_status check_apart(char *message, const view *c,
-                                           const view *other, int64_t batch)
+static bool check_apart(char *message, const view *c, const view *other,
+                        int64_t batch)
 {
     if (c->matrix->address < other->end && other->matrix->address < c->end &&
         !is_in_turn(c, other, batch))
-        return say(message, CZR_CUDA_PRODUCT_OVERLAP, "c may lie where %s lies",
-                   other->name);
-    return CZR_CUDA_PRODUCT_OK;
+        return say(message, "c may lie where %s lies", other->name);
+    return true;
 }
 
-static czr_cuda_product_status check_operands(char *message,
-                                              const czr_cuda_product *p)
+static bool check_operands(char *message, const czr_cuda_product *p)
 {
     view views[] = {{"c", &p->c, p->m, p->n, 0},
                     {"x", &p->x, p->is_m_major ? p->k : p->m,
@@ -235,21 +222,18 @@ static czr_cuda_product_status check_operands(char *message,
 
     for (int i = 0; i < n_views; i++) {
         const int64_t last = i == 3 ? p->s.stride : views[i].cols;
-        czr_cuda_product_status status =
-            check_view(message, &views[i], p->batch, last);
-        if (status == CZR_CUDA_PRODUCT_OK && i)
-            status = check_apart(message, &views[0], &views[i], p->batch);
-        if (status != CZR_CUDA_PRODUCT_OK)
-            return status;
+        if (!check_view(message, &views[i], p->batch, last) ||
+            (i && !check_apart(message, &views[0], &views[i], p->batch)))
+            return false;
     }
-    return CZR_CUDA_PRODUCT_OK;
+    return true;
 }
 
 /* ---- numbers ------------------------------------------------------------ */
 
-static czr_cuda_product_status
-make_map(char *message, const czr_cuda_product_matrix *m, int64_t rows,
-         int64_t cols, int64_t batch, czr_cuda_product_map *out)
+static bool make_map(char *message, const czr_cuda_product_matrix *m,
+                     int64_t rows, int64_t cols, int64_t batch,
+                     czr_cuda_product_map *out)
 {
     int64_t matrix = m->batch_stride;
 
@@ -257,19 +241,16 @@ make_map(char *message, const czr_cuda_product_matrix *m, int64_t rows,
         matrix = INT64_MAX;
     if (m->stride > MAX_STRIDE_BYTES / ELEMENT_BYTES ||
         matrix > MAX_STRIDE_BYTES / ELEMENT_BYTES)
-        return say(message, CZR_CUDA_PRODUCT_TOO_LARGE,
-                   "a map of tensors has 40 bits for a stride");
+        return say(message, "a map of tensors has 40 bits for a stride");
     const czr_cuda_product_map map = {
         .address = m->address,
         .dims = {(uint64_t)cols, (uint64_t)rows, (uint64_t)batch},
         .stride_bytes = {(uint64_t)m->stride * ELEMENT_BYTES,
                          (uint64_t)matrix * ELEMENT_BYTES},
         .box = {BLOCK, BLOCK, 1},
-        .element_bytes = ELEMENT_BYTES,
-        .swizzle_bytes = BLOCK * ELEMENT_BYTES,
     };
     *out = map;
-    return CZR_CUDA_PRODUCT_OK;
+    return true;
 }
 
 /* As BLAS has it: which of two operands in rows is transposed. */
@@ -296,22 +277,16 @@ static int count_buffers(const czr_cuda_product *p,
     return has_room ? 2 : 1;
 }
 
-static czr_cuda_product_status
-make_maps(char *message, const czr_cuda_product *p, czr_cuda_product_plan *plan)
+static bool make_maps(char *message, const czr_cuda_product *p,
+                      czr_cuda_product_plan *plan)
 {
-    czr_cuda_product_status status =
-        make_map(message, &p->x, p->is_m_major ? p->k : p->m,
-                 p->is_m_major ? p->m : p->k, p->batch, &plan->x);
-
-    if (status == CZR_CUDA_PRODUCT_OK)
-        status = make_map(message, &p->y, p->is_n_major ? p->k : p->n,
-                          p->is_n_major ? p->n : p->k, p->batch, &plan->y);
-    if (status == CZR_CUDA_PRODUCT_OK)
-        status = make_map(message, &p->c, p->m, p->n, p->batch, &plan->c);
-    if (status == CZR_CUDA_PRODUCT_OK)
-        status = make_map(message, p->beta != 0.f ? &p->s : &p->c, p->m, p->n,
-                          p->batch, &plan->s);
-    return status;
+    return make_map(message, &p->x, p->is_m_major ? p->k : p->m,
+                    p->is_m_major ? p->m : p->k, p->batch, &plan->x) &&
+           make_map(message, &p->y, p->is_n_major ? p->k : p->n,
+                    p->is_n_major ? p->n : p->k, p->batch, &plan->y) &&
+           make_map(message, &p->c, p->m, p->n, p->batch, &plan->c) &&
+           make_map(message, p->beta != 0.f ? &p->s : &p->c, p->m, p->n,
+                    p->batch, &plan->s);
 }
 
 static void fill_sm90(const czr_cuda_product *p,
@@ -360,18 +335,17 @@ static int fill_wave(const czr_cuda_product_device *device, int64_t n)
     return n < device->sms ? (int)n : device->sms;
 }
 
-czr_cuda_product_status czr_cuda_product_plan_shape(
-    const czr_cuda_product *product, const czr_cuda_product_device *device,
-    const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
-    char message[CZR_CUDA_PRODUCT_MESSAGE])
+bool czr_cuda_product_plan_shape(const czr_cuda_product *product,
+                                 const czr_cuda_product_device *device,
+                                 const czr_cuda_product_tiles *tiles,
+                                 czr_cuda_product_plan *plan,
+                                 char message[CZR_CUDA_PRODUCT_MESSAGE])
 {
     message[0] = '\0';
     memset(plan, 0, sizeof *plan);
-    czr_cuda_product_status status = check_sizes(message, product);
-    if (status == CZR_CUDA_PRODUCT_OK)
-        status = check_tiles(message, product, device, tiles);
-    if (status != CZR_CUDA_PRODUCT_OK)
-        return status;
+    if (!check_sizes(message, product) ||
+        !check_tiles(message, product, device, tiles))
+        return false;
     plan->rows = (int)product->m;
     plan->cols = (int)product->n;
     plan->n_tiles = plan->n_full = (int)tiles->n;
@@ -381,24 +355,19 @@ czr_cuda_product_status czr_cuda_product_plan_shape(
         fill_sm90(product, tiles, plan);
     else
         fill_sm80(product, plan);
-    return CZR_CUDA_PRODUCT_OK;
+    return true;
 }
 
-czr_cuda_product_status czr_cuda_product_plan_make(
-    const czr_cuda_product *product, const czr_cuda_product_device *device,
-    const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
-    char message[CZR_CUDA_PRODUCT_MESSAGE])
+bool czr_cuda_product_plan_make(const czr_cuda_product *product,
+                                const czr_cuda_product_device *device,
+                                const czr_cuda_product_tiles *tiles,
+                                czr_cuda_product_plan *plan,
+                                char message[CZR_CUDA_PRODUCT_MESSAGE])
 {
     message[0] = '\0';
-    czr_cuda_product_status status = check_sizes(message, product);
-    if (status == CZR_CUDA_PRODUCT_OK)
-        status = check_operands(message, product);
-    if (status == CZR_CUDA_PRODUCT_OK)
-        status =
-            czr_cuda_product_plan_shape(product, device, tiles, plan, message);
-    return status == CZR_CUDA_PRODUCT_OK && plan->is_sm90
-               ? make_maps(message, product, plan)
-               : status;
+    return check_sizes(message, product) && check_operands(message, product) &&
+           czr_cuda_product_plan_shape(product, device, tiles, plan, message) &&
+           (!plan->is_sm90 || make_maps(message, product, plan));
 }
 
 bool czr_cuda_product_plan_split(const czr_cuda_product *product,

@@ -14,24 +14,6 @@ enum {
     CZR_CUDA_PRODUCT_HEADER = 256
 };
 
-typedef enum czr_cuda_product_status {
-    CZR_CUDA_PRODUCT_OK,
-    /* c has no element: nothing is to be done. */
-    CZR_CUDA_PRODUCT_EMPTY,
-    /* k is 0: beta s + delta I, element by element. */
-    CZR_CUDA_PRODUCT_NO_K,
-    /* A stride or an address is none that copies can begin at: pack first. */
-    CZR_CUDA_PRODUCT_PACK,
-    /* c lies where an operand may lie. */
-    CZR_CUDA_PRODUCT_OVERLAP,
-    /* For 64 bits, for the kernel's counters or for a map of tensors. */
-    CZR_CUDA_PRODUCT_TOO_LARGE,
-    /* What is asked for contradicts itself. */
-    CZR_CUDA_PRODUCT_CONTRARY,
-    /* No kernel for the device or for these tiles. */
-    CZR_CUDA_PRODUCT_UNSUPPORTED,
-} czr_cuda_product_status;
-
 /* A batch of matrices of bf16, or of f16; strides in elements, of rows and of
  * matrices.  The latter does not count where there is one matrix. */
 typedef struct czr_cuda_product_matrix {
@@ -67,7 +49,6 @@ typedef struct czr_cuda_product_map {
     uint64_t address;
     uint64_t dims[3], stride_bytes[2];
     uint32_t box[3];
-    int element_bytes, swizzle_bytes;
 } czr_cuda_product_map;
 
 /* Registers a thread: as compiled, then of producers and of consumers. */
@@ -102,18 +83,22 @@ int czr_cuda_product_shared_memory(const czr_cuda_product_tiles *tiles);
 bool czr_cuda_product_is_legal(const czr_cuda_product_tiles *tiles,
                                czr_cuda_product_split *split);
 
-/* The plan of one product.  Unless OK, `message` says in one sentence what is
- * wrong, and the plan is not to be used. */
-czr_cuda_product_status czr_cuda_product_plan_make(
-    const czr_cuda_product *product, const czr_cuda_product_device *device,
-    const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
-    char message[CZR_CUDA_PRODUCT_MESSAGE]);
+/* The plan of one product.  False: `message` says in one sentence what is
+ * wrong, and the plan is not to be used.  c may not lie where an operand lies,
+ * and strides and addresses are such that copies of 16 bytes can begin there.
+ */
+bool czr_cuda_product_plan_make(const czr_cuda_product *product,
+                                const czr_cuda_product_device *device,
+                                const czr_cuda_product_tiles *tiles,
+                                czr_cuda_product_plan *plan,
+                                char message[CZR_CUDA_PRODUCT_MESSAGE]);
 /* The same wherever operands lie: the product's matrices are not looked at, and
  * the plan has no maps. */
-czr_cuda_product_status czr_cuda_product_plan_shape(
-    const czr_cuda_product *product, const czr_cuda_product_device *device,
-    const czr_cuda_product_tiles *tiles, czr_cuda_product_plan *plan,
-    char message[CZR_CUDA_PRODUCT_MESSAGE]);
+bool czr_cuda_product_plan_shape(const czr_cuda_product *product,
+                                 const czr_cuda_product_device *device,
+                                 const czr_cuda_product_tiles *tiles,
+                                 czr_cuda_product_plan *plan,
+                                 char message[CZR_CUDA_PRODUCT_MESSAGE]);
 
 /* Splits the tiles that do not fill a wave of the device in so many parts of k,
  * where a plan is whole.  False, and it stays so: fewer than 2 parts, more than

@@ -73,11 +73,10 @@ static czr_cuda_product shape_of(const czr_product *p, int64_t batch)
     return product_of(p, &batched);
 }
 
-typedef czr_cuda_product_status planner(const czr_cuda_product *product,
-                                        const czr_cuda_product_device *device,
-                                        const czr_cuda_product_tiles *tiles,
-                                        czr_cuda_product_plan *plan,
-                                        char *message);
+typedef bool planner(const czr_cuda_product *product,
+                     const czr_cuda_product_device *device,
+                     const czr_cuda_product_tiles *tiles,
+                     czr_cuda_product_plan *plan, char *message);
 
 static bool plan_product(planner *plan_of, const czr_cuda_product *product,
                          const czr_cuda_product_device *device,
@@ -86,8 +85,7 @@ static bool plan_product(planner *plan_of, const czr_cuda_product *product,
 {
     char message[CZR_CUDA_PRODUCT_MESSAGE];
 
-    if (plan_of(product, device, &tensor->tiles, plan, message) !=
-        CZR_CUDA_PRODUCT_OK)
+    if (!plan_of(product, device, &tensor->tiles, plan, message))
         return false;
     czr_cuda_product_plan_split(product, device, &tensor->tiles, tensor->splits,
                                 plan);

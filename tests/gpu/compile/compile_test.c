@@ -44,8 +44,7 @@ static bool make_plan(int form, int architecture,
     p.is_f16 = form >> 3;
     p.x = p.y = p.c = m;
     p.c.address *= 2;
-    return czr_cuda_product_plan_make(&p, &device, tiles, plan, message) ==
-           CZR_CUDA_PRODUCT_OK;
+    return czr_cuda_product_plan_make(&p, &device, tiles, plan, message);
 }
 
 /* ---- one body ----------------------------------------------------------- */

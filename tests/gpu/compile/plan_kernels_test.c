@@ -64,8 +64,8 @@ static void add_product(kernels *all, const cz_tile_product *shape)
     const czr_cuda_product_tiles tiles = {choice.shape.rows, choice.shape.cols,
                                           choice.shape.stages,
                                           choice.cost.n_tiles};
-    if (czr_cuda_product_plan_make(&product, &device, &tiles, &plan, message) !=
-        CZR_CUDA_PRODUCT_OK) {
+    if (!czr_cuda_product_plan_make(&product, &device, &tiles, &plan,
+                                    message)) {
         printf("%s\n", message);
         exit(1);
     }
