@@ -48,6 +48,17 @@ static inline int64_t bench_leftovers(void)
     return fake_handles() + fake_count().internals + fake_gone();
 }
 
+/* Launches of the double, since it was new. */
+static inline int64_t bench_launches(void)
+{
+    int64_t n, launches = 0;
+    const fake_entry *log = fake_log(&n);
+
+    for (int64_t i = 0; i < n; i++)
+        launches += log[i].kind == FAKE_LAUNCH;
+    return launches;
+}
+
 /* The double as new, with its kernels; "beyond" is scale too. */
 static inline void bench_reset(uint64_t seed, int eagerness)
 {

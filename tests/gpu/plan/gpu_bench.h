@@ -5,6 +5,8 @@
 #include "runtime/cuda/library/nvrtc.h"
 #include "tests/gpu/driver/bench.h"
 
+#include <string.h>
+
 /* Exit status of a test that says skipped. */
 enum { GPU_BENCH_SKIPPED = 77 };
 
@@ -40,6 +42,28 @@ static inline const char *gpu_bench_use(int argc, char **argv)
     const bool has_gpu = bench_open(&bench) == CZR_OK;
     printf("%s\n", has_gpu ? bench.context->name : bench.message);
     return has_gpu ? gpu_bench_find_nvrtc(argc - 2, argv + 2, NULL) : NULL;
+}
+
+/* main of a test: where its first argument is "gpu", those of its tests that
+ * can run there, on the machine's GPU, with an NVRTC that `nvrtc` names. */
+#define GPU_BENCH_RUN(argc, argv, nvrtc, tests, on_gpu)                        \
+    ((argc) > 1 && !strcmp((argv)[1], "gpu")                                   \
+         ? ((nvrtc) = gpu_bench_use(argc, argv))                               \
+               ? cmocka_run_group_tests(on_gpu, NULL, NULL)                    \
+               : GPU_BENCH_SKIPPED                                             \
+         : cmocka_run_group_tests(tests, NULL, NULL))
+
+/* [TRIALS [SEED]]; where the first is "gpu" so many trials. */
+static inline void gpu_bench_arguments(int argc, char **argv, int *trials,
+                                       unsigned *seed, int on_gpu)
+{
+    const bool is_gpu = argc > 1 && !strcmp(argv[1], "gpu");
+
+    if (argc > 1)
+        *trials = is_gpu ? on_gpu : atoi(argv[1]);
+    if (argc > 2 && !is_gpu)
+        *seed = (unsigned)strtoul(argv[2], NULL, 10);
+    printf("%d trials, seed %u\n", *trials, *seed);
 }
 
 #endif

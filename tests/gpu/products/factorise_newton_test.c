@@ -151,7 +151,7 @@ static void expect_near(const of_matrix *m)
     assert_int_equal(run(&t, results), CZR_OK);
     assert_int_equal(t.failed, CZR_OK);
     if (!is_on_gpu)
-        assert_true(stages_launches() > 6);
+        assert_true(bench_launches() > 6);
     assert_int_equal(factorise_on_host(&t), CZR_OK);
     const double mine = error(results[0], root, m->n);
     const double its = error(t.f.out[0], root, m->n);
@@ -214,7 +214,7 @@ static void strict_roots_are_the_hosts_to_the_bit(void **state)
         assert_int_equal(run(&t, results), CZR_OK);
         assert_int_equal(t.failed, CZR_OK);
         if (!is_on_gpu)
-            assert_true(stages_launches() > 6);
+            assert_true(bench_launches() > 6);
         assert_int_equal(factorise_on_host(&t), CZR_OK);
         if (memcmp(results[0], t.f.out[0], t.n_out[0] * sizeof(float)) != 0)
             fail_msg("matrix %d: other bits than the host's", i);
@@ -240,7 +240,7 @@ static void skipped_steps_write_nothing(void **state)
         trial_is_strict = false;
         assert_int_equal(t.failed, CZR_OK);
         if (!is_on_gpu)
-            assert_true(stages_launches() <= 1);
+            assert_true(bench_launches() <= 1);
         assert_memory_equal(results[0], t.f.out[0], t.n_out[0] * sizeof(float));
         drop_results(results);
         drop_trial(&t);

@@ -57,12 +57,12 @@ static void batches_are_the_hosts(void **state)
         open_device(&d, &t, seed);
         unsigned char *mine = malloc(t.all_bytes);
         const czr_cuda_apart apart = apart_of(&t);
-        const int64_t before = stages_launches();
+        const int64_t before = bench_launches();
         assert_non_null(mine);
         if (!put(&d, &t, t.n, &apart))
             fail_msg("seed %u: no batch", seed);
         if (bench_path)
-            check_launches(&t, stages_launches() - before);
+            check_launches(&t, bench_launches() - before);
         assert_int_equal(stages_fetch(&d.s, mine, d.memory, t.all_bytes),
                          CZR_OK);
         multiply_on_host(&t);
@@ -87,7 +87,7 @@ static void what_is_no_batch_is_not_put(void **state)
         draw_trial(&t, seed);
         open_device(&d, &t, seed);
         const czr_cuda_apart right = apart_of(&t);
-        const int64_t before = stages_launches();
+        const int64_t before = bench_launches();
         czr_cuda_apart wrong = right;
         assert_false(put(&d, &t, t.most + 1, &right));
         wrong.out = 0;
@@ -108,7 +108,7 @@ static void what_is_no_batch_is_not_put(void **state)
         t.at[OUT] = t.at[A] + (size_t)t.apart[A] - GAP;
         if (t.bytes[OUT] > GAP)
             assert_false(put(&d, &t, t.n, &right));
-        assert_int_equal(stages_launches(), before);
+        assert_int_equal(bench_launches(), before);
         close_device(&d);
         free(t.memory);
     }
@@ -125,6 +125,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(batches_are_the_hosts),
     };
 
-    stages_arguments(argc, argv, &trials, &first_seed, ON_GPU);
+    gpu_bench_arguments(argc, argv, &trials, &first_seed, ON_GPU);
     return STAGES_RUN(argc, argv, tests, on_gpu);
 }

@@ -90,12 +90,12 @@ static outcome run(trial *t, const setting *with)
         o.status = prepare_device(&d, t);
         czr_cuda_products_describe(&d.s.stages, keep_line, o.lines);
     }
-    const int64_t before = bench_path ? stages_launches() : 0;
+    const int64_t before = bench_path ? bench_launches() : 0;
     d.call.scratch = czr_pointer_of(with->scratch_bytes ? d.memory : 0);
     d.call.scratch_bytes = with->scratch_bytes;
     if (o.status == CZR_OK)
         o.status = put(&d, t, &o.is_put);
-    o.launches = bench_path ? (stages_launches() - before) / t->n : 0;
+    o.launches = bench_path ? (bench_launches() - before) / t->n : 0;
     if (o.status == CZR_OK)
         o.status = stages_fetch(&d.s, mine, d.memory, t->all_bytes);
     if (o.status == CZR_OK && o.is_put) {
@@ -384,6 +384,6 @@ int main(int argc, char **argv)
 
     if (argc < 2 || strcmp(argv[1], "gpu") != 0)
         library = test_cublaslt_open();
-    stages_arguments(argc, argv, &trials, &first_seed, trials);
+    gpu_bench_arguments(argc, argv, &trials, &first_seed, trials);
     return STAGES_RUN(argc, argv, tests, on_gpu);
 }

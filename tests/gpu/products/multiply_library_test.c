@@ -160,6 +160,6 @@ int main(int argc, char **argv)
 
     fails = library.fails;
     products = library.products;
-    stages_arguments(argc, argv, &trials, &first_seed, 0);
+    gpu_bench_arguments(argc, argv, &trials, &first_seed, 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

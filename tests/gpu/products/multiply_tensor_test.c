@@ -361,6 +361,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(rounded_products_are_close),
     };
 
-    stages_arguments(argc, argv, &trials, &first_seed, ON_GPU);
+    gpu_bench_arguments(argc, argv, &trials, &first_seed, ON_GPU);
     return STAGES_RUN(argc, argv, tests, on_gpu);
 }

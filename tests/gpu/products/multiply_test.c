@@ -125,6 +125,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(strict_products_are_the_hosts),
     };
 
-    stages_arguments(argc, argv, &trials, &first_seed, ON_GPU);
+    gpu_bench_arguments(argc, argv, &trials, &first_seed, ON_GPU);
     return STAGES_RUN(argc, argv, tests, on_gpu);
 }

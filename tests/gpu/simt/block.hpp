@@ -74,7 +74,6 @@ struct barrier {
 inline meeting warps[MAX_THREADS / 32];
 inline meeting warpgroups[MAX_THREADS / 128];
 inline barrier barriers[16];
-// Whether a thread of the block said yes.
 
 template <class F>
 void meet(meeting &m, int n, const char *kind, void *argument, F act)
@@ -98,6 +97,22 @@ void meet(meeting &m, int n, const char *kind, void *argument, F act)
 template <class F> void in_warp(const char *kind, void *argument, F act)
 {
     meet(warps[current->number / 32], 32, kind, argument, act);
+}
+
+// What the lane has whose number differs in these bits.
+template <class T> T exchange(const char *kind, T v, int mask)
+{
+    struct lane_value {
+        T v, result;
+        int mask;
+    } mine{v, T(), mask};
+    in_warp(kind, &mine, [](void **all) {
+        for (int lane = 0; lane < 32; lane++) {
+            auto *to = static_cast<lane_value *>(all[lane]);
+            to->result = static_cast<lane_value *>(all[lane ^ to->mask])->v;
+        }
+    });
+    return mine.result;
 }
 
 template <class F> void in_warpgroup(const char *kind, void *argument, F act)
@@ -259,17 +274,7 @@ DEV float __uint_as_float(u32 bits)
 
 DEV float __shfl_xor_sync(u32, float v, int mask)
 {
-    struct exchange {
-        float v, result;
-        int mask;
-    } mine{v, 0.f, mask};
-    simt::in_warp("shfl", &mine, [](void **all) {
-        for (int lane = 0; lane < 32; lane++) {
-            auto *to = static_cast<exchange *>(all[lane]);
-            to->result = static_cast<exchange *>(all[lane ^ to->mask])->v;
-        }
-    });
-    return mine.result;
+    return simt::exchange("shfl", v, mask);
 }
 
 DEV u32 shared_address(const void *p)

@@ -76,15 +76,5 @@ DEV void keep_first(int *p, int value)
 
 DEV double shuffle_xor(double x, int mask)
 {
-    struct exchange {
-        double x, result;
-        int mask;
-    } mine{x, 0., mask};
-    simt::in_warp("shuffle of doubles", &mine, [](void **all) {
-        for (int lane = 0; lane < 32; lane++) {
-            auto *to = static_cast<exchange *>(all[lane]);
-            to->result = static_cast<exchange *>(all[lane ^ to->mask])->x;
-        }
-    });
-    return mine.result;
+    return simt::exchange("shuffle of doubles", x, mask);
 }

@@ -62,38 +62,8 @@ static inline void stages_close(test_stages *s)
     czr_nvrtc_close(s->nvrtc);
 }
 
-/* main of a test: where its first argument is "gpu", those of its tests that
- * can run there, on the machine's GPU. */
 #define STAGES_RUN(argc, argv, tests, on_gpu)                                  \
-    ((argc) > 1 && !strcmp((argv)[1], "gpu")                                   \
-         ? (stages_nvrtc = gpu_bench_use(argc, argv))                          \
-               ? cmocka_run_group_tests(on_gpu, NULL, NULL)                    \
-               : GPU_BENCH_SKIPPED                                             \
-         : cmocka_run_group_tests(tests, NULL, NULL))
-
-/* [TRIALS [SEED]]; where the first is "gpu" so many trials. */
-static inline void stages_arguments(int argc, char **argv, int *trials,
-                                    unsigned *seed, int on_gpu)
-{
-    const bool is_gpu = argc > 1 && !strcmp(argv[1], "gpu");
-
-    if (argc > 1)
-        *trials = is_gpu ? on_gpu : atoi(argv[1]);
-    if (argc > 2 && !is_gpu)
-        *seed = (unsigned)strtoul(argv[2], NULL, 10);
-    printf("%d trials, seed %u\n", *trials, *seed);
-}
-
-/* Of the double, since it was new. */
-static inline int64_t stages_launches(void)
-{
-    int64_t n, launches = 0;
-    const fake_entry *log = fake_log(&n);
-
-    for (int64_t i = 0; i < n; i++)
-        launches += log[i].kind == FAKE_LAUNCH;
-    return launches;
-}
+    GPU_BENCH_RUN(argc, argv, stages_nvrtc, tests, on_gpu)
 
 /* Behind what describes products, one line each. */
 enum { LINES = 2000 };

@@ -129,16 +129,6 @@ static void computes_what_c_does(void **state)
 
 /* ---- calls together ----------------------------------------------------- */
 
-static int64_t count_launches(void)
-{
-    int64_t n, sum = 0;
-    const fake_entry *log = fake_log(&n);
-
-    for (int64_t i = 0; i < n; i++)
-        sum += log[i].kind == FAKE_LAUNCH;
-    return sum;
-}
-
 /* Of one loop and no more, whose calls share launches: so many at most; else 0.
  */
 static size_t calls_of_launch(czr_cuda_stage steps)
@@ -178,11 +168,11 @@ static void test_together(setting *s, const czr_kernel_entry *row, cutting how,
     memcpy(got, wanted, l.bytes);
     const czr_status status =
         run_host(s, &l, row->stage, plan.stages[row->stage].run, row, wanted);
-    const int64_t before = count_launches();
+    const int64_t before = bench_launches();
     assert_int_equal(run_calls(s, &l, row->stage, plan_cuda.stages[row->stage],
                                row, got, flags, how),
                      CZR_OK);
-    assert_int_equal(count_launches() - before, launches);
+    assert_int_equal(bench_launches() - before, launches);
     assert_int_equal(flags[0], status);
     compare(&l, row->stage, got, wanted);
     free(got);
@@ -306,14 +296,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(computes_what_c_does),
     };
 
-    if (argc > 1 && !strcmp(argv[1], "gpu")) {
-        setting_nvrtc = gpu_bench_use(argc, argv);
-        return setting_nvrtc ? cmocka_run_group_tests(on_gpu, NULL, NULL)
-                             : GPU_BENCH_SKIPPED;
-    }
-    if (argc > 1)
-        trials = atoi(argv[1]);
-    if (argc > 2)
-        first_seed = (unsigned)atoi(argv[2]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    gpu_bench_arguments(argc, argv, &trials, &first_seed, trials);
+    return GPU_BENCH_RUN(argc, argv, setting_nvrtc, tests, on_gpu);
 }
