@@ -15,7 +15,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     ${CMAKE_SOURCE_DIR}/runtime/cuda/collect/pack.c)
   cz_model_bodies(cuda_pack)
   cz_cuda_check(cuda_pack 60 cuda cuda_pack 100 1)
-  cz_cuda_check(cuda_pack_long 600 "cuda;nightly" cuda_pack 5000 1000)
+  cz_cuda_check(cuda_pack_long 600 "cuda;nightly" cuda_pack 2000 1000)
   cz_cuda_mutants(cuda_pack_mutants 60 600 kernels/pack_mutants.py
     ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR})
 endif()

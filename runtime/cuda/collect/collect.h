@@ -5,9 +5,8 @@
  *
  * All pointers are the device's unless they say otherwise, aligned to their
  * elements; tables lie on the device, too, and stay there while work is under
- * way.  Calls without elements do nothing.  `skip` may be NULL; where it is not
- * and *skip is not 0 when the stream comes there, nothing is written.  What
- * fails is said by the context, but for CZR_ERR_ARGUMENT. */
+ * way.  Calls without elements do nothing.  What fails is said by the context,
+ * but for CZR_ERR_ARGUMENT. */
 #ifndef CZR_CUDA_COLLECT_COLLECT_H
 #define CZR_CUDA_COLLECT_COLLECT_H
 
@@ -55,28 +54,26 @@ typedef struct czr_collect_members {
     int n_members, to, to_end;
 } czr_collect_members;
 
-/* czr_sum_slice: elements [first, first + n) become the members' sums. */
+/* czr_sum_slice: the first n elements become the members' sums. */
 czr_status czr_collect_sum_slice(czr_collect *collect,
                                  const czr_collect_members *members,
-                                 czr_sum type, size_t first, size_t n,
-                                 const int32_t *skip, void *stream);
+                                 czr_sum type, size_t n, void *stream);
 /* czr_sum_equal_part, of `count` elements, for each of `to` to `to_end`: its
  * part or, with a band, its rows of that. */
 czr_status czr_collect_sum_equal_parts(czr_collect *collect,
                                        const czr_collect_members *members,
                                        czr_sum type, size_t count,
-                                       czr_band band, const int32_t *skip,
-                                       void *stream);
+                                       czr_band band, void *stream);
 /* Each member's rows of the band from where it has them, elements of 2, 4 or 8
  * bytes. */
 czr_status czr_collect_band_gather(czr_collect *collect,
                                    const czr_collect_members *members,
                                    size_t element_bytes, czr_band band,
-                                   const int32_t *skip, void *stream);
+                                   void *stream);
 /* czr_band_mirror. */
 czr_status czr_collect_band_mirror(czr_collect *collect, void *matrix,
                                    size_t element_bytes, czr_band band,
-                                   const int32_t *skip, void *stream);
+                                   void *stream);
 
 /* ---- gradients of parameters -------------------------------------------- */
 
@@ -251,7 +248,8 @@ czr_status czr_collect_fill(czr_collect *collect, void *to, czr_dtype dtype,
 czr_status czr_collect_fill_diagonal(czr_collect *collect, void *to,
                                      czr_dtype dtype, double value, size_t n,
                                      void *stream);
-/* czr_convert. */
+/* czr_convert.  `skip` may be NULL; where it is not and *skip is not 0 when the
+ * stream comes there, nothing is written. */
 czr_status czr_collect_convert(czr_collect *collect, void *to,
                                czr_dtype to_dtype, const void *from,
                                czr_dtype from_dtype, size_t n,
@@ -262,8 +260,7 @@ czr_status czr_collect_hash(czr_collect *collect, uint64_t *to,
                             void *stream);
 /* czr_mirror_lower of a matrix [n, n]. */
 czr_status czr_collect_mirror_lower(czr_collect *collect, void *matrix,
-                                    czr_dtype dtype, size_t n,
-                                    const int32_t *skip, void *stream);
+                                    czr_dtype dtype, size_t n, void *stream);
 
 /* ---- boxes -------------------------------------------------------------- */
 

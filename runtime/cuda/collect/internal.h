@@ -59,7 +59,7 @@ typedef struct czr_collect_grads_argument {
 } czr_collect_grads_argument;
 
 typedef struct czr_collect_slice_argument {
-    uint64_t first, n, is_equal_part;
+    uint64_t n, is_equal_part;
 } czr_collect_slice_argument;
 
 typedef struct czr_collect_band_argument {

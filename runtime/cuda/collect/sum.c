@@ -49,12 +49,11 @@ static bool is_divided(const czr_band *band, size_t n_members)
 
 static czr_status put_slice(czr_collect *collect,
                             const czr_collect_members *members, czr_sum type,
-                            czr_collect_slice_argument slice,
-                            const int32_t *skip, void *stream)
+                            czr_collect_slice_argument slice, void *stream)
 {
     czr_collect_members to = *members;
     int number = (int)type;
-    void *arguments[] = {&to, &slice, &number, &skip};
+    void *arguments[] = {&to, &slice, &number};
 
     return czr_collect_put(collect,
                            czr_collect_elements(CZR_COLLECT_slice, slice.n, 1),
@@ -63,25 +62,24 @@ static czr_status put_slice(czr_collect *collect,
 
 czr_status czr_collect_sum_slice(czr_collect *collect,
                                  const czr_collect_members *members,
-                                 czr_sum type, size_t first, size_t n,
-                                 const int32_t *skip, void *stream)
+                                 czr_sum type, size_t n, void *stream)
 {
-    const czr_collect_slice_argument slice = {.first = first, .n = n};
+    const czr_collect_slice_argument slice = {.n = n};
 
     if (!is_valid(members) || type >= CZR_N_SUMS)
         return CZR_ERR_ARGUMENT;
-    return put_slice(collect, members, type, slice, skip, stream);
+    return put_slice(collect, members, type, slice, stream);
 }
 
 static czr_status sum_band(czr_collect *collect,
                            const czr_collect_members *members, czr_sum type,
-                           czr_band band, const int32_t *skip, void *stream)
+                           czr_band band, void *stream)
 {
     const size_t rows = band.side / (size_t)members->n_members;
     czr_collect_members to = *members;
     czr_collect_band_argument of = {band.side, band.blocks};
     int number = (int)type;
-    void *arguments[] = {&to, &of, &number, &skip};
+    void *arguments[] = {&to, &of, &number};
 
     return czr_collect_put(
         collect,
@@ -94,20 +92,19 @@ static czr_status sum_band(czr_collect *collect,
 czr_status czr_collect_sum_equal_parts(czr_collect *collect,
                                        const czr_collect_members *members,
                                        czr_sum type, size_t count,
-                                       czr_band band, const int32_t *skip,
-                                       void *stream)
+                                       czr_band band, void *stream)
 {
     if (!is_valid(members) || type >= CZR_N_SUMS)
         return CZR_ERR_ARGUMENT;
     if (band.blocks > 0)
         return is_divided(&band, (size_t)members->n_members)
-                   ? sum_band(collect, members, type, band, skip, stream)
+                   ? sum_band(collect, members, type, band, stream)
                    : CZR_ERR_ARGUMENT;
     return put_slice(
         collect, members, type,
         (czr_collect_slice_argument){.n = count / (size_t)members->n_members,
                                      .is_equal_part = 1},
-        skip, stream);
+        stream);
 }
 
 static bool has_width(size_t element_bytes)
@@ -118,12 +115,12 @@ static bool has_width(size_t element_bytes)
 czr_status czr_collect_band_gather(czr_collect *collect,
                                    const czr_collect_members *members,
                                    size_t element_bytes, czr_band band,
-                                   const int32_t *skip, void *stream)
+                                   void *stream)
 {
     czr_collect_members to = *members;
     czr_collect_band_argument of = {band.side, band.blocks};
     int bytes = (int)element_bytes;
-    void *arguments[] = {&to, &of, &bytes, &skip};
+    void *arguments[] = {&to, &of, &bytes};
 
     if (!is_valid(members) || !has_width(element_bytes) ||
         !is_divided(&band, (size_t)members->n_members))
@@ -139,14 +136,13 @@ czr_status czr_collect_band_gather(czr_collect *collect,
 /* Tiles of a matrix become their mirror images outside the band, or without one
  * above the diagonal. */
 static czr_status mirror(czr_collect *collect, void *matrix,
-                         size_t element_bytes, czr_band band,
-                         const int32_t *skip, void *stream)
+                         size_t element_bytes, czr_band band, void *stream)
 {
     const uint64_t across =
         band.side / CZR_COLLECT_SIDE + (band.side % CZR_COLLECT_SIDE > 0);
     czr_collect_band_argument of = {band.side, band.blocks};
     int bytes = (int)element_bytes;
-    void *arguments[] = {&matrix, &of, &bytes, &skip};
+    void *arguments[] = {&matrix, &of, &bytes};
 
     if (!has_width(element_bytes) || band.side > INT32_MAX)
         return CZR_ERR_ARGUMENT;
@@ -159,17 +155,16 @@ static czr_status mirror(czr_collect *collect, void *matrix,
 
 czr_status czr_collect_band_mirror(czr_collect *collect, void *matrix,
                                    size_t element_bytes, czr_band band,
-                                   const int32_t *skip, void *stream)
+                                   void *stream)
 {
     return is_divided(&band, 1)
-               ? mirror(collect, matrix, element_bytes, band, skip, stream)
+               ? mirror(collect, matrix, element_bytes, band, stream)
                : CZR_ERR_ARGUMENT;
 }
 
 czr_status czr_collect_mirror_lower(czr_collect *collect, void *matrix,
-                                    czr_dtype dtype, size_t n,
-                                    const int32_t *skip, void *stream)
+                                    czr_dtype dtype, size_t n, void *stream)
 {
     return mirror(collect, matrix, czr_dtype_bytes(dtype),
-                  (czr_band){.side = n}, skip, stream);
+                  (czr_band){.side = n}, stream);
 }

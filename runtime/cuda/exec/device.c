@@ -160,7 +160,7 @@ static void mirror_cuda(czr_device *base, const czr_band *band, void *matrix,
     if (enter(device))
         settle(device,
                czr_collect_band_mirror(device->collect, matrix, element_bytes,
-                                       *band, NULL, stream_of(device)));
+                                       *band, stream_of(device)));
 }
 
 static void hash_cuda(czr_device *base, uint64_t *to, const void *from,
@@ -185,7 +185,7 @@ static void mirror_lower_cuda(czr_device *base, void *matrix, czr_dtype dtype,
 
     if (enter(device))
         settle(device, czr_collect_mirror_lower(device->collect, matrix, dtype,
-                                                n, NULL, stream_of(device)));
+                                                n, stream_of(device)));
 }
 
 /* ---- operations --------------------------------------------------------- */

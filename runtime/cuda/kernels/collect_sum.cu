@@ -288,10 +288,10 @@ DEV void sum_run(const members &t, const run &r, int to, int to_end)
             t, r, to, to_end);
 }
 
-// Elements [first, first + n), for all that get something; or, where
+// The first n elements, for all that get something; or, where
 // `is_equal_part`, the k-th n elements for the k-th member.
 struct slice {
-    u64 first, n, is_equal_part;
+    u64 n, is_equal_part;
 };
 
 template <class S> DEV void sum_slice(const members &t, const slice &s)
@@ -299,16 +299,14 @@ template <class S> DEV void sum_slice(const members &t, const slice &s)
     const u64 thread = thread_in_grid(), threads = threads_in_grid();
 
     if (!s.is_equal_part)
-        sum_run<S>(t, {s.first, s.n, thread, threads}, t.to, t.to_end);
+        sum_run<S>(t, {0, s.n, thread, threads}, t.to, t.to_end);
     for (int own = t.to; s.is_equal_part && own < t.to_end; own++)
         sum_run<S>(t, {own * s.n, s.n, thread, threads}, own, own + 1);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_slice(members t, slice s, int type, const int *skip)
+    collect_slice(members t, slice s, int type)
 {
-    if (is_skipped(reach(skip)))
-        return;
     if (type == SUM_F64)
         sum_slice<plain_sum<double>>(t, s);
     else if (type == SUM_F32)
@@ -367,10 +365,8 @@ template <class S> DEV void sum_band(const members &t, const band &b)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_band_sum(members t, band b, int type, const int *skip)
+    collect_band_sum(members t, band b, int type)
 {
-    if (is_skipped(reach(skip)))
-        return;
     if (type == SUM_F64)
         sum_band<plain_sum<double>>(t, b);
     else if (type == SUM_F32)
@@ -402,10 +398,8 @@ template <class T> DEV void gather_band(const members &t, const band &b)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_band_gather(members t, band b, int bytes, const int *skip)
+    collect_band_gather(members t, band b, int bytes)
 {
-    if (is_skipped(reach(skip)))
-        return;
     if (bytes == 2)
         gather_band<u16>(t, b);
     else if (bytes == 4)
@@ -455,10 +449,8 @@ template <class T> DEV void mirror(T *matrix, const band &b)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    collect_mirror(void *matrix, band b, int bytes, const int *skip)
+    collect_mirror(void *matrix, band b, int bytes)
 {
-    if (is_skipped(reach(skip)))
-        return;
     if (bytes == 2)
         mirror(reach((u16 *)matrix), b);
     else if (bytes == 4)

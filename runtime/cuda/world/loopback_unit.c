@@ -126,10 +126,10 @@ static czr_status put_sums(czr_loopback_communicator *communicator,
         return status;
     const czr_collect_members members = all_members(communicator, table);
     return collective->kind == CZR_COLLECTIVE_ALL_REDUCE
-               ? czr_collect_sum_slice(collect, &members, sum->type, 0,
-                                       sum->count, NULL, collective->stream)
+               ? czr_collect_sum_slice(collect, &members, sum->type, sum->count,
+                                       collective->stream)
                : czr_collect_sum_equal_parts(collect, &members, sum->type,
-                                             sum->count, sum->band, NULL,
+                                             sum->count, sum->band,
                                              collective->stream);
 }
 
@@ -144,7 +144,7 @@ static czr_status put_band(czr_loopback_communicator *communicator,
     const czr_collect_members members = all_members(communicator, table);
     return czr_collect_band_gather(communicator->common->collect, &members,
                                    collective->of.band_gather.element_bytes,
-                                   collective->of.band_gather.band, NULL,
+                                   collective->of.band_gather.band,
                                    collective->stream);
 }
 

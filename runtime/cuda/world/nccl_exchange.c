@@ -193,7 +193,6 @@ void czr_nccl_sum(czr_nccl_work *work, czr_sum type, size_t n)
         .to_end = work->self + 1};
 
     if (work->status == CZR_OK && n > 0)
-        work->status =
-            czr_collect_sum_slice(work->world->options.collect, &members, type,
-                                  0, n, NULL, work->stream);
+        work->status = czr_collect_sum_slice(work->world->options.collect,
+                                             &members, type, n, work->stream);
 }

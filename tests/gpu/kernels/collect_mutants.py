@@ -60,9 +60,6 @@ MUTANTS = [
      "s.n, thread, threads}, t.to, t.to_end"),
     ("parts begin with the first member's", SUM, "{own * s.n, s.n,",
      "{(own - t.to) * s.n, s.n,"),
-    ("sums come though the step is skipped", SUM,
-     "if (is_skipped(reach(skip)))\n        return;\n    if (type == SUM_F64)\n"
-     "        sum_slice", "if (type == SUM_F64)\n        sum_slice"),
     ("a band is one block too wide", SUM, "(blocks / 2 + 1) * block",
      "(blocks / 2 + (blocks > 2 ? 2 : 1)) * block"),
     ("a band does not go on at the row's first element", SUM,

@@ -171,61 +171,48 @@ static u64 draw_members()
     return several[pick(sizeof several / sizeof *several)];
 }
 
-// 0: writes; 1: NULL; 2: nothing is written.
-static const int *draw_skip(int &flag, bool &is_skipped_here)
-{
-    const u64 kind = pick(8);
-
-    is_skipped_here = kind == 2;
-    flag = kind == 2;
-    return kind == 1 ? nullptr : &flag;
-}
-
-// Those from `to` on get sums on the host.
-static void keep_others(group &g, const std::vector<numbers> &before, u64 to,
-                        u64 to_end)
-{
-    for (u64 m = 0; m < before.size(); m++)
-        if (m < to || m >= to_end)
-            std::memcpy(g.wanted[m].memory.data(), before[m].memory.data(),
-                        before[m].memory.size());
-}
-
-static members members_of(group &g, int to, int to_end)
-{
-    return {g.data.data(), static_cast<int>(g.data.size()), to, to_end};
-}
-
+// Who gets sums.
 struct share {
     u64 to, to_end;
+
+    explicit share(u64 n_members) : to(0), to_end(n_members)
+    {
+        if (pick(2))
+            return;
+        to = pick(n_members);
+        to_end = to + pick(n_members - to + 1);
+    }
 };
 
-static share draw_share(u64 n_members)
+static members members_of(group &g, const share &of)
 {
-    if (pick(2))
-        return {0, n_members};
-    const u64 to = pick(n_members);
-    return {to, to + pick(n_members - to + 1)};
+    return {g.data.data(), static_cast<int>(g.data.size()),
+            static_cast<int>(of.to), static_cast<int>(of.to_end)};
 }
 
+// Others than those that get sums stay as they are.
 static void test_slice()
 {
     const u64 n_members = draw_members();
-    const u64 first = pick(9), n = pick(5) ? pick(300) : pick(1500);
-    group g = draw_group(n_members, first + n + pick(9), {});
-    const share s = draw_share(n_members);
-    const std::vector<numbers> before = g.mine;
-    bool is_off;
-    int flag;
-    const int *skip = draw_skip(flag, is_off);
+    const u64 n = pick(5) ? pick(300) : pick(1500);
+    group g = draw_group(n_members, n + pick(9), {});
+    const share of(n_members);
 
-    if (!is_off)
-        czr_sum_slice(g.posted.data(), static_cast<int>(n_members), first, n);
-    keep_others(g, before, s.to, s.to_end);
-    const members of =
-        members_of(g, static_cast<int>(s.to), static_cast<int>(s.to_end));
-    launch_some([&] { collect_slice(of, {first, n, 0}, g.type, skip); });
+    czr_sum_slice(g.posted.data(), static_cast<int>(n_members), 0, n);
+    for (u64 m = 0; m < n_members; m++)
+        if (m < of.to || m >= of.to_end)
+            std::memcpy(g.wanted[m].memory.data(), g.mine[m].memory.data(),
+                        g.mine[m].memory.size());
+    const members all = members_of(g, of);
+    launch_some([&] { collect_slice(all, {n, 0}, g.type); });
     compare_group("a sum of all", g);
+}
+
+static void sum_parts_on_host(group &g, const share &of)
+{
+    for (u64 m = of.to; m < of.to_end; m++)
+        czr_sum_equal_part(g.posted.data(), static_cast<int>(g.posted.size()),
+                           static_cast<int>(m));
 }
 
 static void test_parts()
@@ -233,18 +220,12 @@ static void test_parts()
     const u64 n_members = draw_members();
     const u64 count = pick(900), part = count / n_members;
     group g = draw_group(n_members, count, {});
-    const share s = draw_share(n_members);
-    bool is_off;
-    int flag;
-    const int *skip = draw_skip(flag, is_off);
+    const share of(n_members);
 
-    for (u64 m = s.to; m < s.to_end && !is_off; m++)
-        czr_sum_equal_part(g.posted.data(), static_cast<int>(n_members),
-                           static_cast<int>(m));
-    const members of =
-        members_of(g, static_cast<int>(s.to), static_cast<int>(s.to_end));
+    sum_parts_on_host(g, of);
+    const members all = members_of(g, of);
     if (part)
-        launch_some([&] { collect_slice(of, {0, part, 1}, g.type, skip); });
+        launch_some([&] { collect_slice(all, {part, 1}, g.type); });
     compare_group("a sum of parts", g);
 }
 
@@ -262,19 +243,12 @@ static void test_band_sum()
     const u64 n_members = 1 + pick(6);
     const czr_band b = draw_band(n_members);
     group g = draw_group(n_members, b.side * b.side, b);
-    const share s = draw_share(n_members);
-    bool is_off;
-    int flag;
-    const int *skip = draw_skip(flag, is_off);
+    const share of(n_members);
 
-    for (u64 m = s.to; m < s.to_end && !is_off; m++)
-        czr_sum_equal_part(g.posted.data(), static_cast<int>(n_members),
-                           static_cast<int>(m));
-    const members of =
-        members_of(g, static_cast<int>(s.to), static_cast<int>(s.to_end));
-    launch_some([&] {
-        collect_band_sum(of, {b.side, b.blocks}, g.type, skip);
-    });
+    sum_parts_on_host(g, of);
+    const members all = members_of(g, of);
+    launch_some(
+        [&] { collect_band_sum(all, {b.side, b.blocks}, g.type); });
     compare_group("a sum of a band", g);
 }
 
@@ -295,41 +269,36 @@ static void test_band_gather()
     const u64 n_members = 1 + pick(6);
     const czr_band b = draw_band(n_members);
     group g = draw_group(n_members, b.side * b.side, b);
-    const share s = draw_share(n_members);
-    bool is_off;
-    int flag;
-    const int *skip = draw_skip(flag, is_off);
+    const share of(n_members);
 
-    for (u64 row = 0; row < b.side && !is_off; row++)
-        for (u64 m = s.to; m < s.to_end; m++)
+    for (u64 row = 0; row < b.side; row++)
+        for (u64 m = of.to; m < of.to_end; m++)
             if (m != row / (b.side / n_members))
                 copy_row(g, b, row, row / (b.side / n_members), m);
-    const members of =
-        members_of(g, static_cast<int>(s.to), static_cast<int>(s.to_end));
+    const members all = members_of(g, of);
     const int width = static_cast<int>(g.mine[0].width());
-    launch_some([&] {
-        collect_band_gather(of, {b.side, b.blocks}, width, skip);
-    });
+    launch_some(
+        [&] { collect_band_gather(all, {b.side, b.blocks}, width); });
     compare_group("a gathered band", g);
 }
 
 // ---- mirrors ----
 
+static void mirror_on_device(const char *what, group &g, const band &b)
+{
+    const int width = static_cast<int>(g.mine[0].width());
+
+    launch_some([&] { collect_mirror(g.mine[0].at(0), b, width); });
+    compare_group(what, g);
+}
+
 static void test_band_mirror()
 {
     const czr_band b = draw_band(1 + pick(6));
     group g = draw_group(1, b.side * b.side, b);
-    bool is_off;
-    int flag;
-    const int *skip = draw_skip(flag, is_off);
-    const int width = static_cast<int>(g.mine[0].width());
 
-    if (!is_off)
-        czr_band_mirror(&b, g.wanted[0].at(0), g.wanted[0].width());
-    launch_some([&] {
-        collect_mirror(g.mine[0].at(0), {b.side, b.blocks}, width, skip);
-    });
-    compare_group("a mirrored band", g);
+    czr_band_mirror(&b, g.wanted[0].at(0), g.wanted[0].width());
+    mirror_on_device("a mirrored band", g, {b.side, b.blocks});
 }
 
 // Doubles are no states of the host's.
@@ -346,17 +315,12 @@ static void test_mirror_lower()
     const u64 n = pick(3) ? pick(40) : pick(140);
     group g = draw_group(1, n * n, {});
     numbers &wanted = g.wanted[0];
-    bool is_off;
-    int flag;
-    const int *skip = draw_skip(flag, is_off);
 
-    if (!is_off && wanted.dtype == CZR_F64)
+    if (wanted.dtype == CZR_F64)
         mirror_loops(wanted, n);
-    else if (!is_off)
+    else
         czr_mirror_lower(wanted.at(0), wanted.dtype, n);
-    const int width = static_cast<int>(wanted.width());
-    launch_some([&] { collect_mirror(g.mine[0].at(0), {n, 0}, width, skip); });
-    compare_group("a mirrored triangle", g);
+    mirror_on_device("a mirrored triangle", g, {n, 0});
 }
 
 // Arguments: how many draws, the first seed.

@@ -84,10 +84,9 @@ czr_status czr_collect_sum_grads(czr_collect *collect,
 typedef struct sums {
     czr_collect_members members;
     czr_sum type;
-    size_t first, n, element_bytes;
+    size_t n, element_bytes;
     czr_band band;
     bool is_parts;
-    const int32_t *skip;
 } sums;
 
 /* Every member's data on the host; `bytes` from the start of each. */
@@ -125,7 +124,7 @@ static void sum_slice(const sums *of, czr_collective *units,
         memcpy(copies[m], units[m].of.all_reduce.data, bytes);
         units[m].of.all_reduce.data = copies[m];
     }
-    czr_sum_slice(members, of->members.n_members, of->first, of->n);
+    czr_sum_slice(members, of->members.n_members, 0, of->n);
     for (int m = 0; m < of->members.n_members; m++)
         free(copies[m]);
 }
@@ -133,11 +132,11 @@ static void sum_slice(const sums *of, czr_collective *units,
 static void sum_members(const void *given)
 {
     const sums *of = given;
-    const size_t bytes = (of->first + of->n) * czr_sum_bytes(of->type);
+    const size_t bytes = of->n * czr_sum_bytes(of->type);
     czr_collective units[MAX_MEMBERS];
     const czr_collective *members[MAX_MEMBERS];
 
-    if (is_skipped(of->skip) || !find_members(of, bytes, units, members))
+    if (!find_members(of, bytes, units, members))
         return;
     if (!of->is_parts)
         sum_slice(of, units, members, bytes);
@@ -147,14 +146,9 @@ static void sum_members(const void *given)
 
 czr_status czr_collect_sum_slice(czr_collect *collect,
                                  const czr_collect_members *members,
-                                 czr_sum type, size_t first, size_t n,
-                                 const int32_t *skip, void *stream)
+                                 czr_sum type, size_t n, void *stream)
 {
-    const sums given = {.members = *members,
-                        .type = type,
-                        .first = first,
-                        .n = n,
-                        .skip = skip};
+    const sums given = {.members = *members, .type = type, .n = n};
 
     return PUT(collect, sum_members, given, stream);
 }
@@ -162,15 +156,13 @@ czr_status czr_collect_sum_slice(czr_collect *collect,
 czr_status czr_collect_sum_equal_parts(czr_collect *collect,
                                        const czr_collect_members *members,
                                        czr_sum type, size_t count,
-                                       czr_band band, const int32_t *skip,
-                                       void *stream)
+                                       czr_band band, void *stream)
 {
     const sums given = {.members = *members,
                         .type = type,
                         .n = count,
                         .band = band,
-                        .is_parts = true,
-                        .skip = skip};
+                        .is_parts = true};
 
     return PUT(collect, sum_members, given, stream);
 }
@@ -183,8 +175,7 @@ static void gather_band(const void *given)
     czr_collective units[MAX_MEMBERS];
     const czr_collective *members[MAX_MEMBERS];
 
-    if (is_skipped(of->skip) ||
-        !find_members(of, side * side * element, units, members))
+    if (!find_members(of, side * side * element, units, members))
         return;
     for (int m = of->members.to; m < of->members.to_end; m++)
         for (size_t row = 0; row < side; row++) {
@@ -201,12 +192,10 @@ static void gather_band(const void *given)
 czr_status czr_collect_band_gather(czr_collect *collect,
                                    const czr_collect_members *members,
                                    size_t element_bytes, czr_band band,
-                                   const int32_t *skip, void *stream)
+                                   void *stream)
 {
-    const sums given = {.members = *members,
-                        .element_bytes = element_bytes,
-                        .band = band,
-                        .skip = skip};
+    const sums given = {
+        .members = *members, .element_bytes = element_bytes, .band = band};
 
     return PUT(collect, gather_band, given, stream);
 }
@@ -337,16 +326,14 @@ static void mirror_lower(const void *given)
     void *to =
         deferred_at(of->to, of->n * of->n * czr_dtype_bytes(of->to_dtype));
 
-    if (to && !is_skipped(of->skip))
+    if (to)
         czr_mirror_lower(to, of->to_dtype, of->n);
 }
 
 czr_status czr_collect_mirror_lower(czr_collect *collect, void *matrix,
-                                    czr_dtype dtype, size_t n,
-                                    const int32_t *skip, void *stream)
+                                    czr_dtype dtype, size_t n, void *stream)
 {
-    const memory given = {
-        .to = matrix, .to_dtype = dtype, .n = n, .skip = skip};
+    const memory given = {.to = matrix, .to_dtype = dtype, .n = n};
 
     return PUT(collect, mirror_lower, given, stream);
 }
@@ -357,18 +344,16 @@ static void mirror_band(const void *given)
     const size_t side = of->band.side;
     void *to = deferred_at(of->to, side * side * of->element_bytes);
 
-    if (to && !is_skipped(of->skip))
+    if (to)
         czr_band_mirror(&of->band, to, of->element_bytes);
 }
 
 czr_status czr_collect_band_mirror(czr_collect *collect, void *matrix,
                                    size_t element_bytes, czr_band band,
-                                   const int32_t *skip, void *stream)
+                                   void *stream)
 {
-    const memory given = {.to = matrix,
-                          .element_bytes = element_bytes,
-                          .band = band,
-                          .skip = skip};
+    const memory given = {
+        .to = matrix, .element_bytes = element_bytes, .band = band};
 
     return PUT(collect, mirror_band, given, stream);
 }

@@ -234,7 +234,7 @@ MUTANTS = [
      "exec/param_ready.c", "|| !has_last", "|| true"),
     ("a band is not mirrored", "bands", "exec/device.c",
      "czr_collect_band_mirror(device->collect, matrix, element_bytes,\n"
-     "                                       *band, NULL, stream_of(device)));",
+     "                                       *band, stream_of(device)));",
      "CZR_OK);"),
     ("masters are zeros", "loopback", "exec/device.c",
      "               czr_collect_convert(",
