@@ -15,7 +15,7 @@ enum { CZ_TILE_SHAPES = 4, CZ_TILE_STEP = 64 };
 /* All that are tested; among equals the first is taken. */
 extern const cz_tile_shape cz_tile_shapes[CZ_TILE_SHAPES];
 
-/* c = alpha x y' + beta s + delta I of 16-bit elements, x [m, k], y [n, k];
+/* c = alpha x y' + beta s of 16-bit elements, x [m, k], y [n, k];
  * tiles do not depend on which of them is transposed. */
 typedef struct cz_tile_product {
     int64_t m, n, k, batch;

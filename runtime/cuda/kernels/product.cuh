@@ -60,26 +60,16 @@ DEV work work_at(const work_list &w, int n, int n_steps, int size)
             sums_at(w, at, part, size)};
 }
 
-// c = alpha x y' + beta s + delta I.  s does not overlap c and is not read
+// c = alpha x y' + beta s.  s does not overlap c and is not read
 // where beta is 0.
 struct epilogue {
-    float alpha, beta, delta;
+    float alpha, beta;
 };
 
 // Of two neighbours in a row at an even column, from their sums of products:
-// without delta, given their neighbours in s.
+// given their neighbours in s.
 DEV void add_pair(const epilogue &e, float &x, float &y, u32 s)
 {
     x = fmaf(e.beta, low_of_pair(s), x);
     y = fmaf(e.beta, high_of_pair(s), y);
-}
-
-// Then with delta.
-DEV u32 round_pair(const epilogue &e, float x, float y, int row, int col)
-{
-    if (row == col)
-        x += e.delta;
-    if (row == col + 1)
-        y += e.delta;
-    return pack_pair(x, y);
 }

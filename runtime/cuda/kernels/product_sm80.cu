@@ -1,4 +1,4 @@
-// c = alpha x y' + beta s + delta I in bf16 or f16, sums in f32, for sm_80 and later.
+// c = alpha x y' + beta s in bf16 or f16, sums in f32, for sm_80 and later.
 //
 // SYMMETRIC: only tiles on or above the diagonal are computed, and each is
 // stored twice, so that c is symmetric to the bit whatever x and y are; of s
@@ -209,7 +209,7 @@ DEV u32 finish_pair(const epilogue &e, const operand &s, float x, float y,
     if (e.beta != 0.f && row < rows && col < cols)
         add_pair(e, x, y,
                  load_global32(s.data + z * s.batch + row * s.stride + col));
-    return round_pair(e, x, y, row, col);
+    return pack_pair(x, y);
 }
 
 // The tile of c to shared memory, rows PITCH bytes apart.

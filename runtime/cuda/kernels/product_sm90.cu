@@ -1,4 +1,4 @@
-// c = alpha x y' + beta s + delta I in bf16 or f16, sums in f32, for sm_90a.
+// c = alpha x y' + beta s in bf16 or f16, sums in f32, for sm_90a.
 //
 // SYMMETRIC: only 64x64 blocks on or above the diagonal are computed, and each
 // is stored twice, so that c is symmetric to the bit whatever x and y are; of s
@@ -298,10 +298,9 @@ DEV void stage_diagonal(u32 block, int warp, int j, const u32 (&v)[4])
 // The 64x64 block at (r0, c0), the number p of this consumer's, to c.  The
 // store before it may still be under way where there are two buffers.
 DEV void store_block(const float (&d)[BN / 2], int p, u32 normal,
-                     const tensor_map *c, const epilogue &e, int wg, int r0,
-                     int c0, int z)
+                     const tensor_map *c, int wg, int r0, int c0, int z)
 {
-    const int in = threadIdx.x % WARPGROUP, warp = in / 32, lane = in & 31;
+    const int in = threadIdx.x % WARPGROUP, warp = in / 32;
     const u32 mirror = normal + BLOCK_BYTES;
     const bool is_diagonal = SYMMETRIC && r0 == c0;
 
@@ -314,9 +313,7 @@ DEV void store_block(const float (&d)[BN / 2], int p, u32 normal,
 #pragma unroll
         for (int q = 0; q < 4; q++) {
             const int at = 4 * (p * 8 + j + (q >> 1)) + 2 * (q & 1);
-            const int row = r0 + 16 * warp + 8 * (q & 1) + lane / 4;
-            const int col = c0 + 8 * (j + (q >> 1)) + 2 * (lane & 3);
-            v[q] = round_pair(e, d[at], d[at + 1], row, col);
+            v[q] = pack_pair(d[at], d[at + 1]);
         }
         if (is_diagonal)
             stage_diagonal(normal, warp, j, v);
@@ -368,8 +365,8 @@ DEV void end_tile(float (&d)[BN / 2], const shared_plan &p, ring &r,
         const int c0 = t.j * BN + b * 64;
         if (!has_block(r0, c0, rows, cols))
             continue;
-        store_block(d, b, staging + n_stored++ % BUFFERS * BUFFER_BYTES, c, e,
-                    wg, r0, c0, t.z);
+        store_block(d, b, staging + n_stored++ % BUFFERS * BUFFER_BYTES, c, wg,
+                    r0, c0, t.z);
     }
 }
 

@@ -119,8 +119,7 @@ static bool check_sizes(char *message, const czr_cuda_product *p)
     if (!p->m || !p->n || !p->batch)
         return say(message, "c has no element");
     if (!p->k)
-        return say(message,
-                   "k is 0: beta s + delta I is an element-wise kernel");
+        return say(message, "k is 0: beta s is an element-wise kernel");
     if (p->m > MAX_EXTENT || p->n > MAX_EXTENT || p->k > MAX_EXTENT)
         return say(message, "kernels count rows and columns up to %d",
                    MAX_EXTENT);

@@ -21,7 +21,7 @@ typedef struct czr_cuda_product_matrix {
     int64_t stride, batch_stride;
 } czr_cuda_product_matrix;
 
-/* c = alpha x y' + beta s + delta I, c [m, n], x [m, k] or, M-major, [k, m],
+/* c = alpha x y' + beta s, c [m, n], x [m, k] or, M-major, [k, m],
  * y [n, k] or, N-major, [k, n].  s is looked at where beta is not 0, and its
  * rows are as long as its stride.  Rows of c own what lies up to the next
  * multiple of 8 columns: TMA stores 16 bytes at a time. */
@@ -29,7 +29,7 @@ typedef struct czr_cuda_product {
     int64_t m, n, k, batch;
     bool is_symmetric, is_m_major, is_n_major, is_f16; /* else bf16 */
     czr_cuda_product_matrix x, y, s, c;
-    float alpha, beta, delta;
+    float alpha, beta;
 } czr_cuda_product;
 
 typedef struct czr_cuda_product_device {

@@ -89,8 +89,7 @@ static void set_arguments(czr_product_kernel *k,
         k->arguments[i] =
             plan->is_sm90 ? (void *)&k->maps[i] : (void *)&k->matrices[i];
     }
-    k->epilogue =
-        (czr_product_epilogue){product->alpha, product->beta, product->delta};
+    k->epilogue = (czr_product_epilogue){product->alpha, product->beta};
     k->rows = plan->rows;
     k->cols = plan->cols;
     k->depth = plan->depth;

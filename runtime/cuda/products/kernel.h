@@ -22,7 +22,7 @@ typedef struct czr_product_operand {
 } czr_product_operand;
 
 typedef struct czr_product_epilogue {
-    float alpha, beta, delta;
+    float alpha, beta;
 } czr_product_epilogue;
 
 typedef struct czr_product_list {

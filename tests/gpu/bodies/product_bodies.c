@@ -129,7 +129,6 @@ static void compute_tile(const arguments *a, uint64_t tile, part p)
                 sum +=
                     (double)a->e.beta *
                     number(&a->of, s[(uint64_t)i * a->s.stride + (uint64_t)j]);
-            sum += i == j ? (double)a->e.delta : 0;
             const uint16_t v =
                 a->of.is_f16 ? czr_f32_to_f16((float)sum) : bf16_of((float)sum);
             c[(uint64_t)i * a->c.stride + (uint64_t)j] = v;

@@ -105,9 +105,7 @@ OF = [
          "kk * 16 + (lane >> 4) * 8", "kk * 16 + (lane >> 3 & 1) * 8")]),
     (SM80 + SYMMETRIC, "product.cuh", [
         ("parts of a tile share sums",
-         "(u64)at * w.splits + part", "(u64)at * w.splits"),
-        ("delta misses odd places of the diagonal",
-         "if (row == col + 1)", "if (row == col + 2)")]),
+         "(u64)at * w.splits + part", "(u64)at * w.splits")]),
     (SM80 + GENERAL, "product.cuh", [
         ("parts overlap by a step", "(int)((u64)n_steps * part / w.splits)",
          "(int)((u64)n_steps * part / w.splits) - (part > 0)"),

@@ -15,7 +15,7 @@ void run_product(product &p, bool is_end)
     const operand y = {p.y.data, p.y.stride, p.y.size};
     const output c = {p.c.data, p.c.stride, p.c.size};
     const operand s = {p.s.data, p.s.stride, p.s.size};
-    const epilogue e = {p.size.alpha, p.size.beta, p.size.delta};
+    const epilogue e = {p.size.alpha, p.size.beta};
 
     simt::launch(p.size.n_blocks, THREADS, [&] {
         kernel(x, y, s, c, e, p.size.rows, p.size.cols, p.size.k,

@@ -24,7 +24,7 @@ void run_product(product &p, bool is_end)
     const tensor_map y = map_of(p.y, p.size.batch);
     const tensor_map s = map_of(p.s, p.size.batch);
     const tensor_map c = map_of(p.c, p.size.batch);
-    const epilogue e = {p.size.alpha, p.size.beta, p.size.delta};
+    const epilogue e = {p.size.alpha, p.size.beta};
     const int steps = (p.size.k + BK - 1) / BK;
 
     // What a compiler may give so many threads: whole eights.
