@@ -162,7 +162,7 @@ class Bench:
         self.run(self.tests[test], *objects.values(), self.fake,
                  f"-Wl,-rpath,{self.folder}", "-lcmocka", "-ldl", "-lm",
                  "-pthread", "-o", program)
-        return plant.run([program], 60, ("FAILED", "ERROR"), cwd=self.folder)
+        return plant.run([program], 90, ("FAILED", "ERROR"), cwd=self.folder)
 
     def is_noticed(self, mutant):
         name, test, file, old, new = mutant
