@@ -134,9 +134,15 @@ static bool is_waited(const wish *w, int step)
 
 static czr_status run_steps(run *r, czr_loopback *loopback, wish *w)
 {
+    czr_engine *first = czr_loopback_engine(loopback, 0);
     czr_status status = CZR_OK;
     int64_t half = 0;
 
+    if (czr_step(first, NULL, NULL, NULL) != CZR_ERR_STATE ||
+        !strstr(czr_error(first), "ranks of a device step together")) {
+        printf("a rank steps by itself\n");
+        exit(1);
+    }
     for (int step = 0; step < w->steps && status == CZR_OK; step++) {
         if (step == w->steps / 2)
             half = held();
